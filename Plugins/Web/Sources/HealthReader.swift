@@ -2,11 +2,11 @@ import Foundation
 import HealthText
 import PluginKit
 
-/// Records of one person as the hub has them.
+/// Reads records of one person from the hub.
 struct HealthReader: Sendable {
     let hub: PluginContext
 
-    /// Of each type the sample with the latest end, by the type's name.
+    /// The sample with the latest end of each type, sorted by the type's name.
     func latest(of person: Welcome.PersonEntry) async throws -> [StoredRecord] {
         var filter = QueryRequest.Filter()
         filter.persons = [person.name]
@@ -22,14 +22,14 @@ struct HealthReader: Sendable {
         var filter = QueryRequest.Filter()
         (filter.types, filter.persons) = ([type.rawValue], [person])
         var found: [StoredRecord] = []
-        // Each may have come by several sources.
+        // Each sample may have arrived from several sources.
         for try await page in hub.query(filter, order: .newestFirst, mirrors: true, limit: limit * 8) {
             found += page.records.filter { !$0.isRepeat }
         }
         return Array(found.prefix(Int(limit)))
     }
 
-    /// The sample of a type that began first; `nil` where there is none.
+    /// The earliest sample of a type; nil if there is none.
     func oldest(_ type: TypeID, of person: String) async throws -> Sample? {
         var filter = QueryRequest.Filter()
         (filter.types, filter.persons) = ([type.rawValue], [person])
@@ -43,20 +43,20 @@ struct HealthReader: Sendable {
 extension HealthReader {
     /// A record that this viewer may see.
     ///
-    /// - Throws: `NoSuchPage` where there is none, and in the same words for one that is another's.
+    /// - Throws: `NoSuchPage`, both for an unknown record and for another person's.
     func any(_ number: Int64, for viewer: Viewer) async throws -> StoredRecord {
         guard let record = try await records([number])[number], viewer.maySee(record) else { throw NoSuchPage() }
         return record
     }
 
-    /// The same of samples alone: not of what was taken back, and not of a day's value.
+    /// The same for a sample: not for a retraction or a day value.
     func sample(_ number: Int64, for viewer: Viewer) async throws -> (record: StoredRecord, sample: Sample) {
         let record = try await any(number, for: viewer)
         guard case .sample(let sample) = record.record else { throw NoSuchPage() }
         return (record, sample)
     }
 
-    /// Those of the records that there are, by number, whatever and whosever they are.
+    /// The existing records with these numbers, of any kind and person.
     func records(_ numbers: [Int64]) async throws -> [Int64: StoredRecord] {
         var found: [Int64: StoredRecord] = [:]
         let numbers = numbers.filter { $0 > 0 }
@@ -69,14 +69,14 @@ extension HealthReader {
         return found
     }
 
-    /// Numbers of one question.
+    /// Maximum number of records in one query.
     private static let most = 1_000
 }
 
 extension QueryRequest.Filter {
-    /// Records by their numbers, whatever and whosever they are.
+    /// Selects records by number, of any kind and person.
     ///
-    /// Not by a person: then what was given to another is a retraction for the one who had it.
+    /// A filter by person would return a retraction for a record that was given to another person.
     init(numbers: [Int64]) {
         self.init()
         (self.numbers, kinds) = (numbers, QueryRequest.Kind.allCases)
@@ -84,7 +84,7 @@ extension QueryRequest.Filter {
 }
 
 extension HealthReader {
-    /// What belongs together with a record, itself included, in the order of the numbers: of this viewer's alone.
+    /// The group of a record, itself included, ordered by number and limited to this viewer.
     func group(of record: StoredRecord, for viewer: Viewer) async throws -> [StoredRecord] {
         guard var filter = Self.group(of: record) else { return [record] }
         if let person = record.assignment.person { filter.persons = [person.name] } else { filter.isOfNobody = true }
@@ -93,7 +93,7 @@ extension HealthReader {
         return found.sorted { $0.number < $1.number }
     }
 
-    /// What goes along with a correlation or a workout where that is changed, by number, of whichever person; none where one of them is not for this viewer.
+    /// The members that change with a correlation or workout, by number; none if this viewer may not see one of them.
     func members(of record: StoredRecord, for viewer: Viewer) async throws -> [StoredRecord] {
         guard case .sample(let sample) = record.record, [.correlation, .workout].contains(sample.value.kind),
             let filter = Self.group(of: record)
@@ -113,11 +113,11 @@ extension HealthReader {
 }
 
 extension StoredRecord {
-    /// Whether the hub had the same event by another source before: lists show one of them.
+    /// Whether the hub had the same event from another source before; lists show only the first.
     var isRepeat: Bool { mirrors.contains { $0 < number } }
 }
 
-/// A type as people call it.
+/// The name of a type.
 enum TypeName {
     static func text(_ type: TypeID) -> String { NameWords.type(type) }
 
@@ -126,7 +126,7 @@ enum TypeName {
 }
 
 extension Welcome.PersonEntry {
-    /// How this person reads values.
+    /// The person's preferences for reading values.
     var reader: Reader {
         var types: [TypeID: String] = [:]
         for (name, unit) in units { if let type = try? TypeID(name) { types[type] = unit } }

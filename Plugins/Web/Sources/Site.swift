@@ -6,13 +6,13 @@ import Hummingbird
 import NIOCore
 import PluginKit
 
-/// What belongs together of the site: pages, and what their forms do.
+/// A part of the site: pages and their forms.
 protocol SiteArea: Sendable {
-    /// Adds its addresses, at which only those come who are logged in.
+    /// Adds its addresses to a router that admits only logged-in viewers.
     func add(to router: some RouterMethods<Visit>)
 }
 
-/// Each address of the page, and what is there.
+/// All addresses of the site.
 struct Site: Sendable {
     private let parts: WebParts
     init(_ parts: WebParts) { self.parts = parts }
@@ -60,12 +60,12 @@ struct Site: Sendable {
     }
 }
 
-/// One request: who sent it, and who that is.
+/// A request with its address, connection and viewer.
 struct Visit: RequestContext {
     var coreContext: CoreRequestContextStorage
     let address: String
     let channel: any Channel
-    /// Set by ``SessionGuard`` and ``APIGuard`` alone.
+    /// Only ``SessionGuard`` and ``APIGuard`` set it.
     var viewer: Viewer?
 
     init(source: ApplicationRequestContextSource) {
@@ -75,16 +75,16 @@ struct Visit: RequestContext {
     }
 }
 
-/// Whose values a page shows: the person that the address names, of those that the viewer may see.
+/// The person whose values a page shows: the one in the address, among those that the viewer may see.
 struct Choice: Sendable {
     let viewer: Viewer
     let persons: [Welcome.PersonEntry]
-    /// `nil` where there is none at all.
+    /// Nil if there are no persons.
     private(set) var person: Welcome.PersonEntry?
-    /// What a form of this viewer's has done, told once.
+    /// The result of this viewer's last form, shown once.
     let notice: HTML?
 
-    /// - Throws: `NoSuchPage` for a person that there is not, and in the same words for one that this viewer may not see.
+    /// - Throws: `NoSuchPage`, both for an unknown person and for one that this viewer may not see.
     init(_ request: Request, _ visit: Visit, _ parts: WebParts) throws {
         guard let viewer = visit.viewer else { throw NoSuchPage() }
         self.viewer = viewer
@@ -95,12 +95,12 @@ struct Choice: Sendable {
         } else {
             person = persons.first
         }
-        // What a page asks for by itself no one reads before the page that they see next.
+        // Background requests must not take the notice, because no one reads their answers.
         let isSeen = request.method == .get && request.headers[.background] == nil
         notice = isSeen ? parts.notices.take(of: viewer) : nil
     }
 
-    /// The same for the person whose a record is; without one where it belongs to no person.
+    /// The choice for the person of a record; without a person if the record has none.
     func with(_ record: StoredRecord) -> Choice {
         var choice = self
         choice.person = record.assignment.person.flatMap { owner in persons.first { $0.name == owner.name } }
@@ -110,17 +110,17 @@ struct Choice: Sendable {
     /// The shown name of a record's person; nil if it has none.
     func owner(_ record: StoredRecord) -> String? { record.assignment.person.map { shownName($0.name) } }
 
-    /// The shown name of a person; a person that `hub.conf` has no longer keeps the plain name.
+    /// The shown name of a person; a person removed from `hub.conf` keeps the plain name.
     func shownName(_ name: String) -> String { persons.first { $0.name == name }?.shownName ?? name }
 
-    /// The same for what belongs to no person.
+    /// The choice without a person.
     var withoutPerson: Choice {
         var choice = self
         choice.person = nil
         return choice
     }
 
-    /// How values of the chosen person are read, and of no person's what all persons have in common.
+    /// The chosen person's preferences; without a person, the preferences that all persons share.
     var reader: Reader {
         if let person { return person.reader }
         let readers = persons.map(\.reader.unnamed)
@@ -132,13 +132,13 @@ struct Choice: Sendable {
 }
 
 extension HTTPField.Name {
-    /// Of what a script asks for, without a person.
+    /// Sent by scripts, for requests without a person's action.
     fileprivate static let background = HTTPField.Name("X-Background")!
 }
 
 struct NoSuchPage: Error {}
 
-/// Lets in the owner alone; for all others it is as if there were nothing here.
+/// Admits only the owner; others get the answer for an unknown address.
 struct OwnersGuard: RouterMiddleware {
     func handle(
         _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response

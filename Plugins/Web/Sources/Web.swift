@@ -2,7 +2,7 @@ import HTTPServing
 import PluginKit
 import PrometheusText
 
-/// Pages for a browser: what the hub holds, and how it and its plugins are.
+/// Web pages and an API for the hub's records and for the state of the hub and its plugins.
 @main
 struct Web: Plugin {
     static let manifest = Manifest(
@@ -59,7 +59,7 @@ struct Web: Plugin {
         },
     ]
 
-    /// How patient it is; a test has less time.
+    /// Time limits; tests use shorter ones.
     var patience = PatienceLimits()
 
     private let holder = Holder()
@@ -67,7 +67,7 @@ struct Web: Plugin {
     private actor Holder {
         private var making: Task<WebParts, any Error>?
 
-        /// One task for all who ask at once: two would make two names, and keep the one that the page does not use.
+        /// One task for concurrent callers: two would make two names, and keep the one that the page does not use.
         func parts(_ hub: PluginContext) async throws -> WebParts {
             if let making { return try await making.value }
             let task = Task {
@@ -115,22 +115,22 @@ struct Web: Plugin {
     }
 }
 
-/// What the parts of a running plugin share.
+/// The parts that a running plugin shares.
 struct WebParts: Sendable {
     let hub: PluginContext
     let settings: WebSettings
     let access: AccessBook
     let notices = NoticeBook()
     let preferences: PreferenceBook
-    /// Those of whom `hub.conf` gives this page something, each with how they read values.
+    /// The persons that `hub.conf` gives to this page, with their chosen units.
     var persons: [Welcome.PersonEntry] { hub.persons.map(preferences.applied) }
-    /// What the page counts of itself.
+    /// Metrics of this plugin.
     let metrics = MetricRegistry(MetricCatalogue.web)
     let events: EventFeed
     let seats = EventSeats()
     let logIns = LogInTalks()
     var reader: HealthReader { HealthReader(hub: hub) }
-    /// By the machine's clock, in microseconds since 1970: log-ins end by it, also where a hub's month passes in a minute.
+    /// The machine's time in microseconds since 1970, which limits log-ins even if a test hub's clock runs faster.
     var now: Int64 { HubClock.system.now() }
 
     init(_ hub: PluginContext, _ settings: WebSettings) {
@@ -140,7 +140,7 @@ struct WebParts: Sendable {
         events = EventFeed(hub, access, preferences)
     }
 
-    /// - Throws: `CommandFailure` where there is no such person.
+    /// - Throws: `CommandFailure` if there is no such person.
     private func known(_ typed: String?) throws -> String? {
         guard let typed else { return nil }
         if let person = hub.persons.named(typed) { return person.name }
@@ -148,7 +148,7 @@ struct WebParts: Sendable {
             "person", "person: hub.conf has no \(typed) for this plugin; \(hub.persons.advice(on: typed))")
     }
 
-    /// - Throws: `CommandFailure` where there is no such person.
+    /// - Throws: `CommandFailure` if there is no such person.
     func link(for person: String?) async throws -> WebLink {
         let person = try known(person)
         let (secret, until) = try await access.makeLink(for: person, at: now)
@@ -175,7 +175,7 @@ extension WebParts {
         return ["ended": ended.count]
     }
 
-    /// - Throws: `CommandFailure` for a name that is taken, a person that there is not, and a person who is to manage.
+    /// - Throws: `CommandFailure` for a used name, an unknown person, or the scope manage with a person.
     func makeToken(_ name: String, _ scope: Scope, for person: String?) async throws -> WebToken {
         let person = try known(person)
         guard scope != .manage || person == nil else {
@@ -207,28 +207,28 @@ struct WebToken: Codable, Sendable {
     let scope: Scope
     /// Absent for the owner.
     let person: String?
-    /// RFC 3339.
+    /// In the form of RFC 3339.
     let since: String
-    /// Shown once, when it is made.
+    /// Shown once, when the token is made.
     let token: String?
 }
 
-/// A way in, as `hub web` shows it.
+/// A log-in link, as `hub web` shows it.
 struct WebLink: Codable, Sendable {
     let url: String
-    /// The same for a browser that does not find the name in `url`.
+    /// The link for a browser that cannot resolve the name in `url`.
     let plain: String?
     /// Absent for the owner.
     let person: String?
-    /// RFC 3339.
+    /// In the form of RFC 3339.
     let until: String
 }
 
-/// A browser that is logged in.
+/// A logged-in browser.
 struct WebSession: Codable, Sendable {
     let session: String
     /// Absent for the owner.
     let person: String?
-    /// RFC 3339.
+    /// In the form of RFC 3339.
     let since, until: String
 }

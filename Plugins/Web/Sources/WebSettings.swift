@@ -2,7 +2,7 @@ import Foundation
 import HTTPServing
 import PluginKit
 
-/// `[plugin.web]`, read and checked.
+/// The validated settings of `[plugin.web]`.
 struct WebSettings: Sendable {
     private static let (visitors, shown) = ("browsers", "sessions")
 
@@ -15,19 +15,19 @@ struct WebSettings: Sendable {
         ]
 
     let listening: HTTPListening
-    /// What a browser may call this place, with the port where it is not the usual one, in lower case.
+    /// The host names for this page, with the port if it is not the default, in lower case.
     let hosts: Set<String>
-    /// The same without the name that is secret.
+    /// The names without the secret one.
     let shownHosts: Set<String>
-    /// What links begin with.
+    /// The beginning of links.
     let linkAddress: String
-    /// What links begin with for browsers that do not find ``linkAddress``; `nil`: there is no need.
+    /// The beginning of links for browsers that cannot resolve ``linkAddress``; nil if not needed.
     let plainAddress: String?
-    /// Whether browsers come by HTTPS, here or at a proxy.
+    /// Whether browsers use HTTPS, here or at a proxy.
     let isSecure: Bool
     let goals: Goals
 
-    /// - Parameter name: of the page itself, below `.localhost` (``PageName``).
+    /// - Parameter name: the page's name below `.localhost` (``PageName``).
     init(_ settings: PluginSettings, name: String? = nil) throws {
         var goals = Result { try Goals([]) }
         let listening = try HTTPListening(settings, visitors: Self.visitors, shown: Self.shown) {
@@ -44,7 +44,7 @@ struct WebSettings: Sendable {
         hosts.insert("\(host)\(port)".lowercased())
         if listening.isLoopback { hosts.insert("localhost\(port)") }
         shownHosts = hosts
-        // A name of its own is for browsers of this machine that come without a proxy.
+        // The secret name is for browsers on this machine without a proxy.
         if let name, listening.isLoopback, listening.certificate == nil, settings["address"] == nil {
             hosts.insert("\(name)\(port)")
             (linkAddress, plainAddress) = ("http://\(name)\(port)", listening.address)

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import PluginKit
 
-/// What programs may see and do, below `/api/v1` (Docs/WebAPI.md).
+/// The API for programs, below `/api/v1` (Docs/WebAPI.md).
 struct API: Sendable {
     static let root = "/api/v1"
 
@@ -13,8 +13,8 @@ struct API: Sendable {
         + EventRoutes.all
 
     /// - Parameters:
-    ///   - router: that of the site, where no one is known yet.
-    ///   - inside: where ``APIGuard`` stands.
+    ///   - router: the router of the site, without a log-in.
+    ///   - inside: the router behind ``APIGuard``.
     func add(to router: Router<Visit>, inside: some RouterMethods<Visit>) {
         for (path, routes) in Dictionary(grouping: Self.routes, by: \.path) {
             let place = RouterPath(Self.root + path)
@@ -36,6 +36,6 @@ struct API: Sendable {
         }
     }
 
-    /// Those that have an answer of their own at each address; all others are refused before (``MethodGuard``).
+    /// Methods that each address answers; ``MethodGuard`` refuses all others earlier.
     static let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .options, .trace]
 }

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import PluginKit
 
-/// Lets in programs with a token, and browsers that are logged in.
+/// Admits programs with a token, and logged-in browsers.
 struct APIGuard: RouterMiddleware {
     let parts: WebParts
     let attempts: Attempts
@@ -40,7 +40,7 @@ struct APIGuard: RouterMiddleware {
         throw Self.unknown
     }
 
-    /// What a browser writes carries its form token, which only pages of this address can read.
+    /// Requires the form token for a browser's writes; only pages of this address can read it.
     private func browser(_ request: Request) async throws -> KnownBrowser {
         guard let browser = try await parts.browser(request) else { throw Self.unknown }
         guard

@@ -3,17 +3,17 @@ import Hummingbird
 import JSON
 import PluginKit
 
-/// Something that an address of the API takes beside its body: its form is checked, and described, in this one place.
+/// A parameter of an API address other than the body; this one place defines its form for the check and for the description.
 struct APIParameter: Sendable {
     enum Place: String, Sendable { case path, query, header }
 
-    /// What it has to be.
+    /// The form of a value.
     enum Form: Sendable {
-        /// So many characters at most, all of them as a pattern says.
+        /// At most this many characters, and the whole text matches the pattern.
         case text(most: Int = 256, pattern: String = #"^[^\x00]+$"#)
         case word([String])
         case integer(ClosedRange<Int64>)
-        /// RFC 3339.
+        /// A time as in RFC 3339.
         case time
         case cursor
         case truth
@@ -23,13 +23,13 @@ struct APIParameter: Sendable {
     let form: Form
     let help: String
     var place = Place.query
-    /// Whether it may be there several times, for one of these.
+    /// Whether it may be given several times.
     var isList = false
     var isRequired = false
 
     // MARK: - Reading
 
-    /// - Throws: ``Refusal`` that names it.
+    /// - Throws: ``Refusal`` that names the parameter.
     func check(_ text: String) throws {
         let isFit =
             switch form {
@@ -61,7 +61,7 @@ struct APIParameter: Sendable {
 
     // MARK: - Describing
 
-    /// As OpenAPI has it.
+    /// The parameter object of OpenAPI.
     var description: JSONTree {
         let schema: JSONTree = isList ? ["type": "array", "items": element, "maxItems": 100] : element
         return [

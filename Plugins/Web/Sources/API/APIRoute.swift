@@ -6,11 +6,11 @@ import JSON
 import NIOCore
 import PluginKit
 
-/// One address of the API: who may ask, what it takes and answers, and what it does.
+/// One address of the API: its access rule, parameters, answer and handler.
 ///
-/// Router and OpenAPI document are both made of these, so that there is nothing without a description.
+/// The router and the OpenAPI document are both made from these, so no address lacks a description.
 struct APIRoute: Sendable {
-    /// What comes back where all is well.
+    /// The answer to a successful request.
     struct Answer: Sendable {
         var status = HTTPResponse.Status.ok
         var type = "application/json"
@@ -19,22 +19,22 @@ struct APIRoute: Sendable {
     }
 
     let method: HTTPRequest.Method
-    /// Below `/api/v1`, with parameters in braces.
+    /// The path below `/api/v1`, with parameters in braces.
     let path: String
-    /// Under which heading it is described.
+    /// The heading of its description.
     let topic: String
     let summary: String
     var scope = Scope.read
-    /// Whether it is there for the owner alone; for others it is as if it were not.
+    /// Whether only the owner may use it; others get the answer for an unknown address.
     var isOwners = false
     var parameters: [APIParameter] = []
-    /// The form of the body, where it takes one.
+    /// The form of the body, if it takes one.
     var body: JSONTree?
     let answer: Answer
     let handle: @Sendable (APICall) async throws -> Response
 }
 
-/// A request whose parameters have the forms that are described.
+/// A request whose parameters have been checked.
 struct APICall: Sendable {
     let request: Request
     let visit: Visit
@@ -42,7 +42,7 @@ struct APICall: Sendable {
     let parts: WebParts
     private let values: [String: [String]]
 
-    /// - Throws: ``Refusal`` that names what is wrong.
+    /// - Throws: ``Refusal`` that names the problem.
     init(_ route: APIRoute, _ request: Request, _ visit: Visit, _ parts: WebParts) throws {
         guard let viewer = visit.viewer else { throw NoSuchPage() }
         guard viewer.isOwner || !route.isOwners else { throw NoSuchPage() }
@@ -83,9 +83,9 @@ struct APICall: Sendable {
     func time(_ name: String) -> Timestamp? { text(name).flatMap { try? Timestamp(parsing: $0) } }
     func truth(_ name: String) -> Bool { text(name) == "true" }
 
-    /// Whose values: the person that is named, of those that the viewer may see; `nil`: everybody's, for the owner alone.
+    /// The person in the request; nil for everybody's values, which only the owner may read.
     ///
-    /// - Throws: ``Refusal`` for a person that there is not, and in the same words for one that this viewer may not see.
+    /// - Throws: ``Refusal``, with the same text for an unknown person and for one that this viewer may not see.
     func person() throws -> String? {
         guard let name = text("person") else { return viewer.person }
         guard let person = viewer.persons(parts.hub.persons).named(name) else {
@@ -96,9 +96,9 @@ struct APICall: Sendable {
         return person.name
     }
 
-    /// The types that are named, by their one name; `nil`: all.
+    /// The ids of the types in the request; nil for all types.
     ///
-    /// - Throws: ``Refusal`` for one that there is not.
+    /// - Throws: ``Refusal`` for an unknown type.
     func types() throws -> [String]? {
         try texts("type")?.map { name in
             if let type = EverydayNames.type(name) { return type.id.rawValue }

@@ -5,7 +5,7 @@ import JSON
 import NIOCore
 import PluginKit
 
-/// `/events`: what happens at the hub, as it happens.
+/// `/events`: a stream of the hub's events.
 enum EventRoutes {
     static let path = API.root + "/events"
 
@@ -41,7 +41,7 @@ enum EventRoutes {
         return Response(
             status: .ok, headers: headers,
             body: ResponseBody { writer in
-                // Who leaves is noticed at once.
+                // Ends the stream as soon as the client disconnects.
                 try await request.body.consumeWithInboundCloseHandler { _ in
                     try await events.serve(stream, after: place)
                 } onInboundClosed: {
@@ -52,7 +52,7 @@ enum EventRoutes {
             })
     }
 
-    /// A place that ``APIParameter`` has found to be one.
+    /// The cursor of a text that ``APIParameter`` has checked.
     private static func cursor(_ text: String) throws -> Cursor {
         guard let cursor = Cursor(text) else { throw NoSuchPage() }
         return cursor

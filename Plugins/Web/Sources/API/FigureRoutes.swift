@@ -4,7 +4,7 @@ import Hummingbird
 import JSON
 import PluginKit
 
-/// Statistics, and the values of days.
+/// Statistics and day values.
 enum FigureRoutes {
     private static let pattern = #"^(?!0000)[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"#
     private static let date = APIParameter.Form.text(most: 10, pattern: pattern)
@@ -171,7 +171,7 @@ enum FigureRoutes {
 }
 
 extension APICall {
-    /// A day that a parameter names.
+    /// The day in a parameter.
     fileprivate func date(_ name: String, _ text: String) throws -> LocalDate {
         if let date = LocalDate(text) { return date }
         throw Refusal(
@@ -181,7 +181,7 @@ extension APICall {
 }
 
 extension GoalForecast {
-    /// As the API calls it.
+    /// The words of the API for a forecast.
     fileprivate enum State: String, CaseIterable { case reached, reachedOn, farAway, movesAway, tooFewDays }
 
     fileprivate var state: State {

@@ -2,7 +2,7 @@ import Hummingbird
 import JSON
 import PluginKit
 
-/// The hub, its plugins and what they deliver: the owner's alone.
+/// Routes for the hub, its plugins and deliveries; only for the owner.
 enum HubRoutes {
     static let all: [APIRoute] = [
         APIRoute(
@@ -107,7 +107,7 @@ enum HubRoutes {
             handle: { call in .json(OpenAPI.document(isSecure: call.parts.settings.isSecure)) }),
     ]
 
-    /// The arguments of `configure` but for those by which the address says whose section it is.
+    /// The arguments of `configure`, without those that the address gives.
     private static func configuring(_ more: [(String, JSONTree)] = []) -> JSONTree {
         let texts = Schemas.list(["type": "string"])
         let members = more + [("set", texts), ("unset", texts), ("revision", ["type": "string"])]
@@ -120,7 +120,7 @@ enum HubRoutes {
 
     @Sendable private static func askPlugin(_ call: APICall) async throws -> Response {
         let (name, command) = (call.text("name") ?? "", call.text("command") ?? "")
-        // A token that makes others would not end when it is revoked, nor one that makes them at another page of this hub.
+        // A token made by another token, here or at another page of this hub, would outlive that token's revocation.
         guard try await call.pluginStatus()["kind"]?.text != Web.manifest.name else {
             throw Refusal(
                 .forbidden, "The page's own log-ins and tokens are not made here",
@@ -140,13 +140,13 @@ enum HubRoutes {
 }
 
 extension APICall {
-    /// Has the hub do what may end this very program.
+    /// Runs a hub command that may end this program.
     fileprivate func carryOut(_ name: String, _ arguments: [String: SettingValue] = [:]) async throws -> Response {
         if truth("dryRun") { return try await command(name, arguments) }
         return try await parts.carryOut(name, arguments, for: viewer) { result, _ in .json(result.bytes) }
     }
 
-    /// Has the hub write into the section that the address names.
+    /// Writes into the section of `hub.conf` that the address names.
     fileprivate func configure(_ section: ChangedSection) async throws -> Response {
         var arguments = try await arguments()
         if let other = ["instance", "person", "hub"].first(where: { arguments[$0] != nil }) {
@@ -158,9 +158,9 @@ extension APICall {
         return try await carryOut("configure", arguments)
     }
 
-    /// The entry in status of the plugin that the address names.
+    /// The status of the plugin that the address names.
     ///
-    /// - Throws: `NoSuchPage` where hub.conf names none so.
+    /// - Throws: `NoSuchPage` if hub.conf does not name it.
     fileprivate func pluginStatus() async throws -> JSONTree {
         let plugins = JSONTree(try await parts.hub.ask(.status).bytes)?["plugins"]?.list ?? []
         guard let plugin = plugins.first(where: { $0["name"]?.text == text("name") }) else { throw NoSuchPage() }

@@ -2,7 +2,7 @@ import Hummingbird
 import JSON
 import PluginKit
 
-/// Log-ins at the services of plugins, led by a program for a person; and the browsers that are logged in here.
+/// Log-ins at the services of plugins, which a program leads for a person, and the logged-in browsers.
 enum LogInRoutes {
     static let all: [APIRoute] = [
         APIRoute(
@@ -142,16 +142,16 @@ enum LogInRoutes {
 extension APICall {
     /// The plugin that the address names.
     ///
-    /// - Throws: `NoSuchPage` where there is none of this name, or none that logs in.
+    /// - Throws: `NoSuchPage` if there is no such plugin, or it has no log-in.
     fileprivate func pluginWithLogIn() async throws -> String {
-        // Without it the hub does not say what a plugin can be asked to do.
+        // Without this right the hub does not list a plugin's commands.
         try demand(.plugins)
         let facts = try await parts.hub.pluginFacts(of: text("name"))
         guard facts.has("login") else { throw NoSuchPage() }
         return facts.name
     }
 
-    /// - Throws: ``Refusal`` with the command that grants it.
+    /// - Throws: ``Refusal`` with the command that grants the right.
     fileprivate func demand(_ right: OwnerRight) throws {
         guard !parts.grants.have(right) else { return }
         var refusal = Refusal(

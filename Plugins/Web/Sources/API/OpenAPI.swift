@@ -2,7 +2,7 @@ import CHealthSchemas
 import HTTPTypes
 import JSON
 
-/// The description of the API for programs (OpenAPI 3.1), made of ``API/routes`` and of Docs/Schemas.
+/// The OpenAPI 3.1 document, made from ``API/routes`` and Docs/Schemas.
 enum OpenAPI {
     static func document(isSecure: Bool) -> [UInt8] { isSecure ? secure : plain }
 
@@ -68,7 +68,7 @@ enum OpenAPI {
         "application/problem+json": ["schema": ["$ref": "#/components/schemas/problem"]]
     ]
 
-    /// `getRecordsNumberTrace`.
+    /// For example `getRecordsNumberTrace`.
     private static func name(_ route: APIRoute) -> String {
         let words = route.path.split { !$0.isLetter }.map { $0.prefix(1).uppercased() + $0.dropFirst() }
         return route.method.rawValue.lowercased() + words.joined()
@@ -129,7 +129,7 @@ enum OpenAPI {
         ]
     }
 
-    /// The same with references to where the files are in this document.
+    /// Rewrites references between files to references within this document.
     private static func moved(_ tree: JSONTree, in file: String) -> JSONTree {
         switch tree {
         case .list(let items): return .list(items.map { moved($0, in: file) })

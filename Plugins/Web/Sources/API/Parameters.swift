@@ -2,7 +2,7 @@ import Hummingbird
 import JSON
 import PluginKit
 
-/// What several addresses take.
+/// Parameters that several addresses share.
 enum Parameters {
     static let person = APIParameter(
         name: "person", form: .text(), help: "Whose; not given: everybody's that the viewer may see.")
@@ -37,16 +37,16 @@ enum Parameters {
         APIParameter(name: "limit", form: .integer(1...most), help: help)
     }
 
-    /// Which records.
+    /// The parameters that select records.
     static let filter = [person, types, sources, from, to]
 }
 
-/// Forms that several answers have.
+/// Schemas that several answers share.
 enum Schemas {
-    /// A file of Docs/Schemas.
+    /// A reference to a file of Docs/Schemas.
     static func ref(_ name: String) -> JSONTree { ["$ref": .text("#/components/schemas/\(name)")] }
 
-    /// - Parameter isClosed: whether it has no other members.
+    /// - Parameter isClosed: whether other members are forbidden.
     static func object(
         _ members: [(String, JSONTree)], optional: Set<String> = [], isClosed: Bool = false
     ) -> JSONTree {
@@ -66,9 +66,9 @@ enum Schemas {
 }
 
 extension APICall {
-    /// Which records are asked for, of those that the viewer may see.
+    /// The filter of the request, limited to records that the viewer may see.
     ///
-    /// - Throws: ``Refusal`` that names what is wrong.
+    /// - Throws: ``Refusal`` that names the problem.
     func filter() throws -> QueryRequest.Filter {
         var filter = QueryRequest.Filter()
         filter.persons = try person().map { [$0] }
@@ -81,7 +81,7 @@ extension APICall {
         return filter
     }
 
-    /// Asks the hub, and passes on a page of records, for the owner as it printed them.
+    /// Queries the hub and returns a page of records; the owner gets them as the hub printed them.
     func records(_ query: QueryRequest) async throws -> Response {
         guard case .records(let records, let next, let cursor) = try await parts.hub.link.ask(query).content else {
             throw RecordEvent.Unreadable()
@@ -97,7 +97,7 @@ extension APICall {
         return .json(bytes)
     }
 
-    /// An answer of the hub, as it is.
+    /// Returns an answer of the hub unchanged.
     func answer(_ query: QueryRequest) async throws -> Response {
         guard case .answer(_, let answer) = try await parts.hub.link.ask(query).content else {
             throw RecordEvent.Unreadable()

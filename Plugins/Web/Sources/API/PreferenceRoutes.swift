@@ -2,7 +2,7 @@ import Hummingbird
 import JSON
 import PluginKit
 
-/// In which units a person reads values on the pages.
+/// The units in which a person reads values on the pages.
 enum PreferenceRoutes {
     private static let person = APIParameter(
         name: "person", form: .text(), help: "Whose; may be left out where the viewer sees one person alone.")
@@ -40,9 +40,9 @@ enum PreferenceRoutes {
 }
 
 extension APICall {
-    /// The one person that is named, or that there is.
+    /// The person in the request, or the only person.
     ///
-    /// - Throws: ``Refusal`` where there are several.
+    /// - Throws: ``Refusal`` if there are several.
     func onePerson() throws -> String {
         if let person = try person() { return person }
         let persons = parts.hub.persons.map(\.name)

@@ -4,7 +4,7 @@ import JSON
 import NIOCore
 import PluginKit
 
-/// What went wrong, as programs read it (RFC 9457).
+/// Errors in the form for programs (RFC 9457).
 enum Problem {
     static func response(_ refusal: Refusal) -> Response {
         var members: [JSONTree.Member] = [
@@ -24,11 +24,11 @@ enum Problem {
 }
 
 extension Refusal {
-    /// What the hub did not answer, or did not do.
+    /// A refusal for a failed request to the hub.
     init(_ error: AskError) {
         let status: HTTPResponse.Status =
             switch error.error?.code {
-            // What has another form was refused before it was asked.
+            // Other invalid forms are refused before the hub is asked.
             case .field?, .query?, .cursor?: .unprocessableContent
             case .epoch?: .gone
             case .forbidden?: .forbidden
@@ -41,7 +41,7 @@ extension Refusal {
         member = error.error.flatMap { Self.member(of: $0.reason) }
     }
 
-    /// What a command has said of its failure.
+    /// A refusal for a failed command.
     init(_ failure: CommandFailure) {
         let status: HTTPResponse.Status =
             switch failure.code {
@@ -57,14 +57,14 @@ extension Refusal {
         member = Self.member(of: failure.message)
     }
 
-    /// The member that a reason of the hub begins with: `QUERY.types[0]: …`, `value: …`.
+    /// The member at the beginning of the hub's reason: `QUERY.types[0]: …`, `value: …`.
     private static func member(of reason: String) -> String? {
-        // A body has what for the hub are arguments of a command.
+        // The arguments of a command are the members of the body.
         let arguments = "COMMAND.args: "
         let reason = reason.hasPrefix(arguments) ? reason.dropFirst(arguments.count) : reason[...]
         guard let end = reason.firstIndex(of: ":") else { return nil }
         let path = reason[..<end].split(separator: ".")
-        // A file's name is no member of a message: hub.conf.
+        // The name of a file such as hub.conf is not a member.
         guard path.count < 2 || path[0].allSatisfy({ $0.isUppercase || $0 == "-" }) else { return nil }
         let name = path.last.map(String.init) ?? ""
         guard !name.isEmpty, name.allSatisfy({ $0.isLetter || $0.isNumber || "[]_".contains($0) }) else { return nil }

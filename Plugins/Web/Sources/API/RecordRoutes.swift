@@ -140,7 +140,7 @@ enum RecordRoutes {
 
     @Sendable private static func csv(_ call: APICall) async throws -> Response {
         var filter = try call.filter()
-        // A type that is wrong is told before the file begins.
+        // Find an invalid type before the file begins.
         var probe = QueryRequest(id: 0, filter: filter, limit: 1)
         probe.filter.kinds = [.quantity]
         _ = try await call.parts.hub.link.ask(probe)
@@ -182,9 +182,9 @@ enum RecordRoutes {
 }
 
 extension APICall {
-    /// A record that the viewer may see, for the owner as the hub printed it.
+    /// A record that the viewer may see; the owner gets it as the hub printed it.
     ///
-    /// - Throws: `NoSuchPage` where there is none, and in the same words for one that is another's.
+    /// - Throws: `NoSuchPage`, both for an unknown record and for another person's.
     func record(_ number: Int64) async throws -> [UInt8] {
         var query = QueryRequest(id: 0)
         query.filter = .init(numbers: [number])

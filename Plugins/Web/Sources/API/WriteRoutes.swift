@@ -6,7 +6,7 @@ import JSON
 import NIOCore
 import PluginKit
 
-/// What people do by hand: the hub's own commands, with their arguments as the body.
+/// Changes by hand: the hub's commands, with their arguments as the body.
 enum WriteRoutes {
     static let all: [APIRoute] = [
         APIRoute(
@@ -80,12 +80,12 @@ enum WriteRoutes {
 }
 
 extension APICall {
-    /// More than any command's arguments have.
+    /// More than the arguments of any command need.
     private static let mostBytes = 65_536
 
-    /// The body: arguments of a command of the hub, by name.
+    /// The body: arguments of a hub command, by name.
     ///
-    /// - Throws: ``Refusal`` for what is not a JSON object, or has what no command takes.
+    /// - Throws: ``Refusal`` if the body is not a JSON object, or has values that no command takes.
     func arguments() async throws -> [String: SettingValue] {
         let type = request.headers[.contentType]?.split(separator: ";").first?.trimmingCharacters(in: .whitespaces)
         guard type?.lowercased() == "application/json" else {
@@ -107,9 +107,9 @@ extension APICall {
         return arguments
     }
 
-    /// As ``arguments()``, with the version that the address says of the one record that they name.
+    /// As ``arguments()``, with the address's version for the record that they name.
     ///
-    /// - Parameter name: of the argument that names it: `number` or `numbers`.
+    /// - Parameter name: the argument that names the record: `number` or `numbers`.
     func arguments(of name: String) async throws -> [String: SettingValue] {
         var arguments = try await arguments()
         guard let version = integer("version") else { return arguments }
@@ -128,9 +128,9 @@ extension APICall {
         return arguments
     }
 
-    /// What became of each record.
+    /// Returns the result for each record.
     ///
-    /// - Throws: ``Refusal`` where the record is not at the version any more that the address says.
+    /// - Throws: ``Refusal`` if a record no longer has the version in the address.
     private func told(_ answer: ManualAnswer) throws -> Response {
         if integer("version") != nil, let entry = answer.entries.first(where: { $0.outcome == "changed" }) {
             throw Refusal(
@@ -148,7 +148,7 @@ extension APICall {
         case .number(let digits):
             if let integer = Int64(digits) { return .integer(integer) }
             if let number = Double(digits), number.isFinite {
-                // As the hub reads it: 5.0 and 5e0 are 5.
+                // As the hub reads numbers: 5.0 and 5e0 are 5.
                 return Int64(exactly: number).map(SettingValue.integer) ?? .number(number)
             }
         case .null, .object: break
@@ -158,7 +158,7 @@ extension APICall {
             "\(name): it is to be a text, a number, true, false, or a list of these.", member: name)
     }
 
-    /// That a person's own viewer names no other.
+    /// Refuses another person's name from the viewer of one person.
     func checkPerson(_ value: SettingValue?) throws {
         guard let value, viewer.person != nil,
             value.string.flatMap({ viewer.persons(parts.hub.persons).named($0) }) == nil
@@ -168,7 +168,7 @@ extension APICall {
             member: "person")
     }
 
-    /// Has the hub do what a person does by hand, of their own alone, and passes on what became of each record.
+    /// Runs a command by hand, limited to the viewer's records, and returns the result for each record.
     func byHand(_ right: OwnerRight, _ arguments: [String: SettingValue]) async throws -> Response {
         let answer =
             truth("dryRun")
@@ -177,16 +177,16 @@ extension APICall {
         return try told(answer)
     }
 
-    /// Has the hub say whose records are.
+    /// Assigns records to a person.
     func assign() async throws -> Response {
         let result = try await parts.hub.command(
             "assign", try await arguments(of: "numbers"), isDryRun: truth("dryRun"), deadline: .seconds(60))
         return try told(try ManualAnswer(result))
     }
 
-    /// Has the hub do it, and passes on what became of it.
+    /// Runs a command and returns its result.
     ///
-    /// - Parameter instance: the plugin that is to do it; `nil`: the hub itself.
+    /// - Parameter instance: the plugin that runs it; nil for the hub.
     func command(
         _ name: String, of instance: String? = nil, _ arguments: [String: SettingValue] = [:]
     ) async throws -> Response {

@@ -2,29 +2,29 @@ import Foundation
 import PluginKit
 import PluginState
 
-/// What a link, a session or a token lets its holder see.
+/// The rights of the holder of a link, a session or a token.
 struct Grant: Codable, Hashable, Sendable {
-    /// Whose values alone; `nil`: the owner, who sees everything.
+    /// The only person whose values it shows; nil for the owner, which includes everything.
     var person: String?
-    /// Microseconds since 1970.
+    /// In microseconds since 1970.
     var made: Int64
     var until: Int64
-    /// Of a token: as its owner calls it, and what it may.
+    /// For a token: its name and its scope.
     var name: String?
     var scope: Scope?
-    /// Of a session: the hash of the browser's form token; without it the session only reads.
+    /// For a session: the hash of the browser's form token; without it the session only reads.
     var formToken: String?
 }
 
-/// Who may come in: links that were made and not used, browsers that are logged in, and programs that have a token.
+/// The unused links, the logged-in browsers, and the tokens of programs.
 ///
-/// In the plugin's state, so that a browser stays logged in when the hub is started again; secrets only as hashes.
+/// They are in the plugin's state, so that a browser stays logged in after a restart; secrets are stored only as hashes.
 actor AccessBook {
     private static let linkTime: Int64 = 600_000_000
     private static let sessionTime: Int64 = 30 * 86_400_000_000
-    /// A session that is used lasts longer, which is written down once a day.
+    /// A session in use is extended; the extension is saved once a day.
     private static let renewal: Int64 = 86_400_000_000
-    /// Browsers of a household; the one that would end first goes for one more.
+    /// Maximum number of sessions; a new one replaces the one that would end first.
     private static let most = 100
 
     private enum Kind: String, CaseIterable { case link, session, token }
@@ -44,7 +44,7 @@ actor AccessBook {
                 }
             }
         }
-        // Another may have read it meanwhile, and ended some of them.
+        // Another call may have read the state meanwhile, and ended some grants.
         guard !isRead else { return }
         for (kind, hash, text) in kept.joined() {
             guard let grant = try? JSONDecoder().decode(Grant.self, from: Data(text.utf8)) else { continue }
@@ -55,13 +55,13 @@ actor AccessBook {
 
     private func keep(_ kind: Kind, _ hash: String, _ grant: Grant?) async throws {
         let text = try grant.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
-        // Before the disk is waited for: who comes meanwhile finds it so, and a link or a name is not used twice.
+        // Change it before the disk write, so that concurrent calls see it, and no link or name is used twice.
         let before = grants[kind]?[hash]
         grants[kind, default: [:]][hash] = grant
         do {
             try await state.set("\(kind.rawValue)/\(hash)", to: text.map { .text($0) })
         } catch {
-            // What could not be written down is not there; what has ended stays so until the next start.
+            // A grant that could not be saved is removed; an ended one stays ended until the next start.
             if grant != nil, grants[kind]?[hash] == grant { grants[kind]?[hash] = before }
             throw error
         }
@@ -82,16 +82,16 @@ actor AccessBook {
         return (secret, grant)
     }
 
-    /// A link for one log-in.
+    /// Makes a link for one log-in.
     func makeLink(for person: String?, at now: Int64) async throws -> (secret: String, until: Int64) {
         let (secret, grant) = try await make(.link, person, lasting: Self.linkTime, at: now)
         return (secret.text, grant.until)
     }
 
-    /// Ends the link, and begins a session, whose secret no one has had before.
+    /// Ends the link and begins a session with a new secret.
     ///
-    /// - Parameter formToken: what the browser's pages send with each form; `nil`: the session only reads.
-    /// - Returns: `nil` for a link that there is not, that was used, or whose time is over.
+    /// - Parameter formToken: sent by the browser's pages with each form; nil if the session only reads.
+    /// - Returns: nil for an unknown, used or expired link.
     func logIn(with link: AccessKey, formToken: AccessKey? = nil, at now: Int64) async throws -> AccessKey? {
         try await read()
         guard let grant = grants[.link]?[link.hash] else { return nil }
@@ -100,9 +100,9 @@ actor AccessBook {
         return try await make(.session, grant.person, lasting: Self.sessionTime, formToken: formToken, at: now).0
     }
 
-    /// What the holder of a session may see, who uses it now; `nil` where it has ended.
+    /// The grant of a session in use; nil if the session has ended.
     ///
-    /// - Returns: with it whether it lasts longer from now on, which the browser is to be told.
+    /// - Returns: also whether the session was extended, so that the browser needs a new cookie.
     func grant(of session: AccessKey, at now: Int64) async throws -> (grant: Grant, isRenewed: Bool)? {
         try await read()
         guard var grant = grants[.session]?[session.hash], grant.until > now else { return nil }
@@ -110,7 +110,7 @@ actor AccessBook {
         grant.until = now + Self.sessionTime
         try await keep(.session, session.hash, grant)
         guard grants[.session]?[session.hash] != nil else {
-            // It was ended meanwhile, which may have been written down before this was.
+            // The session was ended meanwhile, possibly before this write.
             try await keep(.session, session.hash, nil)
             return nil
         }
@@ -122,7 +122,7 @@ actor AccessBook {
         if grants[.session]?[session.hash] != nil { try await keep(.session, session.hash, nil) }
     }
 
-    /// Those that have not ended, the newest first; each by the beginning of its hash.
+    /// The active sessions, newest first, each named by the beginning of its hash.
     func sessions(at now: Int64) async throws -> [(name: String, grant: Grant)] {
         try await read()
         return (grants[.session] ?? [:]).filter { $0.value.until > now }
@@ -133,8 +133,8 @@ actor AccessBook {
 
     /// Ends one session, or all.
     ///
-    /// - Returns: their hashes.
-    /// - Throws: `CommandFailure` where there is none of that name.
+    /// - Returns: the hashes of the ended sessions.
+    /// - Throws: `CommandFailure` if there is no session with that name.
     func end(named name: String?) async throws -> [String] {
         try await read()
         let ended = (grants[.session] ?? [:]).keys.filter { name == nil || Self.name($0) == name }
@@ -149,9 +149,9 @@ actor AccessBook {
 // MARK: - Tokens
 
 extension AccessBook {
-    /// A token for a program, which is shown this once.
+    /// Makes a token for a program; the secret is shown only now.
     ///
-    /// - Throws: `CommandFailure` for a name that is taken or none, and for more tokens than a household has programs.
+    /// - Throws: `CommandFailure` for an invalid or used name, or too many tokens.
     func makeToken(_ name: String, _ scope: Scope, for person: String?, at now: Int64) async throws -> AccessKey {
         try await read()
         guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
@@ -172,13 +172,13 @@ extension AccessBook {
         return token
     }
 
-    /// What the holder of a token may; `nil` where there is none, or none any more.
+    /// The grant of a token; nil if it is unknown or revoked.
     func grant(ofToken token: AccessKey) async throws -> Grant? {
         try await read()
         return grants[.token]?[token.hash]
     }
 
-    /// By name.
+    /// All tokens by name.
     func tokens() async throws -> [Grant] {
         try await read()
         return (grants[.token] ?? [:]).values.sorted { ($0.name ?? "") < ($1.name ?? "") }
@@ -186,8 +186,8 @@ extension AccessBook {
 
     /// Ends a token.
     ///
-    /// - Returns: its hash.
-    /// - Throws: `CommandFailure` where there is none of that name.
+    /// - Returns: the hash of the token.
+    /// - Throws: `CommandFailure` if there is no token with that name.
     func revoke(_ name: String) async throws -> String {
         try await read()
         guard let hash = (grants[.token] ?? [:]).first(where: { $0.value.name == name })?.key else {
@@ -197,7 +197,7 @@ extension AccessBook {
         return hash
     }
 
-    /// Whether a viewer may still look; a page that only stands open does not make a session last.
+    /// Whether a viewer's session or token is still valid; this does not extend a session, so an open page does not either.
     func isKnown(_ viewer: Viewer, at now: Int64) async throws -> Bool {
         try await read()
         return (grants[viewer.isBrowser ? .session : .token]?[viewer.session.hash]?.until ?? 0) > now

@@ -1,9 +1,9 @@
 import Digests
 import Foundation
 
-/// 256 random bits that let their holder in; only their hash is kept.
+/// A secret of 256 random bits; only its hash is stored.
 struct AccessKey: Sendable {
-    /// For addresses and cookies: letters, digits, `-` and `_`.
+    /// The text for addresses and cookies: letters, digits, `-` and `_`.
     let text: String
 
     init() {
@@ -13,7 +13,7 @@ struct AccessKey: Sendable {
             .replacing("=", with: "")
     }
 
-    /// - Returns: `nil` for what cannot be one.
+    /// - Returns: nil for a text that has not the form of a key.
     init?(_ text: some StringProtocol) {
         guard text.utf8.count == 43, text.utf8.allSatisfy(Self.isLetter) else { return nil }
         self.text = String(text)
@@ -26,6 +26,6 @@ struct AccessKey: Sendable {
         }
     }
 
-    /// By which it is known: of 256 random bits nothing can be guessed from it, and finding it takes as long for each.
+    /// The hash by which the key is stored and found: it reveals nothing of 256 random bits, and look-ups take constant time.
     var hash: String { Digests.sha256(text.utf8).hexadecimal }
 }

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Counts log-ins that failed, so that they are not tried without end.
+/// Limits failed log-ins.
 final class Attempts: Sendable {
-    /// Of one address, in a minute.
+    /// Maximum failures of one address in a minute.
     private static let most = 10
     private static let time = Duration.seconds(60)
-    /// Addresses that are remembered; with more, those that are new wait, too.
+    /// Maximum number of addresses remembered; beyond it new addresses must wait too.
     private static let addresses = 1_000
 
     private let failures = Mutex<[String: [ContinuousClock.Instant]]>([:])
 
-    /// Whether one more may be tried from there.
+    /// Whether an address may try again.
     func mayTry(_ address: String, at now: ContinuousClock.Instant = .now) -> Bool {
         failures.withLock { failures in
             for (address, times) in failures {

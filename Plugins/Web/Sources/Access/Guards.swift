@@ -5,7 +5,7 @@ import HandEntries
 import Hummingbird
 import PluginKit
 
-/// Refuses requests that call this place by a name that is not its own: a page of another place whose name leads here, too.
+/// Refuses requests for other host names, such as those of another site whose name resolves to this machine.
 struct HostGuard: RouterMiddleware {
     let settings: WebSettings
     private var hosts: Set<String> { settings.hosts }
@@ -23,7 +23,7 @@ struct HostGuard: RouterMiddleware {
         return try await next(request, context)
     }
 
-    /// A browser says of what is sent from which place it comes; a form of another place is not taken.
+    /// Refuses a form from another site, by the headers with which browsers name the origin.
     private func refuseOthers(_ request: Request) throws {
         let site = request.headers[.secFetchSite]
         let isOther = site.map { $0 != "same-origin" && $0 != "none" } ?? false
@@ -36,7 +36,7 @@ struct HostGuard: RouterMiddleware {
     }
 }
 
-/// Refuses methods that no address of this place takes.
+/// Refuses methods that no address takes.
 struct MethodGuard: RouterMiddleware {
     func handle(
         _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
@@ -50,7 +50,7 @@ struct MethodGuard: RouterMiddleware {
     }
 }
 
-/// Lets in who is logged in, and sends others to the log-in.
+/// Admits logged-in browsers, and redirects others to the log-in.
 struct SessionGuard: RouterMiddleware {
     let parts: WebParts
 
@@ -70,13 +70,13 @@ struct SessionGuard: RouterMiddleware {
     }
 }
 
-/// A browser that is logged in.
+/// A logged-in browser.
 struct KnownBrowser: Sendable {
     let viewer: Viewer
-    /// The cookie again, where the session lasts longer from now on: a browser forgets it in time.
+    /// The cookie again if the session was extended, because the browser forgets it after a time.
     let cookie: String?
 
-    /// The answer to it, with the cookie; one that ends the session has another.
+    /// Adds the cookie to an answer, unless the answer sets another one, as at the end of a session.
     func renewed(_ answer: Response) -> Response {
         guard let cookie, answer.headers[.setCookie] == nil else { return answer }
         var answer = answer
@@ -86,7 +86,7 @@ struct KnownBrowser: Sendable {
 }
 
 extension WebParts {
-    /// The browser that is logged in, by its cookie.
+    /// The logged-in browser, by its cookie.
     func browser(_ request: Request) async throws -> KnownBrowser? {
         let name = SessionCookie.name(isSecure: settings.isSecure)
         guard let session = request.cookies[name].flatMap({ AccessKey($0.value) }),
@@ -98,9 +98,9 @@ extension WebParts {
     }
 }
 
-/// The cookie by which a browser is known.
+/// The session cookie of a browser.
 enum SessionCookie {
-    /// Over HTTPS browsers hold to it that no other place can set it.
+    /// With the prefix `__Host-`, over HTTPS, browsers let no other site set the cookie.
     static func name(isSecure: Bool) -> String { isSecure ? "__Host-hub" : "hub" }
 
     static func header(_ session: AccessKey?, isSecure: Bool) -> String {
@@ -109,17 +109,17 @@ enum SessionCookie {
     }
 }
 
-/// What is refused, in words for people.
+/// A refused request, with words for people.
 struct Refusal: Error {
     let status: HTTPResponse.Status
     let title: String
     let advice: String
     var retryAfter: Int?
-    /// What of the request is wrong, for programs.
+    /// The member of the request that is wrong, for programs.
     var member: String?
-    /// A word for programs.
+    /// A code for programs.
     var code: String?
-    /// Methods that the address takes.
+    /// The methods that the address takes.
     var allowed: String?
 
     init(
@@ -131,7 +131,7 @@ struct Refusal: Error {
     }
 }
 
-/// Makes a page of each error, for programs a problem, and adds to every answer what a browser is to hold to.
+/// Turns errors into pages, or into problems for programs, and adds the security headers to every answer.
 struct ErrorPages: RouterMiddleware {
     let hub: PluginContext
 

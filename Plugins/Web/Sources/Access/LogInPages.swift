@@ -2,14 +2,14 @@ import HTMLText
 import Hummingbird
 import PluginKit
 
-/// How a browser gets in: a link that `hub web` prints, and one press of a button.
+/// The log-in of a browser: a link that `hub web` prints, and a button.
 ///
-/// The link alone does not log in, since programs that look ahead follow links.
+/// The link alone does not log in, because preview programs follow links.
 struct LogInPages: Sendable {
     let parts: WebParts
     let attempts: Attempts
 
-    /// For who comes without a link.
+    /// The page for visitors without a link.
     var advice: Response {
         PageAnswer.page(
             Frame(title: "Log in").html(
@@ -41,7 +41,7 @@ struct LogInPages: Sendable {
             let session = try await parts.access.logIn(
                 with: link, formToken: form["token"].flatMap { AccessKey($0) }, at: parts.now)
         {
-            // Also after others have failed: behind a proxy all have one address.
+            // A valid link works even after failures of others, because behind a proxy all have one address.
             return redirect(to: "/", cookie: session)
         }
         guard attempts.mayTry(visit.address) else {

@@ -1,15 +1,15 @@
 import PluginState
 
-/// The host name below `.localhost` that this page has for itself: `hub-` and 80 random bits.
+/// The host name of this page below `.localhost`: `hub-` and 80 random bits.
 ///
-/// Browsers give a cookie to every port of a host. Chromium and Firefox resolve each name below `.localhost` to this
-/// machine, so that a cookie of a name that no other program knows goes to no other program. It is secret: nothing that
+/// Browsers send a cookie to every port of a host. Chromium and Firefox resolve each name below `.localhost` to this
+/// machine, so a cookie for a name that no other program knows is sent to no other program. The name is secret: nothing that
 /// can be read without a log-in may show it.
 enum PageName {
     private static let key = "page-name"
     private static let letters = Array("abcdefghijklmnopqrstuvwxyz234567")
 
-    /// The name, made once and kept.
+    /// The name, created once and saved.
     static func kept(in state: PluginState) async throws -> String {
         if let name = try await state.text(key) { return name }
         var generator = SystemRandomNumberGenerator()

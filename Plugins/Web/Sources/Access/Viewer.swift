@@ -1,12 +1,12 @@
 import PluginKit
 
-/// What a viewer may do; each may what those before it may.
+/// The permissions of a viewer; each includes those before it.
 enum Scope: String, Codable, Comparable, CaseIterable, Sendable {
-    /// See values and what the hub says of itself.
+    /// Read values and the hub's state.
     case read
-    /// Enter, edit and take back records.
+    /// Add, edit and delete records.
     case write
-    /// Start plugins, give records to persons, and all else that is the owner's.
+    /// Manage plugins, assign records to persons, and use everything else of the owner.
     case manage
 
     static func < (left: Self, right: Self) -> Bool {
@@ -14,29 +14,29 @@ enum Scope: String, Codable, Comparable, CaseIterable, Sendable {
     }
 }
 
-/// Who looks: what a page may show is asked of this alone.
+/// The viewer of a page or caller of the API; determines all that an answer may show.
 struct Viewer: Sendable {
-    /// The secret of a browser's session, or a program's token.
+    /// The secret of a browser's session, or of a program's token.
     let session: AccessKey
-    /// `nil`: the owner.
+    /// Nil for the owner.
     let person: String?
-    /// What they may do of what their person may.
+    /// The permitted actions, within those of the person.
     let scope: Scope
-    /// Whether it is a browser that is logged in, which other places may lead here; else a program with a token.
+    /// Whether it is a logged-in browser, which other sites may link here; otherwise a program with a token.
     let isBrowser: Bool
-    /// The hash of the browser's form token; `nil`: it only reads.
+    /// The hash of the browser's form token; nil if the session only reads.
     private let formToken: String?
 
-    /// A browser that is logged in: who they are says what they may.
+    /// A logged-in browser; the person determines the scope.
     ///
-    /// - Parameter formToken: the hash of what its pages send with each form; `nil`: it only reads.
+    /// - Parameter formToken: the hash of the token that its pages send with each form; nil if it only reads.
     init(session: AccessKey, person: String?, formToken: String? = nil) {
         (self.session, self.person, isBrowser) = (session, person, true)
         self.formToken = formToken
         scope = person == nil ? .manage : .write
     }
 
-    /// A program.
+    /// A program with a token.
     init(token: AccessKey, person: String?, scope: Scope) {
         (session, self.person, self.scope, isBrowser) = (token, person, scope, false)
         formToken = nil
@@ -44,7 +44,7 @@ struct Viewer: Sendable {
 
     /// Whether a request comes from a page of this address in the browser that logged in.
     ///
-    /// The cookie does not show that: browsers send it to every port of the host.
+    /// The cookie does not prove that, because browsers send it to every port of the host.
     func sends(formToken text: String?) -> Bool {
         guard let formToken, let text, let key = AccessKey(text) else { return false }
         return key.hash == formToken
@@ -52,15 +52,15 @@ struct Viewer: Sendable {
 
     var isOwner: Bool { person == nil }
 
-    /// What someone has written about a record, such as why it was edited, or what a sink said: it may be about others.
+    /// Whether it may read free texts about records, such as reasons of edits or messages of sinks, which may concern others.
     var readsReasons: Bool { isOwner }
 
-    /// Those whose values this viewer sees, of all that there are.
+    /// The persons whose values this viewer may see.
     func persons(_ all: [Welcome.PersonEntry]) -> [Welcome.PersonEntry] {
         guard let person else { return all }
         return all.filter { $0.name == person }
     }
 
-    /// What belongs to no person, such as a record in the inbox, only the owner sees.
+    /// Whether it may see a record; a record without a person, as in the inbox, is only for the owner.
     func maySee(_ record: StoredRecord) -> Bool { person.map { record.assignment.person?.name == $0 } ?? true }
 }

@@ -1,14 +1,14 @@
 import JSON
 import PluginKit
 
-/// What of the hub's answers a viewer reads: the owner all of it, as the hub printed it; who sees one person not what names others.
+/// Limits the hub's answers: the owner reads all as the hub printed it; a viewer of one person reads nothing about others.
 extension Viewer {
-    /// A record of theirs.
+    /// Limits a record.
     func cut(_ record: ArraySlice<UInt8>) throws -> ArraySlice<UInt8> {
         try person.map { try RecordCut(person: $0).record(record) } ?? record
     }
 
-    /// The same, as it was decoded.
+    /// Limits a decoded record.
     func cut(_ record: StoredRecord) throws -> StoredRecord {
         guard person != nil, case .sample(var sample) = record.record, let metadata = sample.metadata else {
             return record
@@ -22,12 +22,12 @@ extension Viewer {
         return record
     }
 
-    /// A page of a record's story.
+    /// Limits a page of a record's story.
     func cut(story: RawJSON) throws -> RawJSON { try person.map { try RecordCut(person: $0).story(story) } ?? story }
 }
 
-/// Takes from the records of a person, and from their stories, what only the owner reads, for it may be about others: why someone took a record
-/// back or edited it, whom a device took the person for, the versions and days of others, and what sinks have said.
+/// Removes what only the owner may read from records and stories, because it may concern others: reasons of deletions and edits,
+/// the person whom a device assumed, versions and days of others, and messages of sinks.
 struct RecordCut {
     let person: String
 
@@ -38,7 +38,7 @@ struct RecordCut {
     }
 
     private func record(_ tree: JSONTree) -> JSONTree {
-        // Of what a source took back the reason is the source's, and of what has left a question the hub's.
+        // Keep a source's reason for its retraction, and the hub's reason for a record that left a query.
         let isByHand = tree["kind"]?.text == "retraction" && tree["by"]?.text == "person"
         return .object(
             (tree.members ?? []).compactMap { member in
@@ -51,19 +51,19 @@ struct RecordCut {
             })
     }
 
-    /// Whether a device took them for someone else.
+    /// Whether a device assumed another person.
     private func isOther(_ subject: JSONTree) -> Bool {
         subject["account"] != nil || subject["name"].map { $0.text != person } ?? false
     }
 
-    /// Metadata without the name of the person for whom a device computed a value.
+    /// Metadata without the name of a person whose profile a device used to compute a value.
     static func withoutProfile(_ metadata: JSONTree) -> JSONTree { without(["profileOf"], metadata) }
 
     private static func without(_ names: Set<String>, _ tree: JSONTree) -> JSONTree {
         .object((tree.members ?? []).filter { !names.contains($0.name) })
     }
 
-    /// - Throws: `RecordEvent.Unreadable` for what is no story.
+    /// - Throws: `RecordEvent.Unreadable` if the answer is not a story.
     func story(_ answer: RawJSON) throws -> RawJSON {
         guard let members = JSONTree(answer.bytes)?.members else { throw RecordEvent.Unreadable() }
         let cut = members.compactMap { member -> JSONTree.Member? in

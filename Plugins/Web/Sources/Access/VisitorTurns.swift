@@ -3,13 +3,13 @@ import Hummingbird
 import NIOCore
 import Synchronization
 
-/// Shares the work of this page between its visitors, so that none waits for the many requests of another.
+/// Limits the concurrent requests of each visitor, so that no visitor waits for the many requests of another.
 ///
-/// Each log-in or token has two requests in work at a time, and a limited number that wait, each in its turn.
+/// Each session or token has two running requests, and a limited number that wait in order.
 final class VisitorTurns: Sendable {
-    /// Requests of one visitor that are in work.
+    /// Maximum number of running requests of a visitor.
     static let atOnce = 2
-    /// Requests of one visitor that are in work, wait, or are downloaded.
+    /// Maximum number of requests of a visitor that run, wait, or are being downloaded.
     static let most = 32
 
     private struct Visitor {
@@ -25,7 +25,7 @@ final class VisitorTurns: Sendable {
 
     private let state = Mutex(State())
 
-    /// A request that was let in; it ends with this object.
+    /// A request with a turn; the turn ends with this object.
     final class Turn: Sendable {
         private let turns: VisitorTurns
         private let visitor: String
@@ -33,7 +33,7 @@ final class VisitorTurns: Sendable {
 
         fileprivate init(_ turns: VisitorTurns, _ visitor: String) { (self.turns, self.visitor) = (turns, visitor) }
 
-        /// Lets another request of the visitor work.
+        /// Lets another request of the visitor run.
         func pause() {
             if isAtWork.withLock({ isAtWork in
                 defer { isAtWork = false }
@@ -43,7 +43,7 @@ final class VisitorTurns: Sendable {
             }
         }
 
-        /// Waits until it may go on.
+        /// Waits until the request may continue.
         func goOn() async {
             await turns.wait(visitor)
             isAtWork.withLock { $0 = true }
@@ -57,8 +57,8 @@ final class VisitorTurns: Sendable {
 
     /// Waits for the turn of a request.
     ///
-    /// - Parameter visitor: by the hash of a session or a token.
-    /// - Returns: `nil` if too many of this visitor wait.
+    /// - Parameter visitor: the hash of a session or token.
+    /// - Returns: nil if too many requests of this visitor wait.
     func begin(_ visitor: String) async -> Turn? {
         let isIn = state.withLock { state in
             guard state.visitors[visitor]?.requests ?? 0 < Self.most else { return false }
@@ -88,7 +88,7 @@ final class VisitorTurns: Sendable {
                 if isNow { turn.resume() }
             }
         } onCancel: {
-            // It goes on, and ends by itself.
+            // A cancelled request continues, and ends without help.
             let turn = state.withLock { state -> CheckedContinuation<Void, Never>? in
                 guard let place = state.visitors[visitor]?.waiting.firstIndex(where: { $0.id == id }) else {
                     return nil
@@ -103,7 +103,7 @@ final class VisitorTurns: Sendable {
     private func leave(_ visitor: String) {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard let known = state.visitors[visitor] else { return nil }
-            // A cancelled one may have made them more.
+            // Cancelled requests may have raised the number.
             guard known.atWork <= Self.atOnce, !known.waiting.isEmpty else {
                 state.visitors[visitor]?.atWork -= 1
                 return nil
@@ -121,14 +121,14 @@ final class VisitorTurns: Sendable {
     }
 }
 
-/// Lets a request of someone who is known work in its turn.
+/// Runs the requests of known viewers in turns.
 struct FairTurns: RouterMiddleware {
     let turns: VisitorTurns
 
     func handle(
         _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
     ) async throws -> Response {
-        // Streams of events do not end, and have limits of their own.
+        // Event streams do not end, and have separate limits.
         guard let viewer = context.viewer, request.uri.path != EventRoutes.path else {
             return try await next(request, context)
         }
@@ -139,7 +139,7 @@ struct FairTurns: RouterMiddleware {
                 retryAfter: 2)
         }
         var response = try await next(request, context)
-        // What is made while it is sent takes a turn for each piece, and none while the visitor's side does not read.
+        // A streamed body takes a turn for each piece, and none while the client does not read.
         if response.body.contentLength == nil {
             let body = response.body
             response.body = ResponseBody { writer in

@@ -7,7 +7,7 @@ import Synchronization
 enum ChangedSection: Sendable, Hashable {
     case plugin(String), person(String), hub
 
-    /// As the hub's command `configure` names it.
+    /// The argument of the hub's command `configure`.
     var argument: (name: String, value: SettingValue) {
         switch self {
         case .plugin(let name): ("instance", .string(name))
@@ -23,19 +23,19 @@ enum ChangedSection: Sendable, Hashable {
         }
     }
 
-    /// Where its form stands.
+    /// The page of its form.
     var page: String { if case .plugin(let name) = self { NextPage.of(name) } else { "/setup" } }
 }
 
-/// What is to be written into a section: arguments of the hub's command `configure`.
+/// A change of a section: arguments of the hub's command `configure`.
 struct SectionChange: Sendable {
     let section: ChangedSection
-    /// Whether a person is to be added.
+    /// Whether to add a person.
     var adds = false
     var enabled: Bool?
     var set: [String: SettingValue] = [:]
     var unset: [String] = []
-    /// Of the `hub.conf` that a person has seen.
+    /// The revision of `hub.conf` that the person has seen.
     var revision: String?
 
     var isEmpty: Bool { !adds && enabled == nil && set.isEmpty && unset.isEmpty }
@@ -68,7 +68,7 @@ struct SectionChange: Sendable {
     }
 }
 
-/// What the hub answers to `configure`, and in `plan` to `apply`.
+/// The hub's answer to `configure`; `plan` is its answer to `apply`.
 struct ConfigureAnswer: Decodable, Sendable {
     struct Change: Decodable, Sendable {
         var name: String
@@ -90,21 +90,21 @@ struct ConfigureAnswer: Decodable, Sendable {
         var needsRestart, persons: [String]
         var instances: [Step]
     }
-    /// Whether the section was not there before.
+    /// Whether the section is new.
     var added: Bool?
     var applied: Bool
     var changes: [Change]
     var revision: String
     var plan: Plan
-    /// What stands in the section of a person or of `[hub]`.
+    /// The settings in the section of a person or of `[hub]`.
     var settings: [String: SettingValue]?
 
     init(_ result: RawJSON?) throws { self = try JSONDecoder().decode(Self.self, from: Data(result?.bytes ?? [])) }
 
-    /// Whether all is so already.
+    /// Whether nothing would change.
     var isNothing: Bool { changes.isEmpty && added != true }
 
-    /// What takes it back, and the names of what cannot be taken back so.
+    /// The change that restores the former state, and the names of settings that it cannot restore.
     func reversed(in section: ChangedSection) -> (change: SectionChange, lost: [String]) {
         var (change, lost) = (SectionChange(section), [String]())
         change.revision = revision
@@ -123,7 +123,7 @@ struct ConfigureAnswer: Decodable, Sendable {
     }
 }
 
-/// Changes that a person has been shown and may have done: in memory, for secrets are among them.
+/// Changes that were shown to a person and not yet confirmed; in memory only, because they may contain secrets.
 final class ChangeBook: Sendable {
     private struct Entry: Sendable {
         let id: String
@@ -134,7 +134,7 @@ final class ChangeBook: Sendable {
     private let entries = Mutex<[Entry]>([])
     private static let (most, time) = (200, Duration.seconds(1_800))
 
-    /// - Returns: what it is known by, to this session alone.
+    /// - Returns: the id of the change, valid for this session alone.
     func put(_ change: SectionChange, for viewer: Viewer) -> String {
         let id = AccessKey().text
         entries.withLock { entries in
@@ -156,7 +156,7 @@ final class ChangeBook: Sendable {
     }
 }
 
-/// What the hub would do, or does, in words.
+/// The hub's plan in words.
 enum PlanText {
     static func changes(_ answer: ConfigureAnswer, of section: ChangedSection) -> HTML {
         let added: HTML? =
@@ -178,7 +178,7 @@ enum PlanText {
         return "<code>\(change.name)</code>: \(shown(change.after)); it was \(shown(change.before))"
     }
 
-    /// What happens to instances; those that stay as they are are left out.
+    /// The changes for instances; unchanged ones are omitted.
     static func steps(_ plan: ConfigureAnswer.Plan) -> HTML {
         var lines = plan.instances.filter { $0.action != "leave" }.map { step -> HTML in
             let deed =

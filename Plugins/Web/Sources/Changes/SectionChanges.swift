@@ -2,7 +2,7 @@ import HTMLText
 import Hummingbird
 import PluginKit
 
-/// Changes of `hub.conf`: shown first with what the hub would do, then written, and taken back by a press of a button.
+/// Changes `hub.conf`: shows the hub's plan first, then writes, and offers an undo.
 struct SectionChanges: Sendable {
     let parts: WebParts
     private let book = ChangeBook()
@@ -11,9 +11,9 @@ struct SectionChanges: Sendable {
 
     private var hub: PluginContext { parts.hub }
 
-    /// Has the hub say what would happen, and asks whether it is meant.
+    /// Shows the hub's plan and asks for confirmation.
     ///
-    /// - Parameter again: the form as it was filled in, with what is wrong beside its fields and with them as a whole.
+    /// - Parameter again: renders the form as it was filled in, with errors beside the fields and for the whole.
     func plan(
         _ change: SectionChange, _ fields: [SettingField], _ choice: Choice,
         again: ([SettingField], HTML) async throws -> Response
@@ -36,7 +36,7 @@ struct SectionChanges: Sendable {
         return parts.told("<p>All is so already; nothing was changed.</p>", choice.viewer, on: change.section.page)
     }
 
-    /// What stands in the section of a person or of `[hub]`.
+    /// The settings in the section of a person or of `[hub]`.
     func settings(of section: ChangedSection) async throws -> [String: SettingValue] {
         try await look(at: SectionChange(section)).settings ?? [:]
     }
@@ -46,7 +46,7 @@ struct SectionChanges: Sendable {
             try await hub.command("configure", try change.arguments(), isDryRun: true, deadline: .seconds(120)))
     }
 
-    /// Each problem of a setting beside it.
+    /// Adds each problem to the field of its setting.
     private func told(_ problems: [ConfigureAnswer.Plan.Problem], _ fields: [SettingField]) -> [SettingField] {
         fields.map { field in
             var field = field
@@ -91,9 +91,9 @@ struct SectionChanges: Sendable {
                     """))
     }
 
-    /// Writes what was shown.
+    /// Writes a change that was shown.
     ///
-    /// - Parameter page: where its form stands.
+    /// - Parameter page: the page of its form.
     func save(_ form: WebForm, _ choice: Choice, from page: String) async throws -> Response {
         func told(_ notice: HTML) -> Response { parts.told(notice, choice.viewer, on: page) }
         guard let change = book.take(form["change"], of: choice.viewer), change.section.page == page else {

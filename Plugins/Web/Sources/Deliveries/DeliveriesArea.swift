@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import PluginKit
 
-/// Which target has what: a page of all sinks, one of each, and what a replay would do.
+/// The state of deliveries: a page of all sinks, a page for each, and replays.
 struct DeliveriesArea: SiteArea {
     let parts: WebParts
 

@@ -3,7 +3,7 @@ import HTMLText
 import Hummingbird
 import PluginKit
 
-/// The ledger: of each sink what it wants, has, and waits for.
+/// The page of all sinks: wanted, delivered and waiting records of each.
 struct DeliveriesPage: Sendable {
     let hub: PluginContext
 
@@ -27,7 +27,7 @@ struct DeliveriesPage: Sendable {
                     """ + Self.question))
     }
 
-    /// Whether something is to be done, in a sentence.
+    /// A sentence that says whether a sink needs attention.
     private static func summary(_ sinks: [HubState.Sink]) -> HTML {
         let unwell = sinks.filter { !$0.well }
         let waiting = sinks.reduce(0) { $0 + $1.pending + $1.retrying }
@@ -66,7 +66,7 @@ struct DeliveriesPage: Sendable {
         sink.well ? "<span class=\"good\">well</span>" : "<span class=\"bad\">needs you</span>"
     }
 
-    /// The way to the page of a record, which says where it went.
+    /// A form that leads to the page of a record with its deliveries.
     static let question: HTML = """
         <h2>One record</h2>
         <form class="entry" method="get" action="/deliveries/record">

@@ -5,7 +5,7 @@ import HTTPTypes
 import Hummingbird
 import PluginKit
 
-/// Records delivered once more: what it would do first, then done.
+/// Delivers records again: shows the number first, then does it.
 struct ReplayPages: Sendable {
     private struct Answer: Decodable {
         struct Entry: Decodable {
@@ -15,15 +15,15 @@ struct ReplayPages: Sendable {
         var sinks: [Entry]
     }
 
-    /// What is to be delivered again.
+    /// A request to deliver records again.
     private struct Order {
         var sink: String
-        /// `yyyy-MM-dd`; `nil`: everything.
+        /// In the form `yyyy-MM-dd`; nil for all.
         var from: String?
         var type: String?
         let arguments: [String: SettingValue]
 
-        /// - Parameter zone: by whose clocks the day is.
+        /// - Parameter zone: the zone of the day.
         init(in zone: TimeZone, _ field: (String) -> String?) throws {
             guard let sink = field("sink") else {
                 throw Refusal(.badRequest, "The form lacks sink", "Open the page of a sink, and fill it in there.")
@@ -68,7 +68,7 @@ struct ReplayPages: Sendable {
         """
     }
 
-    /// What it would do; nothing is changed.
+    /// Shows the plan of a replay.
     func plan(_ request: Request, _ choice: Choice) async throws -> Response {
         let order = try Order(in: zone) { name in
             request.uri.queryParameters[Substring(name)].map(String.init).flatMap(Self.filled)
@@ -107,7 +107,7 @@ struct ReplayPages: Sendable {
             on: name.map { "/deliveries/sink?" + FormText.write([(name: "name", value: $0)]) } ?? "/deliveries")
     }
 
-    /// A sink may have records of everybody: days are those of the only person there is, else of the household.
+    /// The zone for days: that of the only person, or the machine's, because a sink may have records of several persons.
     private var zone: TimeZone {
         parts.persons.count == 1 ? parts.persons[0].reader.zone ?? .current : .current
     }
@@ -116,7 +116,7 @@ struct ReplayPages: Sendable {
         text.contains { !$0.isWhitespace } ? text : nil
     }
 
-    /// A page waits no longer; what is counted or marked by then goes on in the hub, or is given up.
+    /// Time limit of a page; the hub may continue after it, or give up.
     private static let patience = Duration.seconds(60)
 
     private func replay(_ order: Order, isDryRun: Bool) async throws -> [Answer.Entry] {

@@ -3,7 +3,7 @@ import HTMLText
 import Hummingbird
 import PluginKit
 
-/// One sink: its account in full, why something waits, and how it is delivered again.
+/// The page of a sink: its figures, reasons for waiting, and replay.
 struct SinkPage: Sendable {
     let hub: PluginContext
 
@@ -20,7 +20,7 @@ struct SinkPage: Sendable {
                 """))
     }
 
-    /// What it wants, and what became of it; the lines add up.
+    /// The wanted records by state; the lines add up.
     private static func account(_ sink: HubState.Sink) -> HTML {
         var table = HTMLTable(caption: "Account", columns: ["What", "Records", "Why"])
         let skips = sink.skips.sorted { $0.key < $1.key }.map { "\($0.key): \(NumberText.grouped($0.value))" }
@@ -49,7 +49,7 @@ struct SinkPage: Sendable {
         return "<dl>\(HTML.each(facts) { "<dt>\($0.0)</dt><dd>\($0.1)</dd>" })</dl>"
     }
 
-    /// Where those are told of that were not taken.
+    /// A link to the page of a record if some were refused or wait for a retry.
     private static func unwell(_ sink: HubState.Sink) -> HTML? {
         guard sink.refused + sink.retrying > 0 else { return nil }
         return """

@@ -17,10 +17,10 @@ struct DevicesArea: SiteArea {
     }
 }
 
-/// How the devices are of which plugins have told, and what to do.
+/// The state of the devices that plugins have reported, with remedies.
 struct DevicesPage: Sendable {
     static let path = "/devices"
-    /// The plugin kind whose device has users of its own.
+    /// The plugin kind whose device has users.
     static let withUsers = "ihealth-hs5"
 
     let hub: PluginContext

@@ -3,20 +3,20 @@ import HTMLText
 import Hummingbird
 import PluginKit
 
-/// The users that a scale keeps itself, as its plugin's commands list and change them; for the owner.
+/// The users stored in a scale, listed and changed by its plugin's commands; for the owner.
 struct ScaleUsersPage: Sendable {
     let parts: WebParts
 
     static func path(_ instance: String) -> String { "/devices/\(instance)/users" }
 
-    /// What the plugin tells of a user.
+    /// A user in the plugin's answer.
     private struct User: Decodable {
         var position: Int
         var serialNumber: UInt32
         var person: String?
     }
 
-    /// The instance that the address names, which must be of the kind that has users.
+    /// The instance in the address; its kind must have users.
     private func instance(_ visit: Visit) async throws -> String {
         let plugins = try await parts.hub.hubState().state.plugins
         guard let name = visit.parameters.get("instance"),
@@ -71,7 +71,7 @@ struct ScaleUsersPage: Sendable {
             """
     }
 
-    /// Makes a user, or deletes one after it was asked for twice.
+    /// Creates a user, or deletes one after a confirmation.
     func change(_ request: Request, _ visit: Visit) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
         let instance = try await instance(visit)

@@ -2,13 +2,13 @@ import JSON
 import NIOCore
 import PluginKit
 
-/// A record as it is told, once for all who listen.
+/// A record as an event, encoded once for all listeners.
 struct RecordEvent: Sendable {
     let sequence: Int64
     let type: String
     let bytes: ByteBuffer
 
-    /// - Parameter json: as the hub printed it.
+    /// - Parameter json: the record as the hub printed it.
     /// - Throws: ``Unreadable``.
     init(_ json: ArraySlice<UInt8>, epoch: String) throws {
         guard let tree = JSONTree(Array(json)), let sequence = tree["seq"]?.integer.map(Int64.init),
@@ -21,33 +21,33 @@ struct RecordEvent: Sendable {
             ? EventText.event("retraction", id: cursor, data: json) : EventText.event("record", id: cursor, data: json)
     }
 
-    /// The hub has sent what is not a record.
+    /// The hub sent something other than a record.
     struct Unreadable: Error {}
 }
 
-/// What those are told who listen to the same persons.
+/// The listeners of the same persons, and their recent records.
 struct EventChannel {
-    /// Tells it from one that was there before, for the same persons.
+    /// Distinguishes it from an earlier channel for the same persons.
     let serial: Int
-    /// Up to where it was read.
+    /// The position up to which records were read.
     private(set) var cursor: Cursor
     var streams: [ObjectIdentifier: EventStream] = [:]
-    /// The last records, for who comes back after a short break.
+    /// The last records, for listeners that reconnect after a short break.
     private var recent: [RecordEvent] = []
     private var recentBytes = 0
-    /// After this sequence nothing is missing in `recent`.
+    /// `recent` is complete after this sequence.
     private var start: Int64
 
-    /// As many as fit into one stream.
+    /// At most half of a stream's buffer.
     private static let (mostEvents, mostBytes) = (EventStream.mostEvents / 2, EventStream.mostBytes / 2)
 
     init(_ serial: Int, from cursor: Cursor) {
         (self.serial, self.cursor, start) = (serial, cursor, cursor.sequence)
     }
 
-    /// Lets one listen who has everything up to a cursor.
+    /// Adds a listener that has everything up to a cursor.
     ///
-    /// - Returns: false where more is missing than is kept here.
+    /// - Returns: false if the listener lacks more than is kept here.
     mutating func join(_ stream: EventStream, at place: Cursor) -> Bool {
         guard place.epoch == cursor.epoch, place.sequence >= start else { return false }
         stream.begin(after: place.sequence)
@@ -56,7 +56,7 @@ struct EventChannel {
         return true
     }
 
-    /// What was read, and up to where that is.
+    /// Takes records and the position up to which they were read.
     mutating func take(_ events: [RecordEvent], upTo end: Cursor?) {
         for event in events where event.sequence > cursor.sequence {
             cursor.sequence = event.sequence
@@ -78,7 +78,7 @@ struct EventChannel {
         streams[ObjectIdentifier(stream)] = nil
     }
 
-    /// Tells those of whom a part of the records is told how far they are.
+    /// Sends the position to listeners that receive only some types.
     mutating func mark() {
         let mark = EventText.mark(cursor)
         for (name, stream) in streams where !stream.send(mark, cursor.sequence) { streams[name] = nil }

@@ -3,21 +3,21 @@ import JSON
 import NIOCore
 import PluginKit
 
-/// What happens at the hub, for all who listen to it: one reader of the feed, whatever their number.
+/// Sends the hub's events to all listeners, with one reader of the feed for any number of them.
 ///
-/// Records come from the hub's door, where they are complete and in order; the feed says when to ask, and has what passes.
+/// Records come from the hub's door, complete and in order. The feed says when to query, and carries passing values.
 actor EventFeed {
-    /// How often the connections are seen to, and a listener learns that theirs lives.
+    /// Interval of checks of the connections, and of heartbeats to listeners.
     static let heartbeat = Duration.seconds(15)
-    /// Who takes nothing for so long is gone.
+    /// Disconnect listeners that accept no data for this long.
     private static let patience = Duration.seconds(30)
-    /// How long the feed may say nothing before the hub is asked.
+    /// Query the hub if the feed is silent for this long.
     private static let silence = Duration.seconds(30)
-    /// Records of one page of what a listener has missed.
+    /// Number of records in one page of missed ones.
     private static let page: Int64 = 500
-    /// Of these handed over at a time.
+    /// Number of these that are written at a time.
     private static let part = 50
-    /// Passing values that wait to be told.
+    /// Maximum number of passing values that wait.
     private static let passing = 256
 
     private let hub: PluginContext
@@ -28,7 +28,7 @@ actor EventFeed {
     private var lastSerial = 0
     private var streams: [ObjectIdentifier: EventStream] = [:]
     private var plugins = PluginWatch()
-    /// One at a time catches up, so that pages find the hub free.
+    /// Only one listener catches up at a time, so that pages find the hub free.
     private let turn = AsyncLock()
 
     init(_ hub: PluginContext, _ access: AccessBook, _ preferences: PreferenceBook) {
@@ -36,9 +36,9 @@ actor EventFeed {
         bell = FeedBell(beside: hub.link)
     }
 
-    // MARK: - The reader
+    // MARK: - Reading the feed
 
-    /// Listens until the task is cancelled.
+    /// Reads the feed until the task is cancelled.
     func run() async throws {
         guard let welcome = await hub.link.welcome() else { return }
         let (values, tell) = AsyncStream.makeStream(
@@ -64,22 +64,22 @@ actor EventFeed {
         }
     }
 
-    /// Another session may be of another hub, which has lost or found something.
+    /// A new session may belong to a hub that was restored.
     private func ringForSessions() async {
         while (try? await hub.untilSession(beyond: hub.sessionCount)) != nil { bell.ring() }
     }
 
-    /// Reads all that a channel has not told.
+    /// Reads all records that a channel has not sent.
     private func read(_ person: String?) async {
         while let channel = channels[person], !Task.isCancelled {
             do {
                 let page = try await self.page(of: person, types: nil, since: channel.cursor, limit: nil)
-                // All may have left meanwhile, and others come who begin elsewhere.
+                // All listeners may have left meanwhile, and others with another position may have come.
                 guard channels[person]?.serial == channel.serial else { continue }
                 channels[person]?.take(page.events, upTo: page.cursor)
                 if page.isLast { return }
             } catch let error as AskError where error.error?.code == .store || error.error?.code == .busy {
-                return  // The hub says with its pulse when it goes on.
+                return  // The hub's pulse tells when it works again.
             } catch {
                 if !(error is CancellationError), (error as? AskError)?.code != .stopping {
                     hub.logger.warning("listeners are sent away to come again", metadata: ["error": "\(error)"])
@@ -107,14 +107,14 @@ actor EventFeed {
         }
         let cut = person.map(RecordCut.init)
         return Page(
-            // Of one person's records all who listen are told what that person reads.
+            // Limit records to those parts that the person of the channel may read.
             events: try records.map {
                 try RecordEvent(cut?.record($0) ?? $0, epoch: cursor.epoch)
             }, cursor: end,
             isLast: next == nil && limit.map { records.count < $0 } ?? true)
     }
 
-    /// Where the hub is now.
+    /// The hub's present position.
     private nonisolated func head() async throws -> Cursor {
         var query = QueryRequest(id: 0)
         query.filter.numbers = [0]
@@ -139,7 +139,7 @@ actor EventFeed {
                 plugins = PluginWatch()
                 continue
             }
-            // Where hub.conf does not grant it no one is told.
+            // Without the grant no changes are sent.
             guard let status = try? await hub.ask(.status) else { continue }
             for change in plugins.changes(status) {
                 for stream in owners { stream.pass(change.bytes, topic: "plugin/\(change.name)") }
@@ -165,7 +165,7 @@ actor EventFeed {
     /// Ends the streams of a session or token that has ended.
     func end(_ hash: String) { for stream in streams.values where stream.viewer.session.hash == hash { stream.end() } }
 
-    // MARK: - A listener
+    // MARK: - Serving a listener
 
     private func join(_ stream: EventStream, at cursor: Cursor) -> Bool {
         if channels[stream.person] == nil {
@@ -184,9 +184,9 @@ actor EventFeed {
 
     private func enter(_ stream: EventStream) { streams[ObjectIdentifier(stream)] = stream }
 
-    /// Tells all that is new to a listener, until they leave or ``EventStream/end()``.
+    /// Sends all new events to a listener until it disconnects or ``EventStream/end()``.
     ///
-    /// - Parameter start: what they have already; `nil`: what is there now.
+    /// - Parameter start: the listener's position; nil for the present one.
     nonisolated func serve(_ stream: EventStream, after start: Cursor?) async throws {
         await enter(stream)
         do {
@@ -202,7 +202,7 @@ actor EventFeed {
         var cursor: Cursor
         if let start { cursor = start } else { cursor = try await head() }
         await stream.write([EventText.opening(at: cursor)])
-        // A place that a listener names may be of another store, which only the hub can tell.
+        // A given position may belong to another store, which only the hub can say.
         var isKnown = start == nil
         while try await catchUp(stream, &cursor, isKnown: &isKnown) {
             guard case .behind(let sequence) = await stream.pause() else { return }
@@ -210,19 +210,19 @@ actor EventFeed {
         }
     }
 
-    /// Reads what a listener has missed, as fast as they take it, until they can listen with the others.
+    /// Sends missed records as fast as the listener accepts them, until it can join a channel.
     ///
-    /// - Parameter isKnown: whether the hub has answered a question about their place, so that it is one of this store.
-    /// - Returns: false where they are to leave.
+    /// - Parameter isKnown: whether the hub has accepted the position, so that it belongs to this store.
+    /// - Returns: false if the stream is over.
     private nonisolated func catchUp(
         _ stream: EventStream, _ cursor: inout Cursor, isKnown: inout Bool
     ) async throws -> Bool {
-        // A type of a plugin's own may be one that the hub does not know yet.
+        // The hub may not know a plugin's type yet.
         let known = stream.types.flatMap { $0.contains { $0.hasPrefix("x.") } ? nil : $0.sorted() }
         var isLast = false
         while !stream.isOver {
             if isKnown, await join(stream, at: cursor) { return true }
-            // What joins at the end of what there is misses nothing but with another epoch, which the next question tells.
+            // At the end of the records nothing is missed, except after a change of epoch, which the next query shows.
             if isLast, isKnown { try await Task.sleep(for: .milliseconds(50)) }
             do {
                 let since = cursor
@@ -230,7 +230,7 @@ actor EventFeed {
                     try await self.page(of: stream.person, types: known, since: since, limit: Self.page)
                 }
                 let told = page.events.filter { stream.types?.contains($0.type) ?? true }
-                // A few at a time: who takes them slowly is not one who takes nothing.
+                // Write a few at a time, so that a slow listener does not count as stuck.
                 for start in stride(from: 0, to: told.count, by: Self.part) where !stream.isOver {
                     await stream.write(told[start..<min(start + Self.part, told.count)].map(\.bytes))
                 }

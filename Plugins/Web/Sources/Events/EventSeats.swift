@@ -1,18 +1,18 @@
 import HTTPTypes
 import Synchronization
 
-/// How many may listen at a time, so that there is room for pages, and for the others.
+/// Limits the number of listeners, so that connections remain for pages and for other visitors.
 final class EventSeats: Sendable {
     static let most = 256
-    /// Of one session or token.
+    /// Maximum for one session or token.
     static let mostEach = 64
 
     private let taken = Mutex<[String: Int]>([:])
 
-    /// How many listen.
+    /// Number of listeners.
     var count: Int { taken.withLock { $0.values.reduce(0, +) } }
 
-    /// One place, which is free again when this is gone.
+    /// A place of a listener, which is freed with this object.
     final class Seat: Sendable {
         private let seats: EventSeats
         private let holder: String
@@ -22,7 +22,7 @@ final class EventSeats: Sendable {
         deinit { seats.leave(holder) }
     }
 
-    /// - Throws: ``Refusal`` where none is free.
+    /// - Throws: ``Refusal`` if there is no free place.
     func take(_ viewer: Viewer) throws -> Seat {
         let holder = viewer.session.hash
         let isFree = taken.withLock { taken in

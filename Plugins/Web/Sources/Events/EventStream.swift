@@ -2,48 +2,48 @@ import NIOCore
 import PluginKit
 import Synchronization
 
-/// One who listens, and what waits for them: so much and no more.
+/// A listener with a bounded buffer.
 ///
-/// Of passing values only the latest of each kind waits. When more records wait than there is room for, all of them are dropped, and the
-/// listener reads on from the hub where they are.
+/// Only the latest passing value of each kind waits. If records exceed the buffer, all waiting ones are dropped, and the listener
+/// reads them from the hub.
 final class EventStream: Sendable {
     static let mostEvents = 1_000
     static let mostBytes = 262_144
 
-    /// Why a listener is no longer told with the others.
+    /// Why a listener left its channel.
     enum Pause: Equatable {
-        /// Records were dropped: the hub has them, after this sequence.
+        /// Records after this sequence were dropped; the hub has them.
         case behind(after: Int64)
         case over
     }
 
-    /// Hands bytes to the connection, and says when it has taken them, or has ended.
+    /// Writes bytes to the connection; the callback reports whether they were taken or the connection has ended.
     typealias Write = @Sendable ([ByteBuffer], @escaping @Sendable (Bool) -> Void) -> Void
 
     private struct Piece {
         var bytes: ByteBuffer
         var sequence: Int64?
-        /// Of a passing value: which it is.
+        /// The topic of a passing value.
         var topic: String?
     }
 
     private struct State {
         var waiting: [Piece] = []
         var size = 0
-        /// Records up to here were handed to the connection, or wait.
+        /// The last record that was written or waits.
         var last: Int64 = 0
-        /// Records up to here were handed to the connection.
+        /// The last record that was written to the connection.
         var handed: Int64 = 0
-        /// What the connection has not taken yet, and since when it takes nothing.
+        /// Number of writes that the connection has not taken; `stuckSince` says since when it takes nothing.
         var underWay = 0
-        /// The opening was handed over, which comes before all else.
+        /// The opening was written, which precedes all else.
         var isOpen = false
         var stuckSince: ContinuousClock.Instant?
         var isBehind = false
         var isOver = false
         var waiter: CheckedContinuation<Pause, Never>?
 
-        /// What is to be done now, with the lock given back.
+        /// The next action, to be done without the lock.
         enum Step {
             case write([ByteBuffer])
             case wake(CheckedContinuation<Pause, Never>, Pause)
@@ -62,7 +62,7 @@ final class EventStream: Sendable {
             return .wake(waiter, pause)
         }
 
-        /// First the connection takes what it was given, or ends: nothing comes after the end of an answer.
+        /// The connection must first take pending writes or end, because nothing may follow the end of an answer.
         var pause: Pause? {
             guard underWay == 0 else { return nil }
             return isOver ? .over : isBehind ? .behind(after: handed) : nil
@@ -89,17 +89,17 @@ final class EventStream: Sendable {
     }
 
     let viewer: Viewer
-    /// Whose records; `nil`: everybody's, and those in the inbox.
+    /// The person whose records are sent; nil for everybody's, and those in the inbox.
     let person: String?
-    /// `nil`: all.
+    /// Nil for all types.
     let types: Set<String>?
     private let state = Mutex(State())
     private let hand: Write
     private let close: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - write: hands bytes over, in the order of the calls.
-    ///   - close: ends the connection, whatever it waits for.
+    ///   - write: writes bytes, in the order of the calls.
+    ///   - close: ends the connection, even during a write.
     init(
         _ viewer: Viewer, person: String?, types: Set<String>?, write: @escaping Write,
         close: @escaping @Sendable () -> Void
@@ -121,7 +121,7 @@ final class EventStream: Sendable {
         return result
     }
 
-    /// The connection has taken what it was handed, or has ended.
+    /// Notes that the connection has taken a write, or has ended.
     private func taken(_ isTaken: Bool) {
         change { state in
             state.end()
@@ -129,16 +129,16 @@ final class EventStream: Sendable {
         }
     }
 
-    // MARK: - For the feed
+    // MARK: - Called by the feed
 
-    /// From which record on ``send(_:_:)`` is told of all.
+    /// Sets the record after which ``send(_:_:)`` gets all records.
     func begin(after sequence: Int64) {
         change { state in (state.last, state.handed, state.isBehind) = (sequence, sequence, false) }
     }
 
-    /// A record, unless it was sent already; or a place without one.
+    /// Sends a record, unless it was sent already, or only a position.
     ///
-    /// - Returns: whether there was room; else the listener is behind, and is told of no more.
+    /// - Returns: false if there was no room; then the listener is behind and gets no more records.
     func send(_ bytes: ByteBuffer, _ sequence: Int64) -> Bool {
         change { state in
             guard !state.isOver else { return false }
@@ -156,7 +156,7 @@ final class EventStream: Sendable {
         }
     }
 
-    /// What is true now alone: it takes the place of what waits of the same topic, and is dropped where there is no room.
+    /// Sends a passing value: it replaces a waiting one of the same topic, and is dropped if there is no room.
     func pass(_ bytes: ByteBuffer, topic: String) {
         change { state in
             let piece = Piece(bytes: bytes, topic: topic)
@@ -169,19 +169,19 @@ final class EventStream: Sendable {
         }
     }
 
-    /// No more comes but what the connection has to take already.
+    /// Ends the stream; the connection still takes pending writes.
     func end() { change { state in state.isOver = true } }
 
-    /// Ends the connection of one who has not taken what was sent for so long.
+    /// Closes a connection that has taken no data since `limit`.
     func endIfStuck(since limit: ContinuousClock.Instant) {
         guard state.withLock({ $0.stuckSince.map { $0 < limit } ?? false }) else { return }
         end()
         close()
     }
 
-    // MARK: - For the listener's task
+    // MARK: - Called by the listener's task
 
-    /// Hands over the opening, and later what a listener has missed, and waits until the connection has taken it, or has ended.
+    /// Writes the opening or missed records; returns when the connection has taken them or has ended.
     func write(_ pieces: [ByteBuffer]) async {
         state.withLock { state in
             state.begin()
@@ -199,7 +199,7 @@ final class EventStream: Sendable {
         }
     }
 
-    /// Ends, with the connection if it still has to take something: no one waits for that any more.
+    /// Ends the stream, and closes the connection if a write is pending.
     private func abandon() {
         end()
         if state.withLock({ $0.underWay > 0 }) { close() }
@@ -208,10 +208,10 @@ final class EventStream: Sendable {
     /// Whether a task waits in ``pause()``.
     var isAwaited: Bool { state.withLock { $0.waiter != nil } }
 
-    /// Whether nothing more is sent.
+    /// Whether no more events are sent.
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// Waits while the listener is told with the others.
+    /// Waits while the listener is in a channel.
     func pause() async -> Pause {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

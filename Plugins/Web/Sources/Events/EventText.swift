@@ -1,10 +1,10 @@
 import NIOCore
 import PluginKit
 
-/// Messages of a stream of events, as the standard of Server-Sent Events writes them.
+/// Encodes messages of Server-Sent Events.
 enum EventText {
     /// - Parameters:
-    ///   - id: from which the listener goes on after a break; without one its place stays.
+    ///   - id: the position from which a listener resumes; without it the position stays.
     ///   - data: JSON without line breaks.
     static func event(_ name: StaticString, id: Cursor? = nil, data: some Collection<UInt8>) -> ByteBuffer {
         var buffer = ByteBufferAllocator().buffer(capacity: data.count + 64)
@@ -17,12 +17,12 @@ enum EventText {
         return buffer
     }
 
-    /// What a stream begins with: its place, and after which time to come again.
+    /// The beginning of a stream: its position, and the reconnection time.
     static func opening(at cursor: Cursor) -> ByteBuffer { ByteBuffer(string: "retry: 2000\nid: \(cursor)\n\n") }
 
-    /// Moves the listener's place, with nothing to tell.
+    /// Moves the listener's position without an event.
     static func mark(_ cursor: Cursor) -> ByteBuffer { ByteBuffer(string: "id: \(cursor)\n\n") }
 
-    /// Shows that the connection lives.
+    /// Shows that the connection is alive.
     static let heartbeat = ByteBuffer(string: ":\n\n")
 }

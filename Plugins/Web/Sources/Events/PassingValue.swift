@@ -4,21 +4,21 @@ import JSON
 import NIOCore
 import PluginKit
 
-/// The moving value of a device, as listeners are told: what the hub has passed on, and as people read it.
+/// The live value of a device as an event: the hub's members, and the value as people read it.
 struct PassingValue {
     let type: String
-    /// `nil` while it is not known.
+    /// Nil while the person is unknown.
     let person: String?
     let bytes: ByteBuffer
 
-    /// - Returns: `nil` for what is none.
+    /// - Returns: nil if the message is not a live value.
     init?(_ message: FeedMessage, _ persons: [Welcome.PersonEntry]) {
         let segments = message.topic.segments
         guard segments.count == 4, let body = JSONTree(message.body), var members = body.members else { return nil }
         type = segments[1]
         let name = body["person"]?.text
         person = name
-        // One name in all answers, whatever the device calls it.
+        // Use one name for the type in all events, whatever the device calls it.
         members.removeAll { $0.name == "type" || $0.name == "text" || $0.name == "person" && name == nil }
         members.insert(.init("type", .text(type)), at: 0)
         if let value = body["value"]?.double, let id = try? TypeID(type) {

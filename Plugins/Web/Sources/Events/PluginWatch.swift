@@ -2,7 +2,7 @@ import JSON
 import NIOCore
 import PluginKit
 
-/// Finds which plugins have another state than when they were looked at last.
+/// Detects plugins whose state has changed since the last check.
 struct PluginWatch {
     static let interval = Duration.seconds(3)
 
@@ -11,15 +11,15 @@ struct PluginWatch {
         let bytes: ByteBuffer
     }
 
-    /// What of a plugin is told when it changes; the counts of its records change all the time.
+    /// Members whose changes are reported; record counts change all the time.
     private static let members = [
         "enabled", "state", "alive", "fresh", "delivering", "hasError", "lastError", "advice", "isFallback", "tokens",
     ]
 
-    /// `nil` before the first look, which tells of nothing.
+    /// Nil before the first check, which reports nothing.
     private var known: [String: [JSONTree?]]?
 
-    /// - Parameter status: the hub's answer to the question `status`.
+    /// - Parameter status: the hub's answer to `status`.
     mutating func changes(_ status: RawJSON) -> [Change] {
         var (found, changes): ([String: [JSONTree?]], [Change]) = ([:], [])
         for plugin in JSONTree(status.bytes)?["plugins"]?.list ?? [] {

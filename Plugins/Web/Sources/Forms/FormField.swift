@@ -1,19 +1,19 @@
 import HTMLText
 
-/// A field of a form as a page shows it: its label, what stands in it, and beside it what it takes and what is wrong with it.
+/// A field of a form with its label, content, hint and error.
 struct FormField: Sendable {
     let name, label: String
-    /// The name in `hub.conf`, if it is another than the label.
+    /// The name in `hub.conf`, if it differs from the label.
     var code: String?
-    /// By which the page knows it, where several of its forms have a field of this name; `nil`: the name.
+    /// The id on the page, if several forms have a field of this name; nil for the name.
     var id: String?
     var value = ""
     var hint: String?
     var fault: String?
-    /// What stands below what is filled in.
+    /// Content below the field.
     var more: HTML?
 
-    /// A line of text, or what else an `input` takes.
+    /// An `input`, by default a line of text.
     func line(_ type: String = "text", _ attributes: HTML = HTML()) -> HTML {
         html { "<input type=\"\(type)\" \($0) value=\"\(value)\" \(attributes)>" }
     }
@@ -23,12 +23,12 @@ struct FormField: Sendable {
         html { "<textarea \($0) rows=\"3\" \(attributes)>\(value)</textarea>" }
     }
 
-    /// One of several.
+    /// A choice of one option.
     func choice(_ options: [FormOption]) -> HTML {
         html { "<select \($0)>\(FormFields.options(options, chosen: value))</select>" }
     }
 
-    /// What is not to be changed here.
+    /// A value that cannot be changed here.
     func fixed(_ text: String) -> HTML {
         "<div class=\"field\"><span class=\"label\">\(title)</span><code>\(text)</code>\n\(words)</div>"
     }
@@ -57,7 +57,7 @@ struct FormField: Sendable {
     }
 }
 
-/// A form of one button; what it does stands in its fields.
+/// A form with one button and hidden fields.
 struct ButtonForm: Sendable {
     private let action: String
     private let fields: [(name: String, value: String)]

@@ -1,13 +1,13 @@
 import HTMLText
 
-/// The fields of a form as a page shows them: each with its label, what was typed, and beside it what is wrong with it.
+/// The fields of a form, each with its label, content and error.
 struct FormFields: Sendable {
-    /// What stands in the fields, by name.
+    /// The content by field name.
     var values: [String: String] = [:]
-    /// What is wrong, by the name of the field.
+    /// The errors by field name.
     var faults: [String: String] = [:]
 
-    /// What was typed into a form; nothing of it is lost when it is shown again.
+    /// The content that was typed into a form, so that it is kept when the form is shown again.
     static func typed(_ form: WebForm, _ names: [String]) -> FormFields {
         FormFields(values: Dictionary(uniqueKeysWithValues: names.map { ($0, form[$0] ?? "") }))
     }
@@ -18,7 +18,7 @@ struct FormFields: Sendable {
 
     /// A line of text.
     ///
-    /// - Parameter isNumber: whether small devices are to show digits first.
+    /// - Parameter isNumber: whether small devices show digits first.
     func line(_ name: String, _ label: String, hint: String? = nil, isNumber: Bool = false, isNeeded: Bool = false)
         -> HTML
     {
@@ -33,7 +33,7 @@ struct FormFields: Sendable {
         field(name, label, hint).area("maxlength=\"4000\"")
     }
 
-    /// One of several.
+    /// A choice of one option.
     func choice(_ name: String, _ label: String, _ options: [FormOption], hint: String? = nil) -> HTML {
         field(name, label, hint).choice(options)
     }
@@ -44,14 +44,14 @@ struct FormFields: Sendable {
         }
     }
 
-    /// A field that is not seen.
+    /// A hidden field.
     func hidden(_ name: String) -> HTML { Self.hidden(name, values[name] ?? "") }
 
     static func hidden(_ name: String, _ value: String) -> HTML {
         "<input type=\"hidden\" name=\"\(name)\" value=\"\(value)\">"
     }
 
-    /// What is wrong with the whole, or with a field that the form does not show, before its fields.
+    /// Errors of the whole form and of fields that it does not show, before its fields.
     func summary(besides shown: [String]) -> HTML {
         let others = faults.filter { !shown.contains($0.key) }.sorted { $0.key < $1.key }.map(\.value)
         let count = faults.count - others.count
@@ -61,7 +61,7 @@ struct FormFields: Sendable {
     }
 }
 
-/// What a form offers.
+/// An option of a choice.
 struct FormOption: Sendable {
     let value, text: String
 }

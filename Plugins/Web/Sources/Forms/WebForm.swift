@@ -4,13 +4,13 @@ import NIOCore
 import PluginKit
 import Synchronization
 
-/// What a browser has sent with a form of this site: fields by name, each once.
+/// The content of a sent form: fields by name, each once.
 struct WebForm: Sendable {
     private let fields: [String: String]
 
     /// Reads the body.
     ///
-    /// - Throws: ``Refusal`` for what is too long, or is not a form.
+    /// - Throws: ``Refusal`` if the body is too long or not a form.
     init(_ request: Request) async throws {
         let body: ByteBuffer
         do {
@@ -25,8 +25,7 @@ struct WebForm: Sendable {
         }
     }
 
-    /// Reads the form of one who is logged in, and checks that a page of this address sent it: no other place has the
-    /// browser's form token.
+    /// Reads the form of a logged-in browser, and checks the form token, which only pages of this address have.
     static func read(_ request: Request, _ visit: Visit) async throws -> (WebForm, Viewer) {
         guard let viewer = visit.viewer else { throw NoSuchPage() }
         let form = try await WebForm(request)
@@ -39,15 +38,15 @@ struct WebForm: Sendable {
         return (form, viewer)
     }
 
-    /// `nil` where there is no such field, or nothing but blanks in it.
+    /// The text of a field; nil if the field is missing or blank.
     subscript(_ name: String) -> String? {
         fields[name].flatMap { text in text.contains { !$0.isWhitespace } ? text : nil }
     }
 
-    /// Whether there is such a field, with or without something in it.
+    /// Whether the field exists, even if it is empty.
     func has(_ name: String) -> Bool { fields[name] != nil }
 
-    /// All fields but the token, as they were sent.
+    /// All fields except the token, as sent.
     var others: [(name: String, text: String)] {
         fields.filter { $0.key != "token" }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
@@ -71,10 +70,10 @@ struct WebForm: Sendable {
     }
 }
 
-/// What forms have done, for the page that the browser sees next: one notice for each session, told once.
+/// Results of forms for the next page of each session, each shown once.
 final class NoticeBook: Sendable {
     private let notices = Mutex<[String: HTML]>([:])
-    /// As many as there are sessions.
+    /// The maximum number of sessions.
     private static let most = 100
 
     func put(_ notice: HTML, for viewer: Viewer) {
@@ -88,7 +87,7 @@ final class NoticeBook: Sendable {
 }
 
 extension WebParts {
-    /// Goes to a page, which tells what a form has done.
+    /// Redirects to a page, which shows the result of a form.
     func told(_ notice: HTML, _ viewer: Viewer, on next: String) -> Response {
         notices.put(notice, for: viewer)
         return PageAnswer.redirect(to: next)

@@ -4,9 +4,9 @@ import HandEntries
 import PluginKit
 import Samples
 
-/// Buttons that say whose records are.
+/// Buttons that assign records to persons.
 enum AssignForm {
-    /// A button for each person, the likeliest first, with the odds that the hub has found; one for a guest, and one to delete it.
+    /// A button for each person with the hub's odds, likeliest first, one for a guest, and one to delete the record.
     static func candidates(_ weighing: Weighing, _ choice: Choice, _ grants: OwnerGrants) -> HTML {
         let odds = Odds(weighing.why)
         let persons = choice.persons.enumerated().sorted { left, right in
@@ -29,7 +29,7 @@ enum AssignForm {
         return forms
     }
 
-    /// On the page of a record, for the owner: it is another's, or a guest's, or that was wrong.
+    /// Buttons on the page of a record, for the owner: another person, a guest, or an undo of that.
     static func html(_ record: StoredRecord, _ choice: Choice, _ grants: OwnerGrants) -> HTML {
         let others = choice.persons.filter { $0.name != record.assignment.person?.name }
         guard choice.viewer.isOwner, grants.have(.assign) else { return HTML() }
@@ -59,13 +59,13 @@ enum ConfirmForm {
     }
 }
 
-/// Records with their versions, as a form carries them: `12:15,13:16`.
+/// Records with their versions, as forms carry them: `12:15,13:16`.
 enum RecordVersions {
     static func text(_ records: [StoredRecord]) -> String {
         records.map { "\($0.number):\($0.sequence)" }.joined(separator: ",")
     }
 
-    /// At most a thousand; `nil` for what no form of this site has.
+    /// At most a thousand; nil for a text that no form of this site contains.
     static func read(_ text: String) -> [Int64: Int64]? {
         var versions: [Int64: Int64] = [:]
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {

@@ -5,13 +5,13 @@ import Hummingbird
 import PluginKit
 import Samples
 
-/// What the buttons of the inbox do; the owner's alone.
+/// Handles the buttons of the inbox; only for the owner.
 struct Assigning: Sendable {
     let parts: WebParts
 
-    /// The records that a form names, as they were when it was shown.
+    /// The records in a form, in the versions that it showed.
     ///
-    /// - Throws: ``Refusal`` where one has changed meanwhile.
+    /// - Throws: ``Refusal`` if a record has changed meanwhile.
     private func records(_ form: WebForm, _ choice: Choice) async throws -> [StoredRecord] {
         guard let versions = RecordVersions.read(try form.text("records")) else {
             throw Refusal(.badRequest, "The form lacks records", "Open the page again, and press its button.")
@@ -43,7 +43,7 @@ struct Assigning: Sendable {
         case person(String)
         case guest
         case nobody(String)
-        /// Whose the hub's rules had found.
+        /// The person whom the hub's rules had found.
         case undo
 
         init?(_ form: WebForm, _ choice: Choice) {
@@ -60,7 +60,7 @@ struct Assigning: Sendable {
             }
         }
 
-        /// The choice that gives a record back.
+        /// The choice that restores an assignment.
         init(_ former: Assignment) {
             switch former {
             case .person(let person): self = .person(person.name)
@@ -87,7 +87,7 @@ struct Assigning: Sendable {
             }
         }
 
-        /// Where a record goes.
+        /// The target of the choice, in words.
         func aim(_ choice: Choice) -> String {
             switch self {
             case .person(let name): "back to \(choice.shownName(name))"
@@ -108,7 +108,7 @@ struct Assigning: Sendable {
             throw Refusal(.badRequest, "The form lacks to", "Open the page again, and press one of its buttons.")
         }
         arguments.merge(word.arguments) { $1 }
-        // What was measured together goes along, and may be of several by now.
+        // Measurements of one group move together, and may belong to several persons by now.
         let all = try await parts.hand.plan(.assign, arguments, for: viewer).entries.map(\.number)
         let before = try await ways(back: all, viewer)
         let done = try await parts.hand.runWhole(.assign, arguments, for: viewer)
@@ -124,10 +124,10 @@ struct Assigning: Sendable {
             on: InboxPage.path)
     }
 
-    /// The button that brings each record back to where it is now: to the rules, if no hand has assigned it.
+    /// The choice that restores each record's assignment; an undo if no hand has assigned it.
     private func ways(back numbers: [Int64], _ viewer: Viewer) async throws -> [Int64: Word] {
         var ways = try await parts.reader.records(numbers).mapValues { Word($0.assignment) }
-        // More than one command takes are a thousand of one group: they go back by name.
+        // A group may have more members than a command takes; those are restored by name.
         guard numbers.count <= 1_000 else { return ways }
         let undoing: [String: SettingValue] = [
             "numbers": .list(numbers.map { .integer($0) }), "undo": .boolean(true), "alone": .boolean(true),
@@ -168,9 +168,9 @@ struct Assigning: Sendable {
             on: InboxPage.path)
     }
 
-    /// Does it.
+    /// Runs a command.
     ///
-    /// - Returns: what is another than before, as it is now: with a correlation or a workout its members.
+    /// - Returns: the changed records in their new versions, including members of a correlation or workout.
     private func changed(
         _ right: OwnerRight, _ arguments: [String: SettingValue], _ viewer: Viewer
     ) async throws -> [StoredRecord] {

@@ -21,7 +21,7 @@ struct InboxArea: SiteArea {
 
 struct InboxPage: Sendable {
     static let path = "/inbox"
-    /// Samples of each part; more, and a person mends the rule or the source instead.
+    /// Maximum number of samples in each part; with more, a person should fix the rule or the source.
     private static let most: Int64 = 200
 
     let parts: WebParts
@@ -46,10 +46,10 @@ struct InboxPage: Sendable {
                     + (implausible.isEmpty ? HTML() : doubtful(implausible.reversed(), choice) + moreImplausible)))
     }
 
-    /// The newest in the order of time, and that there are more, where there are.
+    /// The newest records, in order of time, and a note if there are more.
     private func newest(_ narrow: (inout QueryRequest.Filter) -> Void) async throws -> ([StoredRecord], HTML) {
         var filter = QueryRequest.Filter()
-        // A guest's readings do not wait.
+        // A guest's readings need no assignment.
         filter.isGuest = false
         narrow(&filter)
         var found: [StoredRecord] = []
@@ -63,7 +63,7 @@ struct InboxPage: Sendable {
         )
     }
 
-    /// Systolic stands before diastolic; all else as it came.
+    /// Sorts systolic before diastolic, and keeps the order of the others.
     private static func place(_ record: StoredRecord) -> Int { record.type == .bloodPressureDiastolic ? 1 : 0 }
 
     private func card(_ weighing: Weighing, _ choice: Choice) -> HTML {

@@ -1,8 +1,8 @@
 import PrometheusText
 
-/// Each metric that is served, in the order of the page: none has a health value or a person's name in it.
+/// All metrics, in the order of the page; none contains a health value or a person's name.
 enum MetricCatalogue {
-    /// The hub's, by what it says of itself.
+    /// Metrics of the hub, from its status.
     static let hub: [MetricDescription] = [
         .init(
             "hub_up", .gauge,
@@ -51,7 +51,7 @@ enum MetricCatalogue {
             "Since the oldest record that waits for it was stored; 0 where none waits.", labels: ["sink"]),
     ]
 
-    /// The page's own.
+    /// Metrics of this plugin.
     static let web: [MetricDescription] = [
         .init(
             "web_requests_total", .counter, "Answers by the pattern of their address and the class of their status.",

@@ -6,7 +6,7 @@ import NIOCore
 import PluginKit
 import PrometheusText
 
-/// `/metrics` for the owner's programs, which come with a token, and `/health` and `/ready`, which say nothing but yes or no.
+/// `/metrics` for programs with the owner's token, and the probes `/health` and `/ready`, which answer only yes or no.
 struct MetricsArea: Sendable {
     let parts: WebParts
     private let readiness: Readiness
@@ -16,7 +16,7 @@ struct MetricsArea: Sendable {
         readiness = Readiness(hub: parts.hub)
     }
 
-    /// Without a log-in: a supervisor learns whether the page answers, and whether it could show something.
+    /// The probes need no log-in: a supervisor learns whether the plugin answers, and whether it could show data.
     func addProbes(to router: some RouterMethods<Visit>) {
         router.get("/health") { _, _ in Self.plain("ok\n") }
         router.get("/ready") { _, _ in
@@ -43,7 +43,7 @@ struct MetricsArea: Sendable {
         do {
             figures.put(try await parts.hub.hubState(within: .seconds(5)).state)
         } catch let error as AskError where error.error?.code == .forbidden {
-            // It is there; how it is, hub.conf does not let this page ask.
+            // The hub answers, but hub.conf does not let this plugin read its status.
             figures.registry.gauge("hub_up", 1)
             missing = "# The hub's figures are not granted to this page (status): type \(parts.grants.command)\n"
         } catch {
@@ -58,14 +58,14 @@ struct MetricsArea: Sendable {
 }
 
 extension MetricRegistry {
-    /// Sets a figure that is not counted, but read.
+    /// Sets a figure that is read, not counted.
     func gauge(_ name: String, _ value: Double?, _ labels: [(String, String)] = []) {
         guard let value else { return }
         Gauge(label: name, dimensions: labels, factory: self).record(value)
     }
 }
 
-/// The hub's figures of one moment, so that a plugin or sink that is gone has none.
+/// The hub's figures at one moment, so that removed plugins and sinks have none.
 struct HubFigures {
     let registry = MetricRegistry(MetricCatalogue.hub)
 
@@ -126,9 +126,9 @@ struct HubFigures {
     }
 }
 
-/// What the system says of this process.
+/// Figures of this process from the system.
 enum ProcessFigures {
-    /// `nil` where it does not say.
+    /// Nil if the system does not provide it.
     static var residentBytes: Double? {
         guard let line = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return nil }
         let fields = line.split(separator: " ")

@@ -1,8 +1,8 @@
 import PluginKit
 
-/// Whether the page could show something now: it has a session, and the hub's store works.
+/// Whether pages could show data now: there is a session, and the hub's store works.
 ///
-/// Who is not logged in may ask: however many do, the hub is asked once a second at most.
+/// It needs no log-in, so the hub is asked at most once a second.
 actor Readiness {
     private static let patience = Duration.seconds(2)
     private static let lifetime = Duration.seconds(1)
@@ -29,7 +29,7 @@ actor Readiness {
         do {
             return try await hub.hubState(within: patience).state.store.isWell
         } catch let error as AskError where error.error?.code == .forbidden {
-            // The hub has answered; how its store is, hub.conf does not let this page ask.
+            // The hub has answered, but hub.conf does not let this plugin read its status.
             return true
         } catch {
             return false

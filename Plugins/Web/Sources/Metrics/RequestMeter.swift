@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import PrometheusText
 
-/// Counts each request by the pattern of its address, never by the address, and takes its time.
+/// Counts requests and measures their time by the pattern of the address, never by the address.
 struct RequestMeter: RouterMiddleware {
     let registry: MetricRegistry
 
@@ -13,7 +13,7 @@ struct RequestMeter: RouterMiddleware {
         let start = ContinuousClock.now
         let response = try await next(request, context)
         let time = (ContinuousClock.now - start).components
-        // What no route takes is one, however it is spelled.
+        // All addresses without a route count as one.
         let route = response.status == .notFound ? "other" : context.endpointPath ?? "other"
         let status = "\(response.status.code / 100)xx"
         Counter(

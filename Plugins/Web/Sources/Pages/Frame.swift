@@ -1,7 +1,7 @@
 import HTMLText
 import PluginKit
 
-/// What is around each page: its title, the way to the others, and who is logged in.
+/// The frame of each page: title, navigation, and the logged-in person.
 struct Frame: Sendable {
     private struct Place {
         let name, path: String
@@ -19,14 +19,14 @@ struct Frame: Sendable {
     ]
 
     let title: String
-    /// `nil` where no one is logged in.
+    /// Nil without a log-in.
     var choice: Choice?
-    /// The address of the page that this is, without the person.
+    /// The address of this page, without the person.
     var path = ""
-    /// What makes the page better where scripts run; to read, it is whole without.
+    /// Scripts that improve the page; it is readable without them.
     var scripts: [Asset] = []
 
-    /// - Parameter content: below the title.
+    /// - Parameter content: the content below the title.
     func html(_ content: HTML) -> HTML {
         let body: HTML = """
             <a class="skip" href="#content">To the content</a>

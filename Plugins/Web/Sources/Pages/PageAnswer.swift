@@ -4,16 +4,16 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// A page as it goes to the browser.
+/// Answers with pages.
 enum PageAnswer {
-    /// What holds for every answer: nothing of other places, no script or style in the text of a page, in no frame, known to no other place.
+    /// Headers of every answer: no content of other sites, no inline script or style, no frames, no referrer for other sites.
     static let guards: [HTTPField] = [
         HTTPField(
             name: .contentSecurityPolicy,
             value: "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
                 + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"),
         HTTPField(name: .xContentTypeOptions, value: "nosniff"),
-        // With no-referrer browsers send a form with "Origin: null", as from another place.
+        // With no-referrer browsers send a form with "Origin: null", as from another site.
         field("Referrer-Policy", "same-origin"), field("Cross-Origin-Opener-Policy", "same-origin"),
         field("Cross-Origin-Resource-Policy", "same-origin"),
         field("Permissions-Policy", "camera=(), geolocation=(), microphone=()"),
@@ -24,7 +24,7 @@ enum PageAnswer {
         HTTPField(name: HTTPField.Name(name)!, value: value)
     }
 
-    /// To the page that is seen after a form: a reload of it sends nothing again.
+    /// Redirects after a form, so that a reload does not send it again.
     static func redirect(to path: String) -> Response { Response(status: .seeOther, headers: [.location: path]) }
 
     static func page(_ html: HTML, _ status: HTTPResponse.Status = .ok) -> Response {
@@ -34,7 +34,7 @@ enum PageAnswer {
     }
 }
 
-/// A file that pages use; its name has a sum of what is in it, so that a browser need not ask again.
+/// A file for pages; its name contains a hash of the content, so that a browser need not ask again.
 struct Asset: Sendable {
     let path: String
     private let type: String
@@ -48,11 +48,11 @@ struct Asset: Sendable {
     static let style = Asset("page", "css", type: "text/css; charset=utf-8", PackageResources.page_css)
     static let chartStyle = Asset("charts", "css", type: "text/css; charset=utf-8", PackageResources.charts_css)
     static let icon = Asset("icon", "svg", type: "image/svg+xml", PackageResources.icon_svg)
-    /// Says what stands at each mark of a chart.
+    /// Shows the figures at each mark of a chart.
     static let charts = Asset("charts", "js", type: script, PackageResources.charts_js)
-    /// Shows the value that moves while someone stands on a scale.
+    /// Shows the live value while a person stands on a scale.
     static let live = Asset("live", "js", type: script, PackageResources.live_js)
-    /// Shows the lines of a log as they come.
+    /// Shows new lines of a log.
     static let logs = Asset("logs", "js", type: script, PackageResources.logs_js)
     /// Adds the browser's form token to each form that writes.
     static let forms = Asset("forms", "js", type: script, PackageResources.forms_js)
@@ -63,7 +63,7 @@ struct Asset: Sendable {
         String(Digests.sha256(bytes).hexadecimal.prefix(16))
     }
 
-    /// By which a browser says that it has a text already.
+    /// The entity tag of a text.
     static func tag(of text: String) -> String { "\"\(sum(text.utf8))\"" }
 
     var response: Response {

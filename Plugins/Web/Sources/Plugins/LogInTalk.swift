@@ -2,28 +2,28 @@ import Foundation
 import PluginKit
 import Synchronization
 
-/// One log-in: the command `login` of a plugin, between what it asks and what a person answers in a browser.
+/// One log-in: passes questions of a plugin's command `login` to a browser, and the person's answers back.
 actor LogInTalk {
     enum State: Sendable {
         case working
-        /// Each question has a number, so that a form that is sent twice does not answer the next.
+        /// Each question has a number, so that a form that is sent twice does not answer the next question.
         case asking(CommandQuestion, Int)
         case ended
     }
 
     enum Outcome: Sendable {
-        /// As which user of the service, where the plugin has said so.
+        /// The user at the service, if the plugin has named one.
         case loggedIn(String?)
-        /// Why not, in words.
+        /// The reason, in words.
         case failed(String)
-        /// No answer came: the plugin may have its token all the same.
+        /// There was no answer, so the plugin may still have its token.
         case unknown(String)
-        /// It was cancelled, or the person has not answered in time.
+        /// It was cancelled, or the person did not answer in time.
         case givenUp
     }
 
     nonisolated let instance: String
-    /// Whose log-in it is: no other browser or token sees what is asked, or answers.
+    /// The hash of the session or token that leads it; no other sees the questions or answers them.
     nonisolated let session: String
     private nonisolated let ending = Mutex<Outcome?>(nil)
     private(set) var state = State.working { didSet { tell() } }
@@ -32,15 +32,15 @@ actor LogInTalk {
     private var questions = 0
     /// The last question has no answer yet.
     private var waitsForPerson = false
-    /// Those who wait until something is asked, or it is over.
+    /// Callers that wait for the next question or the end.
     private var watchers: [CheckedContinuation<Void, Never>] = []
 
-    /// As long as `hub login` waits.
+    /// The time limit of `hub login`.
     private static let time = Duration.seconds(600)
 
     init(instance: String, session: String) { (self.instance, self.session) = (instance, session) }
 
-    /// How it ended; `nil` before.
+    /// The outcome; nil before the end.
     nonisolated var outcome: Outcome? { ending.withLock { $0 } }
     nonisolated var isOver: Bool { outcome != nil }
 
@@ -94,7 +94,7 @@ actor LogInTalk {
         if case .asking = state { state = .working }
     }
 
-    /// - Returns: false where that question is not asked any more.
+    /// - Returns: false if that question is no longer open.
     func answer(_ text: String, to question: Int) -> Bool {
         guard case .asking(_, question) = state, let waiter else { return false }
         (self.waiter, waitsForPerson) = (nil, false)
@@ -107,9 +107,9 @@ actor LogInTalk {
         Array((try? JSONEncoder().encode(text)) ?? Data("\"\"".utf8))
     }
 
-    /// Returns when the plugin asks something or is done, or the time is over.
+    /// Returns when the plugin asks something or has ended, or after `time`.
     func change(within time: Duration) async {
-        // That the time is over is no fault here.
+        // A time-out is not an error here.
         try? await Deadline.run(time) { await self.change() }
     }
 
@@ -124,7 +124,7 @@ actor LogInTalk {
         }
     }
 
-    /// They look again at what it is at: a few wait, and each once.
+    /// Wakes the waiting callers, each once.
     private func tell() {
         for watcher in watchers { watcher.resume() }
         watchers = []
@@ -136,27 +136,27 @@ actor LogInTalk {
     }
 }
 
-/// The log-ins under way, whether a page or a program leads them: one of an instance, and a few in all.
+/// The log-ins in progress, led by a page or a program: one for each instance, and a limited number in all.
 final class LogInTalks: Sendable {
     private let talks = Mutex<[String: LogInTalk]>([:])
     private static let most = 8
-    /// So long a request waits for what comes next.
+    /// Maximum time that a request waits for the next question.
     private static let wait = Duration.seconds(15)
 
-    /// One of this viewer's, or of another who is at it still: how another's ended, only that viewer is told.
+    /// The viewer's log-in, or another viewer's while it runs; only its viewer learns the outcome.
     func talk(of instance: String, for viewer: Viewer) -> LogInTalk? {
         talks.withLock { $0[instance] }.flatMap { $0.session == viewer.session.hash || !$0.isOver ? $0 : nil }
     }
 
-    /// Begins one, and waits a while for what it asks.
+    /// Begins a log-in, and waits a while for its first question.
     ///
-    /// - Returns: `nil` where one of this instance, or as many as there may be, are under way.
+    /// - Returns: nil if one of this instance is in progress, or too many are.
     func begin(
         _ instance: String, _ arguments: [String: SettingValue], _ hub: PluginContext, for viewer: Viewer
     ) async -> LogInTalk? {
         let talk = LogInTalk(instance: instance, session: viewer.session.hash)
         let isAdded = talks.withLock { talks in
-            // Those that are over stay until they were told, or the next of their instance begins.
+            // An ended one stays until its outcome was shown, or the next of its instance begins.
             guard talks[instance]?.isOver ?? true, talks.values.count(where: { !$0.isOver }) < Self.most else {
                 return false
             }
@@ -169,9 +169,9 @@ final class LogInTalks: Sendable {
         return talk
     }
 
-    /// Answers a question of a log-in of this viewer's, and waits a while for what comes next.
+    /// Answers a question of this viewer's log-in, and waits a while for the next one.
     ///
-    /// - Returns: `nil` where that question is not asked, or not any more.
+    /// - Returns: nil if that question is not open.
     func answer(_ instance: String, _ text: String, to question: Int, for viewer: Viewer) async -> LogInTalk? {
         guard let talk = talk(of: instance, for: viewer), talk.session == viewer.session.hash,
             await talk.answer(text, to: question)
@@ -180,10 +180,10 @@ final class LogInTalks: Sendable {
         return talk
     }
 
-    /// Gives up whatever is under way of an instance: an owner may end another's.
+    /// Cancels the log-in of an instance; an owner may end another's.
     func cancel(_ instance: String) async { await talks.withLock { $0[instance] }?.cancel() }
 
-    /// Forgets one that was told how it ended.
+    /// Forgets a log-in whose outcome was shown.
     func remove(_ talk: LogInTalk) {
         talks.withLock { talks in if talks[talk.instance] === talk { talks[talk.instance] = nil } }
     }

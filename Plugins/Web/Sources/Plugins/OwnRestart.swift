@@ -5,12 +5,12 @@ import JSON
 import PluginKit
 
 extension WebParts {
-    /// Has the hub restart a plugin, follow hub.conf, or write into it.
+    /// Runs a command that restarts a plugin, applies hub.conf, or changes it.
     ///
-    /// Where that ends this very program, which could not answer any more, the answer goes out first: it is made of what the hub would do,
-    /// and of what the hub refuses nothing is begun.
-    /// - Parameter answer: makes it of the hub's result, and of whether that is still to come.
-    /// - Throws: ``CommandFailure`` with the hub's reason; ``AskError``; what `answer` throws.
+    /// If the command ends this program, which then cannot answer, the answer is sent first. It is made from the hub's plan, and a
+    /// command that the hub refuses is not begun.
+    /// - Parameter answer: makes the answer from the hub's result, and from whether the result is only planned.
+    /// - Throws: ``CommandFailure`` with the hub's reason; ``AskError``; errors of `answer`.
     func carryOut(
         _ command: String, _ arguments: [String: SettingValue] = [:], for viewer: Viewer,
         answer: (_ result: RawJSON, _ isToCome: Bool) async throws -> Response
@@ -32,19 +32,19 @@ extension WebParts {
                     notices.put("<p class=\"bad\">\(failure.words("It was not done"))</p>", for: viewer)
                 }
             } catch {
-                // The session ends with it, before the hub has answered.
+                // The command ends the session before the hub has answered.
             }
         }
     }
 }
 
-/// A command of the hub that may end this program, or its session.
+/// A hub command that may end this program or its session.
 private struct OwnDeed: Sendable {
-    /// What its result says of that, and of what is left to do.
+    /// The part of the result that says what ends and what remains to do.
     struct Outlook: Decodable {
-        /// Of `restart`, and of `configure`, which a plugin cannot have written into its own section.
+        /// In the result of `restart` and `configure`; a plugin cannot have its own section changed.
         private var instance: String?
-        /// `nil` where it has nothing to do with hub.conf.
+        /// Nil for commands that do not concern hub.conf.
         var applied: Bool?
         private var added: Bool?
         private var changes: [ConfigureAnswer.Change]?
@@ -60,7 +60,7 @@ private struct OwnDeed: Sendable {
 
         func ends(_ name: String) -> Bool { instance == name || steps.contains { $0.instance == name } }
 
-        /// Whether hub.conf says it all, and the hub follows.
+        /// Whether hub.conf has the change, and the hub applies it.
         var isDone: Bool {
             if let changes { return changes.isEmpty && added != true }
             return steps.isEmpty && persons?.isEmpty ?? true
@@ -76,15 +76,15 @@ private struct OwnDeed: Sendable {
     func begin() async throws -> RawJSON { try await ask(arguments, isDryRun: false) }
 
     private func ask(_ arguments: [String: SettingValue], isDryRun: Bool) async throws -> RawJSON {
-        // Programs are asked what they are, and one that hangs has ten seconds.
+        // The hub asks programs for their manifests, and a hanging one has ten seconds.
         try await hub.command(command, arguments, isDryRun: isDryRun, deadline: .seconds(120)) ?? .emptyObject
     }
 
-    /// Has it done, where this program goes on.
+    /// Runs the command if this program continues.
     ///
-    /// What changes what this plugin is told of persons ends its session, perhaps before the outcome is heard (Protocol R8.185): then the
-    /// next session says whether it was done.
-    /// - Parameter plan: what the hub would do.
+    /// A change of this plugin's persons ends its session, perhaps before the result arrives (Protocol R8.185); then the next session
+    /// shows whether it was done.
+    /// - Parameter plan: the hub's plan.
     func run(_ plan: RawJSON) async throws -> RawJSON {
         let known = hub.sessionCount
         do {
@@ -100,23 +100,23 @@ private struct OwnDeed: Sendable {
         }
     }
 
-    /// What the hub would do by now, in another session.
+    /// The hub's plan in a later session.
     private func look(beyond known: Int) async throws -> RawJSON {
         var arguments = arguments
-        // It is that of the file as it was.
+        // The revision belongs to the former file.
         arguments["revision"] = nil
         try await hub.untilSession(beyond: known)
         while true {
             do {
                 return try await ask(arguments, isDryRun: true)
             } catch let failure as CommandFailure where failure.code == "busy" {
-                // The hub is still at it, and does not tell when it is done.
+                // The hub is still at work, and does not report the end.
                 try await Task.sleep(for: .milliseconds(50))
             }
         }
     }
 
-    /// The result that was not heard: what was planned, and the file as it is now.
+    /// The missing result, made from the plan and the present file.
     private static func done(_ plan: RawJSON, _ now: RawJSON) -> RawJSON {
         guard let planned = JSONTree(plan.bytes), let seen = JSONTree(now.bytes) else { return plan }
         return RawJSON(trusted: done(planned, seen).bytes)
@@ -138,7 +138,7 @@ private struct OwnDeed: Sendable {
 }
 
 extension PageAnswer {
-    /// What is seen while this page itself is away.
+    /// The page that is shown while this plugin is restarted.
     static func away(_ words: HTML, _ choice: Choice, _ back: String) -> Response {
         page(
             Frame(title: "One moment", choice: choice).html(
@@ -150,7 +150,7 @@ extension PageAnswer {
 }
 
 extension Response {
-    /// The same; `deed` begins when all of it has gone out.
+    /// The same response; `deed` begins when all of it was sent.
     func followed(by deed: @escaping @Sendable () async -> Void) -> Response {
         var response = self
         let body = body
@@ -165,11 +165,11 @@ extension Response {
 extension CommandFailure {
     /// The reason, for people.
     ///
-    /// - Parameter undone: what was not done; left out where it may have been, for no one has told how it ended.
+    /// - Parameter undone: names the action that was not done; omitted if the outcome is unknown.
     func words(_ undone: String) -> String {
         isUnheard ? "It is not known how it ended: \(message)" : "\(undone): \(message)"
     }
 
-    /// Whether no answer came, and it may have been done all the same.
+    /// Whether there was no answer, so that it may have been done.
     var isUnheard: Bool { ["deadline", "lost"].contains(code) }
 }

@@ -1,7 +1,7 @@
 import HTMLText
 import PluginKit
 
-/// What of the owner's `hub.conf` lets this page do, and the command that lets it do everything.
+/// The owner rights that `hub.conf` grants to this page, and the command that grants all.
 struct OwnerGrants: Sendable {
     private let rights: Set<OwnerRight>
     private let instance: String
@@ -10,12 +10,12 @@ struct OwnerGrants: Sendable {
 
     func have(_ right: OwnerRight) -> Bool { rights.contains(right) }
 
-    /// What is shown where the page may, and else the command that grants it.
+    /// The content if the right is granted; otherwise the command that grants it.
     func shown(_ right: OwnerRight, to what: HTML, _ content: () -> HTML) -> HTML {
         have(right) ? content() : "<p class=\"faint\">\(advice(right, to: what))</p>"
     }
 
-    /// What to write so that it may.
+    /// Explains how to grant a right.
     func advice(_ right: OwnerRight, to what: HTML) -> HTML {
         """
         \(what) is not granted to this page (<code>\(right.rawValue)</code>). To let it do all that you may do here, type \
@@ -23,6 +23,6 @@ struct OwnerGrants: Sendable {
         """
     }
 
-    /// The one command after which nothing of the page is missing.
+    /// The command that grants all rights.
     var command: String { "hub permissions allow \(instance) '*' --owner" }
 }

@@ -9,7 +9,7 @@ struct PluginChanges: Sendable {
 
     init(parts: WebParts) { (hub, changes) = (parts.hub, SectionChanges(parts: parts)) }
 
-    /// Has the hub say what would happen; the page says what is wrong beside each setting, or asks whether it is meant.
+    /// Shows the hub's plan and asks for confirmation, or shows errors beside the settings.
     func plan(_ call: PluginCall) async throws -> Response {
         let facts = try await hub.pluginFacts(of: call.instance)
         let fields = facts.description.map { SettingField.all(of: $0).map { $0.filled(from: call.form) } } ?? []
@@ -20,7 +20,7 @@ struct PluginChanges: Sendable {
         }
     }
 
-    /// Writes what was shown.
+    /// Writes a change that was shown.
     func save(_ call: PluginCall) async throws -> Response {
         try await changes.save(call.form, call.choice, from: NextPage.of(call.instance))
     }

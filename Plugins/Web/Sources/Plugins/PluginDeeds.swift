@@ -4,13 +4,13 @@ import Hummingbird
 import JSON
 import PluginKit
 
-/// What the buttons of a plugin have the hub do.
+/// Handles the buttons of a plugin's page.
 struct PluginDeeds: Sendable {
     let parts: WebParts
 
     private var hub: PluginContext { parts.hub }
 
-    // MARK: - Starting again
+    // MARK: - Restarting
 
     private struct Restarted: Decodable { var state: String; var ended: Bool }
     private struct Released: Decodable { var state: String; var released: Bool }
@@ -59,7 +59,7 @@ struct PluginDeeds: Sendable {
         }
     }
 
-    /// What a plugin answers, for people: names with values, lists in lines.
+    /// A plugin's answer for people: names with values, lists in lines.
     private static func told(_ result: RawJSON?) -> HTML {
         guard let tree = result.flatMap({ JSONTree($0.bytes) }) else { return HTML() }
         return block(tree, 4)
@@ -121,9 +121,9 @@ struct PluginDeeds: Sendable {
         try JSONDecoder().decode(ConfigureAnswer.Plan.self, from: Data(result?.bytes ?? []))
     }
 
-    // MARK: - All of them
+    // MARK: - Common
 
-    /// Does it, and says on the page `back` why not.
+    /// Runs `body`, and shows a failure on the page `back`.
     private func deed(
         _ right: OwnerRight, _ what: HTML, _ choice: Choice, _ back: String, _ body: (String) async throws -> Response
     ) async throws -> Response {

@@ -1,9 +1,9 @@
 import HubWords
 import PluginKit
 
-/// What this page shows of an instance: how it is, and what `hub.conf` and its manifest say of it.
+/// The state of an instance, its section of `hub.conf`, and its manifest.
 struct PluginFacts: Sendable {
-    /// Of the answer to `plugins`.
+    /// An entry of the answer to `plugins`.
     struct Description: Decodable, Sendable {
         struct Scope: Decodable, Sendable {
             var types: [String]
@@ -18,31 +18,31 @@ struct PluginFacts: Sendable {
         var persons, reaches: [String]?
         var isolation: Isolation?
         var tier: Tier?
-        /// Secrets as `<secret>`.
+        /// Secrets are shown as `<secret>`.
         var settings: [String: SettingValue]
         var declarations: [SettingDeclaration]?
         var commands: [CommandDeclaration]?
     }
 
     let condition: HubState.Plugin
-    /// `nil` where the section has errors, or `plugins` is not granted.
+    /// Nil if the section has errors, or `plugins` is not granted.
     let description: Description?
 
     var name: String { condition.name }
 
     func has(_ command: String) -> Bool { description?.commands?.contains { $0.name == command } ?? false }
 
-    /// Whether nothing about it is for a person to do, as `hub doctor` and the page System judge it.
+    /// Whether no action is needed, by the rules of `hub doctor` and the page System.
     let isWell: Bool
 
-    /// Whether an account of its service is to be logged in again.
+    /// Whether an account of its service needs a new log-in.
     var needsLogIn: Bool { condition.enabled && condition.tokens?.contains { $0.advice != nil } ?? false }
 }
 
 extension PluginContext {
     /// All instances, in the hub's order.
     ///
-    /// - Throws: `AskError`, of which the code is `forbidden` where `status` is not granted.
+    /// - Throws: `AskError`, with the code `forbidden` if `status` is not granted.
     func pluginFacts() async throws -> [PluginFacts] {
         let (state, answer) = try await hubState()
         let unwell = Set(StatusFinding.all(in: answer.bytes).compactMap(\.plugin))
@@ -57,7 +57,7 @@ extension PluginContext {
 
     /// One instance.
     ///
-    /// - Throws: `NoSuchPage` where there is none of this name.
+    /// - Throws: `NoSuchPage` if there is no such instance.
     func pluginFacts(of name: String?) async throws -> PluginFacts {
         guard let facts = try await pluginFacts().first(where: { $0.name == name }) else { throw NoSuchPage() }
         return facts

@@ -3,14 +3,14 @@ import HealthText
 import Hummingbird
 import PluginKit
 
-/// Log-ins at the services of plugins, led from a page: it shows what the plugin asks, and takes what a person pastes.
+/// Log-ins at the services of plugins, led from a page: it shows the plugin's questions and takes the person's answers.
 struct PluginLogIns: Sendable {
     let parts: WebParts
 
     private var talks: LogInTalks { parts.logIns }
     private var hub: PluginContext { parts.hub }
 
-    /// Where it stands.
+    /// The present state.
     func response(_ name: String?, _ choice: Choice) async throws -> Response {
         let facts = try await hub.pluginFacts(of: name)
         guard facts.has("login") else { throw NoSuchPage() }
@@ -131,7 +131,7 @@ struct PluginLogIns: Sendable {
         return parts.told(Self.words(talk), viewer, on: NextPage.of(talk.instance))
     }
 
-    /// How it ended, for people.
+    /// The outcome, for people.
     private static func words(_ talk: LogInTalk) -> HTML {
         switch talk.outcome {
         case .loggedIn(let user)?:

@@ -5,7 +5,7 @@ import Hummingbird
 import NIOCore
 import PluginKit
 
-/// The last lines of an instance's log; a browser with JavaScript asks for them again every two seconds, and is told when there are others.
+/// The last lines of an instance's log; with JavaScript the page asks for new lines every two seconds.
 struct PluginLogs: Sendable {
     let hub: PluginContext
 
@@ -31,7 +31,7 @@ struct PluginLogs: Sendable {
                 """))
     }
 
-    /// The same lines as plain text; 304 where the browser has them.
+    /// The same lines as plain text, or 304 if the browser has them.
     func lines(_ name: String?, _ request: Request) async throws -> Response {
         guard let name, PeerName.isValid(name) else { throw NoSuchPage() }
         let text = try await lines(of: name).text

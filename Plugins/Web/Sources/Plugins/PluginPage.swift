@@ -3,7 +3,7 @@ import HealthText
 import Hummingbird
 import PluginKit
 
-/// One instance: how it is, what it may, its settings as a form, and what it can be asked to do.
+/// The page of an instance: its state, its grants, its settings as a form, and its commands.
 struct PluginPage: Sendable {
     let hub: PluginContext
 
@@ -18,8 +18,8 @@ struct PluginPage: Sendable {
     }
 
     /// - Parameters:
-    ///   - fields: as a person has filled them in; `nil`: as they are.
-    ///   - refusal: what is wrong with them as a whole.
+    ///   - fields: as a person has filled them in; nil for the present settings.
+    ///   - refusal: an error of the whole form.
     func page(
         _ facts: PluginFacts, _ choice: Choice, fields: [SettingField]? = nil, refusal: HTML? = nil
     ) -> Response {

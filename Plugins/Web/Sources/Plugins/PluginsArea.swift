@@ -4,7 +4,7 @@ import Hummingbird
 import NIOCore
 import PluginKit
 
-/// The page Plugins, a page for each instance, and what their forms do; for the owner alone.
+/// The page Plugins and a page for each instance, with their forms; only for the owner.
 struct PluginsArea: SiteArea {
     private let parts: WebParts
     private let changes: PluginChanges
@@ -53,7 +53,7 @@ struct PluginsArea: SiteArea {
         }
     }
 
-    /// Adds what a form of an instance's page does.
+    /// Adds the handler of a form of an instance's page.
     private func post(
         _ path: String, _ router: some RouterMethods<Visit>,
         _ deed: @escaping @Sendable (PluginCall) async throws -> Response
@@ -72,10 +72,10 @@ struct PluginsArea: SiteArea {
     }
 }
 
-/// A form of an instance's page that its owner has sent.
+/// A form that the owner has sent from an instance's page.
 struct PluginCall: Sendable {
     let instance: String
-    /// Which of the plugin's own commands is meant, where it is about one.
+    /// The name of the plugin's command, if the form is for one.
     let command: String
     let form: WebForm
     let choice: Choice

@@ -3,7 +3,7 @@ import HealthText
 import Hummingbird
 import PluginKit
 
-/// The page Plugins: how each instance is, and the button that mends what is wrong.
+/// The page Plugins: the state of each instance, with a button that may fix a problem.
 struct PluginsPage: Sendable {
     let hub: PluginContext
 
@@ -60,7 +60,7 @@ struct PluginsPage: Sendable {
     }
 }
 
-/// What is said of an instance, in words.
+/// The state of an instance in words.
 enum PluginWords {
     static func state(_ facts: PluginFacts) -> HTML {
         let condition = facts.condition
@@ -74,7 +74,7 @@ enum PluginWords {
         return condition.enabled ? "<span class=\"good\">\(text)</span>" : "\(text)"
     }
 
-    /// The last error and what to do.
+    /// The last error and the remedy.
     static func trouble(_ condition: HubState.Plugin) -> HTML {
         var lines: [HTML] = []
         if let advice = condition.advice { lines.append("<p>\(condition.name) \(LocalTime.inSentence(advice))</p>") }
@@ -104,11 +104,11 @@ enum PluginWords {
     }
 }
 
-/// Buttons that have the hub do something about an instance.
+/// Buttons for an instance.
 struct PluginActions: Sendable {
     let grants: OwnerGrants
 
-    /// Those that mend what is wrong, the likeliest first.
+    /// Buttons that may fix the problem, likeliest first.
     func repairs(_ facts: PluginFacts) -> HTML {
         let condition = facts.condition
         var parts: [HTML] = []
@@ -126,7 +126,7 @@ struct PluginActions: Sendable {
         return parts.isEmpty ? HTML() : "<div class=\"deeds\">\(HTML.joined(parts, by: ""))</div>"
     }
 
-    /// A form of one button; where the page may not, the line that grants it.
+    /// A form with one button, or the advice that grants the right.
     func button(_ instance: String, _ deed: String, _ label: String, right: OwnerRight) -> HTML {
         guard grants.have(right) else {
             return "<p class=\"faint\">\(grants.advice(right, to: "\(label)"))</p>"

@@ -2,19 +2,19 @@ import HTMLText
 import HealthText
 import PluginKit
 
-/// One setting of a plugin, or one argument of its commands, as a form has it.
+/// A setting of a plugin, or an argument of its commands, as a form field.
 struct SettingField: Sendable {
     let declaration: SettingDeclaration
-    /// What holds now, the default too; `nil`: nothing.
+    /// The present value, which may be the default; nil if there is none.
     let value: SettingValue?
-    /// What stands in the form.
+    /// The text in the form.
     private(set) var text: String
-    /// Whether the secret that is there is to go.
+    /// Whether to remove the stored secret.
     private(set) var isRemoved = false
-    /// Of which of several forms with fields of one name it is a part; `nil`: there is one form.
+    /// The form, if several forms have fields of this name; nil for a single form.
     private var form: String?
     private var isArgument = false
-    /// What is wrong with it.
+    /// The error of this field.
     var fault: String?
 
     init(_ declaration: SettingDeclaration, _ value: SettingValue?) {
@@ -22,13 +22,13 @@ struct SettingField: Sendable {
         text = declaration.isSecret || value == declaration.defaultValue ? "" : value.map(Self.text) ?? ""
     }
 
-    /// An argument of a command: a path of it gives the program nothing to reach.
+    /// An argument of a command; a path in it does not give the program access.
     init(argument declaration: SettingDeclaration, of command: String) {
         self.init(declaration, nil, in: command)
         isArgument = true
     }
 
-    /// A setting of which the page has several, such as one of each person.
+    /// A setting of which the page has several, such as one for each person.
     init(_ declaration: SettingDeclaration, _ value: SettingValue?, in form: String) {
         self.init(declaration, value)
         self.form = form
@@ -40,10 +40,10 @@ struct SettingField: Sendable {
 
     private var name: String { "set-\(declaration.name)" }
 
-    /// By which the page knows it.
+    /// The id on the page.
     private var id: String { form.map { "\($0)-\(declaration.name)" } ?? name }
 
-    /// Whether it names a place of the machine that the program may reach: that only the owner changes (Protocol R8.184).
+    /// Whether it names a path that the program may access; only the owner may change that (Protocol R8.184).
     private var namesPlace: Bool {
         if isArgument { return false }
         if [value, declaration.defaultValue].contains(where: { $0.map { !declaration.places(in: $0).isEmpty } ?? false }
@@ -56,9 +56,9 @@ struct SettingField: Sendable {
         }
     }
 
-    // MARK: - From a form
+    // MARK: - Reading a form
 
-    /// The same with what a person has entered.
+    /// The field with the text of a form.
     func filled(from form: WebForm) -> SettingField {
         var field = self
         guard !namesPlace, form.has(name) else { return field }
@@ -69,7 +69,7 @@ struct SettingField: Sendable {
 
     enum Change: Sendable, Equatable { case set(SettingValue), unset }
 
-    /// What is to be written; `nil`: all is so already.
+    /// The change to write; nil if nothing changes.
     var change: Change? {
         if declaration.isSecret {
             if !text.isEmpty { return .set(.string(text)) }
@@ -80,14 +80,14 @@ struct SettingField: Sendable {
         return entered == value ? nil : .set(entered)
     }
 
-    /// What a person has entered for a command.
+    /// The arguments of a command from a form.
     static func arguments(of command: CommandDeclaration, from form: WebForm) -> [String: SettingValue] {
         let fields = command.arguments.map { SettingField(argument: $0, of: command.name).filled(from: form) }
         let filled = fields.filter { !$0.text.isEmpty }
         return Dictionary(filled.map { ($0.declaration.name, value($0.text, $0.declaration.type)) }) { $1 }
     }
 
-    /// As its type wants it; a text of another kind stays one, which the hub refuses in words.
+    /// Converts a text to the setting's type; an invalid text stays a text, which the hub refuses with a reason.
     private static func value(_ text: String, _ type: SettingType) -> SettingValue {
         switch type {
         case .integer: Int64(text.trimmed).map(SettingValue.integer) ?? .string(text)
@@ -114,7 +114,7 @@ struct SettingField: Sendable {
         }
     }
 
-    // MARK: - In a page
+    // MARK: - Rendering
 
     func html(isEnabled: Bool) -> HTML {
         var field = FormField(
@@ -145,7 +145,7 @@ struct SettingField: Sendable {
         }
     }
 
-    /// A value in words, where its type has them.
+    /// A value in words, if its type has them.
     private func spoken(_ value: SettingValue) -> String {
         switch value {
         case .boolean(let truth): truth ? "yes" : "no"
@@ -155,7 +155,7 @@ struct SettingField: Sendable {
 
     private var helpText: String {
         let end = declaration.help.hasSuffix(".") ? "" : "."
-        // Its field offers all there is.
+        // Its field offers all values.
         if declaration.type == .boolean { return declaration.help + end }
         let standard = declaration.defaultValue.flatMap { value in
             let text = Self.text(value).replacing("\n", with: ", ")
@@ -183,7 +183,7 @@ struct SettingField: Sendable {
 }
 
 extension StringProtocol {
-    /// Without blanks around it.
+    /// Without leading and trailing whitespace.
     fileprivate var trimmed: String {
         String(drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
     }

@@ -4,16 +4,16 @@ import PluginState
 import Samples
 import Synchronization
 
-/// In which units persons read values on these pages, as they have chosen themselves.
+/// The units that persons have chosen for these pages.
 ///
-/// In the plugin's state, by the person's name; what is not chosen is as `hub.conf` says.
+/// They are in the plugin's state, by the person's name; other units come from `hub.conf`.
 final class PreferenceBook: Sendable {
     private let state: PluginState
     private let chosen = Mutex<[String: [String: String]]>([:])
 
     init(_ state: PluginState) { self.state = state }
 
-    /// Reads what is kept; before the first page is asked for.
+    /// Reads the state; called before the first request.
     func read() async throws {
         let kept = try await state.transaction { transaction in
             try transaction.keys(prefix: Self.prefix).map { key in
@@ -28,17 +28,17 @@ final class PreferenceBook: Sendable {
 
     private static let prefix = "units/"
 
-    /// The units by type; empty where nothing was chosen.
+    /// The chosen units by type; empty if there are none.
     func units(of person: String) -> [String: String] { chosen.withLock { $0[person] ?? [:] } }
 
-    /// - Parameter units: by type; what is not in it is as `hub.conf` says.
+    /// - Parameter units: by type; types without an entry use the unit of `hub.conf`.
     func set(_ units: [String: String], of person: String) async throws {
         let text = String(decoding: try JSONEncoder().encode(units), as: UTF8.self)
         try await state.set(Self.prefix + person, to: units.isEmpty ? nil : .text(text))
         chosen.withLock { $0[person] = units.isEmpty ? nil : units }
     }
 
-    /// The person with what they have chosen before what `hub.conf` says.
+    /// The person, with the chosen units instead of those of `hub.conf`.
     func applied(to person: Welcome.PersonEntry) -> Welcome.PersonEntry {
         var person = person
         person.units.merge(units(of: person.name)) { _, chosen in chosen }

@@ -4,7 +4,7 @@ import Hummingbird
 import PluginKit
 import Samples
 
-/// The page Preferences: in which units a person reads values.
+/// The page Preferences: the units in which a person reads values.
 struct PreferencesArea: SiteArea {
     let parts: WebParts
 
@@ -17,7 +17,7 @@ struct PreferencesArea: SiteArea {
 
 struct PreferencesPage: Sendable {
     private static let path = "/preferences"
-    /// Offered to everyone; of other types those of which the person has values.
+    /// Types offered to everyone; others are offered if the person has values.
     private static let usual: [TypeID] = [.weight, .height, .bodyTemperature, .bloodGlucose, .distanceWalkingRunning]
 
     let parts: WebParts
@@ -52,7 +52,7 @@ struct PreferencesPage: Sendable {
         "\(path)?" + FormText.write([(name: "person", value: person)])
     }
 
-    /// Those that have more than one unit.
+    /// The offered types that have more than one unit.
     private func types(of person: Welcome.PersonEntry) async throws -> [HealthType] {
         let found = try await parts.reader.latest(of: person).map(\.type)
         var types: [HealthType] = []
@@ -75,22 +75,22 @@ struct PreferencesPage: Sendable {
     }
 }
 
-/// The units in which a type is read.
+/// The units in which a type can be read.
 enum Units {
-    /// As people know them, the usual one first.
+    /// In people's spelling, the usual one first.
     static func of(_ type: HealthType) -> [String] {
         var units: [String] = []
         for unit in type.typicalDisplayUnits + [type.unit].compactMap(\.self) {
-            // `ft+in` are feet with their inches.
+            // `ft+in` are feet with inches.
             let spelling = PeopleUnit(unit == "ft+in" ? "ft" : unit).spelling
             if !units.contains(spelling) { units.append(spelling) }
         }
         return units
     }
 
-    /// Units by type with what was chosen; an empty one is as `hub.conf` says.
+    /// The units after a choice; an empty choice restores the unit of `hub.conf`.
     ///
-    /// - Throws: ``Refusal`` for what is none of a type.
+    /// - Throws: ``Refusal`` for a unit that the type does not have.
     static func changed(
         _ units: [String: String], by chosen: [(name: String, unit: String?)]
     ) throws -> [String: String] {
@@ -116,6 +116,6 @@ enum Units {
 }
 
 extension TypeRegistry {
-    /// `nil` for what is not a type's name.
+    /// Nil for a text that is not a type.
     fileprivate func type(_ id: TypeID?) -> HealthType? { id.flatMap { type($0) } }
 }

@@ -2,12 +2,12 @@ import HTMLText
 import HealthCharts
 import HealthText
 
-/// A chart with what its shapes mean, and the same figures as a table behind it.
+/// A chart with its legend, and its figures as a table.
 struct ChartFigure: Sendable {
     let chart: Chart
-    /// The columns after the first, which says when.
+    /// The columns after the first, which holds the time.
     let columns: [String]
-    /// The newest first.
+    /// The rows, newest first.
     let rows: [[HTML]]
     var note: String?
 
@@ -21,7 +21,7 @@ struct ChartFigure: Sendable {
             """
     }
 
-    /// Links of which one is where the reader is.
+    /// Links, with the present one marked.
     static func choices(_ label: String, _ links: [(text: String, address: String, isHere: Bool)]) -> HTML {
         let items = HTML.each(links) { link in
             "<li><a href=\"\(url: link.address)\" \("aria-current=\"true\"", if: link.isHere)>\(link.text)</a></li>"

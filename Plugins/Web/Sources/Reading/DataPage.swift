@@ -4,12 +4,12 @@ import HealthText
 import Hummingbird
 import PluginKit
 
-/// Every type that a person has, with its latest value and the last year as a small chart.
+/// All types of a person, each with its latest value and the last year as a small chart.
 struct DataPage: Sendable {
     let parts: WebParts
-    /// Of one page; each is a question or two to the hub.
+    /// Number of types on a page; each needs one or two queries.
     private static let most = 24
-    /// Questions that are open at once.
+    /// Maximum number of concurrent queries.
     private static let together = 4
 
     func response(_ request: Request, _ choice: Choice) async throws -> Response {
@@ -39,7 +39,7 @@ struct DataPage: Sendable {
             })
     }
 
-    /// A few at a time, so that a page does not keep others waiting.
+    /// Loads a few at a time, so that a page does not delay others.
     private func cards(_ records: [StoredRecord], _ subject: Subject) async throws -> [HTML] {
         try await withThrowingTaskGroup(of: (Int, HTML).self) { group in
             var cards = [HTML](repeating: HTML(), count: records.count)
@@ -62,7 +62,7 @@ struct DataPage: Sendable {
         do {
             rows = try await parts.reader.rows(record.type, of: subject, from: start, through: nil, by: .week, most: 60)
         } catch let error as AskError where error.isOfNoStatistics {
-            // Of a type that only a plugin knows the hub computes nothing.
+            // The hub has no statistics for a type that only a plugin knows.
             return HTML()
         }
         let points = rows.compactMap { $0.point(subject) }

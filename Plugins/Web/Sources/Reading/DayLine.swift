@@ -3,30 +3,30 @@ import HealthCharts
 import HealthText
 import PluginKit
 
-/// A value for each day: the gap-filler's days, where it makes some of the type; else the hub's daily averages or sums.
+/// A value for each day: from the gap-filler if it covers the type, otherwise the hub's daily averages or sums.
 struct DayLine: Sendable {
     struct Day: Sendable {
         let date: LocalDate
         let value: Double
-        /// Where the value is of an earlier day.
+        /// The day of the measurement, if the value was carried.
         let observedOn: LocalDate?
         var low, high: Double?
     }
 
-    /// More than ten years; of more the newest are shown.
+    /// More than ten years; of more days only the newest are shown.
     static let most = 4_000
-    /// So many days are known before those that are shown.
+    /// Number of days loaded before the shown ones.
     ///
-    /// A trend depends on what was before; after so long it is not seen any more.
+    /// A trend depends on earlier days; beyond this many the effect is invisible.
     static let before = 366
 
-    /// In the order of time.
+    /// In order of time.
     let days: [Day]
-    /// The gap-filler's series; `nil` where the days are the hub's statistics.
+    /// The gap-filler's series; nil if the days come from the hub's statistics.
     let series: String?
     let isSum: Bool
 
-    /// From a day on, with what a trend needs of the days before.
+    /// Loads days from a date, with the earlier days that a trend needs.
     init(_ reader: HealthReader, _ type: TypeID, of subject: Subject, from: LocalDate?) async throws {
         isSum = TypeRegistry.standard.type(type)?.aggregation == .cumulative
         let from = from?.adding(days: -Self.before)
@@ -53,7 +53,7 @@ struct DayLine: Sendable {
     ) async throws -> (String, [Day])? {
         var filter = QueryRequest.Filter()
         (filter.types, filter.persons, filter.kinds) = ([type.rawValue], [subject.name], [.day])
-        // Of days the hub reads the date alone.
+        // The hub compares only the date of a day.
         filter.from = from.map { Timestamp(microseconds: Int64($0.daysSinceEpoch) * 86_400_000_000) }
         var found: [String: [Day]] = [:]
         for try await page in reader.hub.query(filter, order: .newestFirst, limit: Int64(most)) {
@@ -65,7 +65,7 @@ struct DayLine: Sendable {
                 found[day.series, default: []].append(Day(date: day.date, value: value, observedOn: day.observedOn))
             }
         }
-        // Of several series the one that goes on longest; of these the one with the most days.
+        // Prefer the series with the latest day, then the one with the most days.
         let best = found.max { left, right in
             (left.value[0].date, left.value.count, right.key) < (right.value[0].date, right.value.count, left.key)
         }
@@ -74,21 +74,21 @@ struct DayLine: Sendable {
 
     var measured: [Day] { days.filter { $0.observedOn == nil } }
 
-    /// The line `hub days --trend time-aware` shows.
+    /// The trend that `hub days --trend time-aware` shows.
     var trend: [Trend.Point] {
         guard !isSum else { return [] }
         return Trend.timeAware.points(
             measured.map { MeasuredDay(day: Int32(clamping: $0.date.daysSinceEpoch), value: $0.value) })
     }
 
-    /// The last day that has a value at or before a date, at most 30 days before it.
+    /// The last day with a value at or before a date, at most 30 days earlier.
     func last(until date: LocalDate) -> Day? {
         days.last { $0.date <= date }.flatMap { $0.date >= date.adding(days: -30) ? $0 : nil }
     }
 
-    /// How the value changes: the line through the measured days of the last four weeks that lies closest to them all.
+    /// The rate of change: a least-squares line through the measured days of the last four weeks.
     ///
-    /// - Returns: `nil` with fewer than three measured days, or when they lie within less than a week.
+    /// - Returns: nil with fewer than three measured days, or if they span less than a week.
     func rate(until today: LocalDate) -> Rate? {
         let recent = measured.filter { $0.date > today.adding(days: -28) && $0.date <= today }
         guard let first = recent.first, let last = recent.last, recent.count >= 3,
@@ -108,7 +108,7 @@ struct DayLine: Sendable {
 
     struct Rate: Sendable {
         let perDay: Double
-        /// Where the line is on the day that it is asked for.
+        /// The value of the line on the given day.
         let today: Double
     }
 }

@@ -2,13 +2,13 @@ import HealthCharts
 import HealthText
 import PluginKit
 
-/// What the hub says of an hour, day, week, month or year.
+/// The hub's statistics for an hour, day, week, month or year.
 struct FigureRow: Sendable {
     let from, to: Timestamp
     let unit: StatisticsInterval.Unit
     let figures: StatisticsPage.Figures
 
-    /// What is drawn of it: the sum, or the average with the least and the greatest; `nil` where nothing was measured.
+    /// The point in a chart: the sum, or the average with minimum and maximum; nil without measurements.
     func point(_ subject: Subject) -> ChartPoint? {
         guard let value = figures.sum ?? figures.average else { return nil }
         let hasRange = figures.sum == nil && figures.count > 1
@@ -19,14 +19,14 @@ struct FigureRow: Sendable {
 }
 
 extension AskError {
-    /// Whether the hub computes nothing of this type, such as of one that only a plugin knows; all else is a fault.
+    /// Whether the hub has no statistics for this type, as for one that only a plugin knows; other errors are faults.
     var isOfNoStatistics: Bool { error?.code == .field || error?.code == .query }
 }
 
 extension HealthReader {
-    /// The hub's statistics of a type, in the order of time; at most so many intervals.
+    /// The hub's statistics of a type, in order of time, with a maximum number of intervals.
     ///
-    /// - Parameter through: the last day, which counts; `nil`: up to the latest.
+    /// - Parameter through: the last day, included; nil for the latest.
     func rows(
         _ type: TypeID, of subject: Subject, from: LocalDate?, through: LocalDate?, by unit: StatisticsInterval.Unit,
         most: Int

@@ -1,7 +1,7 @@
 import HealthText
 import PluginKit
 
-/// What persons want to reach, as the setting `goals` says.
+/// The goals of persons, from the setting `goals`.
 struct Goals: Sendable {
     private struct Goal: Sendable {
         let person: String
@@ -23,7 +23,7 @@ struct Goals: Sendable {
 
     private let goals: [Goal]
 
-    /// - Throws: `PluginFailure` that names each goal that cannot be read.
+    /// - Throws: `PluginFailure` that names each invalid goal.
     init(_ texts: [String]) throws {
         goals = try PluginSettings.each(texts) { text in
             let sides = text.split(separator: "=", maxSplits: 1).map(String.init)
@@ -34,7 +34,7 @@ struct Goals: Sendable {
             let unit = sides[1][digits.endIndex...].trimmingPrefix { $0 == " " }
             guard let number = Double(digits), number > 0 else { throw Self.failure(text, "it has no number above 0") }
             guard !unit.isEmpty || own == "count" else { throw Self.failure(text, "it has no unit, such as kg") }
-            // A fraction is written as people read it.
+            // Fractions are written as percent.
             let isPercent = unit == "%"
             do {
                 let value = try type.canonicalValue(
@@ -46,29 +46,29 @@ struct Goals: Sendable {
         }
     }
 
-    /// Whose they are.
+    /// The persons with goals.
     var persons: Set<String> { Set(goals.map(\.person)) }
 
     private static func failure(_ text: String, _ reason: String) -> PluginFailure {
         PluginFailure(.settings, "setting goals: \"\(text)\": \(reason)")
     }
 
-    /// In the type's unit.
+    /// The goal in the type's unit.
     func value(of type: TypeID, for person: String) -> Double? {
         goals.last { PersonName.folded($0.person) == PersonName.folded(person) && $0.type == type }?.value
     }
 }
 
-/// When a goal is reached if all goes on as in the last four weeks.
+/// When a goal is reached at the rate of the last four weeks.
 enum GoalForecast: Equatable {
     case reached
     case on(LocalDate)
-    /// Later than in five years.
+    /// In more than five years.
     case farAway
     case movesAway
     case tooFewDays
 
-    /// Of the same days whatever a chart shows.
+    /// Uses the same days for any range of a chart.
     ///
     /// - Parameter latest: the last value, in the type's unit.
     init(goal: Double, latest: Double, _ line: DayLine, today: LocalDate) {
@@ -78,7 +78,7 @@ enum GoalForecast: Equatable {
             rate: line.rate(until: today), today: today)
     }
 
-    /// - Parameter first: where the person comes from: the first value of the last year.
+    /// - Parameter first: the first value of the last year, which determines the side from which the goal is approached.
     init(goal: Double, first: Double?, latest: Double, rate: DayLine.Rate?, today: LocalDate) {
         let side = (first ?? latest) - goal
         if latest == goal || side * (latest - goal) < 0 {
@@ -95,7 +95,7 @@ enum GoalForecast: Equatable {
         } else if days > 5 * 366 || !days.isFinite {
             self = .farAway
         } else {
-            // Where the line has crossed the goal already, the days have not: tomorrow, at the earliest.
+            // The line may have crossed the goal already, but the values have not: tomorrow at the earliest.
             self = .on(today.adding(days: max(1, Int(days.rounded(.up)))))
         }
     }

@@ -2,13 +2,13 @@ import HTMLText
 import HealthText
 import PluginKit
 
-/// The latest of a type as it stands on a page: a sample, or of what is added up the sum of its day.
+/// The latest value of a type: a sample, or the day's sum for a cumulative type.
 struct LatestCard: Sendable {
     let record: StoredRecord
     let value: String
     let when: String
 
-    /// Asks the hub once more for sums, and for correlations, whose values are their members'.
+    /// Makes another query for sums, and for correlations, whose values are those of their members.
     init(_ record: StoredRecord, _ reader: HealthReader, _ subject: Subject) async throws {
         self.record = record
         guard case .sample(let sample) = record.record else {
@@ -32,7 +32,7 @@ struct LatestCard: Sendable {
         when = date + MomentText.mark(record)
     }
 
-    /// - Parameter chart: below the value.
+    /// - Parameter chart: shown below the value.
     func html(_ subject: Subject, chart: HTML = HTML()) -> HTML {
         """
         <li><a href="\(url: subject.address("/types/\(record.type.rawValue)"))"><span class="name">\(TypeName.text(record.type))</span>\
@@ -42,7 +42,7 @@ struct LatestCard: Sendable {
 }
 
 extension HealthReader {
-    /// What correlations of one type consist of, in words, by their numbers: `134/74 mmHg`, `Lunch: Carbohydrates 40 g, …`.
+    /// The members of correlations of one type, in words, by number: `134/74 mmHg`, `Lunch: Carbohydrates 40 g, …`.
     func members(of correlations: [StoredRecord], _ subject: Subject) async throws -> [Int64: String] {
         let samples = correlations.compactMap { record in
             if case .sample(let sample) = record.record, sample.value == .correlation { (record, sample) } else { nil }

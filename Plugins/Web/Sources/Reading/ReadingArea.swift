@@ -1,7 +1,7 @@
 import Hummingbird
 import PluginKit
 
-/// What people look at: Today, all data, and each type.
+/// The pages that show values: Today, all data, and each type.
 struct ReadingArea: SiteArea {
     let parts: WebParts
 
@@ -20,7 +20,7 @@ struct ReadingArea: SiteArea {
 }
 
 extension Request {
-    /// A field of the address; `nil` where there is none, or nothing in it.
+    /// A query parameter of the address; nil if it is missing or empty.
     func field(_ name: String) -> String? {
         uri.queryParameters[name[...]].map(String.init).flatMap { $0.isEmpty ? nil : $0 }
     }

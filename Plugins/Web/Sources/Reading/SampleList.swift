@@ -5,11 +5,11 @@ import Hummingbird
 import HubWords
 import PluginKit
 
-/// The samples of a type in a window of time, the newest first, a page at a time.
+/// The samples of a type in a time window, newest first, in pages.
 struct SampleList: Sendable {
     private static let most = 25
 
-    /// A sample's place in the order: by start, then by number.
+    /// The position of a sample: by start, then by number.
     private struct Place {
         let start, number: Int64
 
@@ -32,7 +32,7 @@ struct SampleList: Sendable {
     let records: [StoredRecord]
     private let hasNewer, hasOlder: Bool
 
-    /// - Throws: ``Refusal`` for a place in the address that is none.
+    /// - Throws: ``Refusal`` for an invalid position in the address.
     init(
         _ reader: HealthReader, _ type: TypeID, of subject: Subject, from: Int64, to: Int64, _ request: Request
     ) async throws {
@@ -58,7 +58,7 @@ struct SampleList: Sendable {
         }
         var found: [StoredRecord] = []
         var limit = 2 * Self.most
-        // Where many began at once, those that were shown before are passed over.
+        // If many samples start at the same time, skip those of earlier pages.
         while true {
             var count = 0
             found = []
@@ -82,7 +82,7 @@ struct SampleList: Sendable {
         hasOlder = newer == nil ? hasMore : true
     }
 
-    /// - Parameter fields: of the address of the page, that stay.
+    /// - Parameter fields: query parameters to keep in links.
     func html(_ type: TypeID, _ subject: Subject, _ fields: [(name: String, value: String)], details: [Int64: String])
         -> HTML
     {
@@ -111,7 +111,7 @@ struct SampleList: Sendable {
     }
 }
 
-/// What a row says of a record.
+/// The cells of a record's row.
 struct RecordCells: Sendable {
     let when, value, source: HTML
 
@@ -125,7 +125,7 @@ struct RecordCells: Sendable {
         value = "\(Self.words(sample, stored, reader))"
     }
 
-    /// The value; of a category that lasted and of a workout how long as well, and what was reached.
+    /// The value; for a category or workout also the duration, and for a workout its totals.
     static func words(_ sample: Sample, _ stored: StoredRecord, _ reader: Reader) -> String {
         let text = ValueText.marked(stored, for: reader)
         let seconds = Double(sample.end.microseconds - sample.start.microseconds) / 1_000_000

@@ -4,13 +4,13 @@ import HealthStatistics
 import HealthText
 import PluginKit
 
-/// Whose values a page shows, how they read them, and which day it is where they are.
+/// The person of a page, with their preferences and their present day.
 struct Subject: Sendable {
     let name: String
-    /// As people read it.
+    /// The name as people read it.
     let shownName: String
     let reader: Reader
-    /// By whose clocks days are cut, IANA.
+    /// The IANA zone in which days begin.
     let zone: String
     let now: Timestamp
     let today: LocalDate
@@ -31,33 +31,33 @@ struct Subject: Sendable {
         (self.days, self.today) = (days, today)
     }
 
-    /// When a day begins here, microseconds since 1970.
+    /// The beginning of a day, in microseconds since 1970.
     func midnight(_ date: LocalDate) -> Int64 {
         days.border(date.daysSinceEpoch - Intervals.usualAnchor.daysSinceEpoch)
     }
 
-    /// An instant with the offset that clocks have here.
+    /// An instant with the offset of this zone.
     func local(_ time: Int64) -> Timestamp { days.local(time) }
 
-    /// Where weeks begin for this reader; `nil` for Mondays, which is what the hub does by itself.
+    /// The anchor of this reader's weeks; nil for Mondays, which is the hub's default.
     var weekAnchor: Timestamp? {
         let place = reader.daysToFirstWeekday
         return place == 0 ? nil : days.local(days.border(place))
     }
 
-    /// The day on which a sample was measured, where it was.
+    /// The day of a sample at the place of measurement.
     func day(of sample: Sample) -> LocalDate {
         LocalDay.of(sample.start, sampleZone: sample.zone, personZone: zone) ?? sample.start.localDate
     }
 
     func format(_ type: TypeID, unit: String) -> ValueFormat { reader.format(unit, of: type) }
 
-    /// The address of a page of this person's.
+    /// The address of a page for this person.
     func address(_ path: String, _ fields: [(name: String, value: String)] = []) -> String {
         path + "?" + FormText.write([(name: "person", value: name)] + fields)
     }
 
-    /// An interval as people say it: `26 Nov 2026`, `week of 23 Nov 2026`, `Nov 2026`.
+    /// An interval in words: `26 Nov 2026`, `week of 23 Nov 2026`, `Nov 2026`.
     func words(_ time: Timestamp, _ unit: StatisticsInterval.Unit) -> String {
         let date = time.localDate
         switch unit {

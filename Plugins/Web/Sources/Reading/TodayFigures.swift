@@ -5,7 +5,7 @@ import HealthText
 import HubWords
 import PluginKit
 
-/// One type large: its last value, how it changes, its chart, and when the goal is reached.
+/// The main type of the page: its last value, changes, chart and goal.
 struct TodayFigures: Sendable {
     private let subject: Subject
     private let range: TodayPage.Range
@@ -53,10 +53,10 @@ struct TodayFigures: Sendable {
             """
     }
 
-    // MARK: - How it changes
+    // MARK: - Changes
 
     private var changes: HTML {
-        // A value or a time that a body hardly has is compared with none.
+        // An implausible value or time is not compared.
         guard !line.isSum, record.implausible.isEmpty, let (value, _) = ValueText.quantity(record), let sample
         else { return HTML() }
         let day = subject.day(of: sample)
@@ -141,7 +141,7 @@ struct TodayFigures: Sendable {
         }
     }
 
-    // MARK: - What to say of it
+    // MARK: - Advice
 
     private var advice: HTML {
         var advice = HTML()

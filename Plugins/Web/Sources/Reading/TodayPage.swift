@@ -4,12 +4,12 @@ import HealthText
 import Hummingbird
 import PluginKit
 
-/// The first page: the last weight, how it changes, and the latest of everything else.
+/// The first page: the last weight with its changes, and the latest values of other types.
 struct TodayPage: Sendable {
     let parts: WebParts
     private var reader: HealthReader { parts.reader }
 
-    /// How far back the chart goes.
+    /// The time range of the chart.
     enum Range: String, CaseIterable {
         case month = "1m", quarter = "3m", year = "1y", all
 
@@ -50,7 +50,7 @@ struct TodayPage: Sendable {
         return PageAnswer.page(frame.html("<div data-refresh=\"today\">\(content)</div>"))
     }
 
-    /// The weight; of someone who has none, the type of which there are most samples in a quarter of a year.
+    /// The latest weight; without one, the latest record of the type with the most samples in the last 90 days.
     private func mainRecord(_ latest: [StoredRecord], _ subject: Subject) async throws -> StoredRecord? {
         if let weight = latest.first(where: { $0.type == .weight }) { return weight }
         let newest = latest.filter { TypeRegistry.standard.type($0.type)?.kind == .quantity }
@@ -67,7 +67,7 @@ struct TodayPage: Sendable {
         return best?.record
     }
 
-    // MARK: - The rest
+    // MARK: - Other types
 
     private func others(_ records: [StoredRecord], _ subject: Subject) async throws -> HTML {
         let newest = records.sorted { ($0.end, $0.number) > ($1.end, $1.number) }.prefix(12)
@@ -102,11 +102,11 @@ struct TodayPage: Sendable {
 }
 
 extension StoredRecord {
-    /// When it ended; of what is not a sample, never.
+    /// The end of a sample; the minimum for other records.
     var end: Int64 { if case .sample(let sample) = record { sample.end.microseconds } else { .min } }
 }
 
-/// What a page says where there is nothing to show, and what to do then.
+/// Texts and advice for pages without values.
 enum EmptyStates {
     static func nobody(_ choice: Choice) -> HTML {
         Frame(title: "Today", choice: choice, path: "/").html(

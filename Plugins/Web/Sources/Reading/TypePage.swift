@@ -4,7 +4,7 @@ import HealthText
 import Hummingbird
 import PluginKit
 
-/// One type: its chart, the hub's statistics, and its samples.
+/// The page of a type: its chart, statistics and samples.
 struct TypePage: Sendable {
     let parts: WebParts
     private var reader: HealthReader { parts.reader }
@@ -68,7 +68,7 @@ struct TypePage: Sendable {
             """
     }
 
-    // MARK: - Which time
+    // MARK: - Time window
 
     private func windows(_ type: TypeID, _ window: TypeWindow, _ latest: LocalDate, _ subject: Subject) -> HTML {
         let path = "/types/\(type.rawValue)"

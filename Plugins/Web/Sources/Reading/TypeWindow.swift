@@ -3,24 +3,24 @@ import HealthText
 import Hummingbird
 import PluginKit
 
-/// Which days of a type a page shows, and into what they are cut; both are in the address.
+/// The days that the page of a type shows, and the unit of its intervals; both are in the address.
 struct TypeWindow: Sendable {
     typealias Unit = StatisticsInterval.Unit
 
-    /// Both count.
+    /// Both days are included.
     let first, last: LocalDate
     let unit: Unit
-    /// Whether it is all that there is.
+    /// Whether it covers all samples.
     let isAll: Bool
 
-    /// Rows of a table.
+    /// Maximum number of rows in a table.
     static let most = 370
     private static let years = 1_800...2_200
     private static let units: [Unit] = [.hour, .day, .week, .month, .year]
 
     /// - Parameters:
     ///   - extent: the days of the first and the latest sample.
-    /// - Throws: ``Refusal`` that says what a field of the address takes.
+    /// - Throws: ``Refusal`` that says which values a parameter takes.
     init(_ request: Request, extent: ClosedRange<LocalDate>, today: LocalDate) throws {
         func date(_ name: String) throws -> LocalDate? {
             guard let text = request.field(name) else { return nil }
@@ -73,14 +73,14 @@ struct TypeWindow: Sendable {
 
     var days: Int { Self.days(first, last) }
 
-    /// Into what these days may be cut.
+    /// The units into which these days may be divided.
     var units: [Unit] {
         Self.units.filter { Self.count($0, days) <= Self.most && Self.count($0, days) > ($0 == .hour ? 0 : 1) }
     }
 
     // MARK: - Other windows
 
-    /// The fields of an address.
+    /// The query parameters of a window.
     static func fields(_ first: LocalDate, _ last: LocalDate, by unit: Unit? = nil) -> [(name: String, value: String)] {
         [("from", first.text), ("to", last.text)] + (unit.map { [("by", $0.rawValue)] } ?? [])
     }
@@ -94,7 +94,7 @@ struct TypeWindow: Sendable {
         last < end ? Self.fields(last.adding(days: 1), last.adding(days: days)) : nil
     }
 
-    /// A third of the days, those in the middle; at the latest days these.
+    /// A third of the days, from the middle, or the last ones if the window is at the end.
     func closer(_ end: LocalDate) -> [(name: String, value: String)]? {
         guard days > 1 else { return nil }
         let fewer = max(1, days / 3)
@@ -103,7 +103,7 @@ struct TypeWindow: Sendable {
         return Self.fields(start, start.adding(days: fewer - 1))
     }
 
-    /// Three times the days.
+    /// Three times as many days.
     func wider(_ end: LocalDate) -> [(name: String, value: String)]? {
         guard days < 36_500 else { return nil }
         let last = min(self.last.adding(days: days), max(end, self.last))

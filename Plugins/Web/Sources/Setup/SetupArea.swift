@@ -2,7 +2,7 @@ import HTMLText
 import Hummingbird
 import PluginKit
 
-/// The page Set up, and what its forms do.
+/// The page Set up, with its forms.
 struct SetupArea: SiteArea {
     private let parts: WebParts
     private let page: SetupPage

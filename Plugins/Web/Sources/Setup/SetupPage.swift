@@ -2,18 +2,18 @@ import HTMLText
 import Hummingbird
 import PluginKit
 
-/// What `hub setup` asks, on a page: who there is, where the house is, and which plugins are to run; for the owner.
+/// The questions of `hub setup` on a page: persons, the place of the household, and the plugins to run; for the owner.
 struct SetupPage: Sendable {
     let hub: PluginContext
     let changes: SectionChanges
 
-    /// A form that was not taken, as it was filled in.
+    /// A refused form, as it was filled in.
     struct Refused {
         var section: ChangedSection?
         var fields: [SettingField] = []
-        /// Of the person to be added.
+        /// The fields for a new person.
         var name = FormFields()
-        /// What is wrong with it as a whole.
+        /// An error of the whole form.
         var text = HTML()
     }
 
@@ -33,7 +33,7 @@ struct SetupPage: Sendable {
         return PageAnswer.page(html, refused == nil ? .ok : .unprocessableContent)
     }
 
-    /// The settings of a section, as they stand in `hub.conf`.
+    /// The settings of a section, as in `hub.conf`.
     func fields(of section: ChangedSection) async throws -> [SettingField] {
         let settings = try await changes.settings(of: section)
         if case .person(let name) = section {

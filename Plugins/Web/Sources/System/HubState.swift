@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import PluginKit
 
-/// What of the answer to `status` the pages and the metrics show.
+/// The members of the answer to `status` that pages and metrics show.
 struct HubState: Decodable {
     struct Store: Decodable {
         struct Check: Decodable {
@@ -60,7 +60,7 @@ struct HubState: Decodable {
         var note, oldestPending, nextRetry, lastDelivered, lastFailure, lastFailureReason: String?
         var wanted, delivered, pending, retrying, refused, superseded, skipped: Int64
         var cursor: String
-        /// By reason.
+        /// Counts by reason.
         var skips: [String: Int64]
     }
     var version, epoch, time, clock: String
@@ -80,7 +80,7 @@ struct HubState: Decodable {
 
     init(_ answer: RawJSON) throws { self = try JSONDecoder().decode(Self.self, from: Data(answer.bytes)) }
 
-    /// Seconds since a moment of the hub's, by its clock.
+    /// Seconds since a moment, by the hub's clock.
     func age(of moment: String?) -> Double? {
         guard let moment, let then = try? Timestamp(parsing: moment), let now = try? Timestamp(parsing: time) else {
             return nil
@@ -88,25 +88,25 @@ struct HubState: Decodable {
         return max(0, Double(now.microseconds - then.microseconds) / 1_000_000)
     }
 
-    /// The version of the program of an instance; `nil` where it has no session.
+    /// The program version of an instance; nil if it has no session.
     func version(of instance: String) -> String? {
         sessions.first { $0.instance == instance && $0.endpoint != "owner" }?.version
     }
 }
 
 extension PluginContext {
-    /// How the hub is, and the same as it came.
+    /// The hub's state, decoded and raw.
     ///
-    /// - Throws: ``AskError``; ``Refusal`` where the hub does not answer within the time.
+    /// - Throws: ``AskError``; ``Refusal`` if the hub does not answer in time.
     func hubState(within limit: Duration = .seconds(10)) async throws -> (state: HubState, answer: RawJSON) {
         let answer = try await Deadline.run(limit) { try await self.ask(.status) }
         return (try HubState(answer), answer)
     }
 }
 
-/// Bounds how long a page waits for the hub, which may be away.
+/// Limits the time that a page waits for the hub.
 enum Deadline {
-    /// - Throws: what `body` throws; ``Refusal`` when the time is over.
+    /// - Throws: errors of `body`; ``Refusal`` after the time limit.
     static func run<Value: Sendable>(
         _ limit: Duration, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

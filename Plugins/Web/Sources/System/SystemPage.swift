@@ -15,7 +15,7 @@ struct SystemArea: SiteArea {
     }
 }
 
-/// How the hub, its store and its plugins are, and what is to be done.
+/// The state of the hub, its store and its plugins, with remedies.
 struct SystemPage: Sendable {
     let parts: WebParts
 
@@ -28,7 +28,7 @@ struct SystemPage: Sendable {
                     + Self.plugins(state) + Self.deliveries(state.sinks) + Self.sessions(state.sessions, browsers)))
     }
 
-    // MARK: - What to do
+    // MARK: - Findings
 
     private static func findings(_ found: [StatusFinding]) -> HTML {
         let lines = HTML.each(found) { finding in

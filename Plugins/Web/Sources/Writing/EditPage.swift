@@ -5,22 +5,22 @@ import Hummingbird
 import PluginKit
 import Samples
 
-/// Where a sample's value, time and note are corrected.
+/// The page that edits a sample's value, time and note.
 struct EditPage: Sendable {
     let parts: WebParts
 
-    /// What is edited, and how it was when the form was opened.
+    /// The edited sample, as it was when the form was opened.
     private struct Subject {
         let record: StoredRecord
         let sample: Sample
-        /// `nil` where the value cannot be typed.
+        /// Nil if the value cannot be typed.
         let form: EntryForm?
         let group: [StoredRecord]
-        /// What goes along with it, as far as all of it may be seen.
+        /// The members that change with it, if the viewer may see all of them.
         let members: [StoredRecord]
         let choice: Choice
 
-        /// How the command names it, that it be changed as it was seen here and not otherwise.
+        /// Arguments that name the record with its version, so that an edit fails if it has changed since.
         var asSeen: [String: SettingValue] {
             members.isEmpty
                 ? record.asSeen : record.asSeen.merging(["seqs": members.asSeen["seqs"] ?? .list([])]) { $1 }
@@ -28,7 +28,7 @@ struct EditPage: Sendable {
 
         var names: [String] { (form?.names ?? []) + TimeFields.names + ["note", "reason"] }
 
-        /// The fields as the record fills them.
+        /// The fields with the record's present values.
         var values: [String: String] {
             var values = [
                 "at": TimeFields.typed(sample.start, choice.reader), "note": RecordLine.note(sample) ?? "",
@@ -51,7 +51,7 @@ struct EditPage: Sendable {
         }
     }
 
-    /// A quantity as it can be typed: every digit, a fraction as percent.
+    /// A quantity in the form in which it can be typed: all digits, and a fraction as percent.
     private static func typed(_ value: Double, _ unit: String) -> (String, String) {
         (unit == "%" ? NumberText.percent(value) : NumberText.shortest(value), PeopleUnit(unit).spelling)
     }
@@ -66,7 +66,7 @@ struct EditPage: Sendable {
             members: try await parts.reader.members(of: record, for: plain.viewer), choice: plain.with(record))
     }
 
-    // MARK: - Shown
+    // MARK: - Showing the form
 
     func show(_ request: Request, _ visit: Visit) async throws -> Response {
         let subject = try await subject(request, visit)
@@ -102,7 +102,7 @@ struct EditPage: Sendable {
                 """), fields.faults.isEmpty ? .ok : .unprocessableContent)
     }
 
-    // MARK: - Sent
+    // MARK: - Saving
 
     func save(_ request: Request, _ visit: Visit) async throws -> Response {
         let (sent, viewer) = try await WebForm.read(request, visit)
@@ -128,7 +128,7 @@ struct EditPage: Sendable {
             parts.notices.put(Self.notice(done, subject), for: viewer)
             return PageAnswer.redirect(to: RecordPage.path(subject.record.number))
         } catch let refusal as Refusal where refusal.status == .conflict {
-            // It has changed between the look above and the deed.
+            // The record has changed between the check above and the command.
             return conflict(try await self.subject(request, visit), fields, was)
         } catch let fault as EntryFault {
             fields.faults[fault.field] = fault.message
@@ -138,7 +138,7 @@ struct EditPage: Sendable {
         return page(subject, fields, was: was)
     }
 
-    /// What was typed stays, the rest becomes what the record says by now.
+    /// Keeps typed fields and updates the others to the present record.
     private func conflict(_ subject: Subject, _ typed: FormFields, _ was: [String: String]) -> Response {
         var fields = typed
         let now = subject.values
@@ -152,7 +152,7 @@ struct EditPage: Sendable {
         _ subject: Subject, _ sent: WebForm, _ fields: FormFields, _ was: [String: String]
     ) throws -> [String: SettingValue] {
         func isChanged(_ names: String...) -> Bool { names.contains { fields.values[$0] ?? "" != was[$0] ?? "" } }
-        // A browser ends lines as the network does.
+        // Browsers end lines with CR and LF.
         func lines(_ text: String?) -> String { (text ?? "").replacing("\r\n", with: "\n") }
         let seen = subject.asSeen
         var arguments = seen
@@ -168,7 +168,7 @@ struct EditPage: Sendable {
             arguments["start"] = .string(subject.sample.there(try TimeFields.moment(text, "at", clock).time).text)
         }
         if isChanged("to") {
-            // Without an end it is one moment.
+            // Without an end it is a single moment.
             arguments["end"] =
                 try sent["to"].map {
                     SettingValue.string(subject.sample.there(try TimeFields.moment($0, "to", clock).time).text)
@@ -185,7 +185,7 @@ struct EditPage: Sendable {
 
     private func doubts(about answer: ManualAnswer, _ subject: Subject) -> [HTML] {
         answer.entries.flatMap { entry in
-            // A member may be another's by now, of which nothing is said.
+            // A member may belong to another person by now; the page does not mention it.
             entry.record.flatMap { subject.choice.viewer.maySee($0) ? $0 : nil }.map { record in
                 SlipCheck.about(
                     record, last: subject.group.first { $0.number == record.number }, now: parts.hub.clock.now(),
@@ -200,13 +200,13 @@ struct EditPage: Sendable {
             return "It was so already: nothing was changed."
         }
         let undone = changed.first { $0.number == subject.record.number } ?? subject.record
-        // One undo takes all edits of a record away.
+        // One undo removes all edits of a record.
         let label: HTML = subject.record.isEdited(with: subject.group) ? "Undo all edits" : "Undo"
         let undo = UndoForm.html("edit", undone, label)
         return "\(RecordLine.line(after, subject.choice.reader)): saved. \(undo)"
     }
 
-    /// What looked wrong is right: the same value again, by hand.
+    /// Confirms an implausible value by entering the same value by hand.
     func confirm(_ request: Request, _ visit: Visit) async throws -> Response {
         let (sent, viewer) = try await WebForm.read(request, visit)
         let subject = try await subject(request, visit)

@@ -4,9 +4,9 @@ import HealthText
 import PluginKit
 import Samples
 
-/// The fields by which a value of a type is typed, and how they are read.
+/// The fields for a value of a type, and their parsing.
 struct EntryForm: Sendable {
-    /// What a value of the type is typed as.
+    /// The form of a value.
     private enum Shape {
         case number, pair, choice, food, workout, text
     }
@@ -14,7 +14,7 @@ struct EntryForm: Sendable {
     let type: HealthType
     private let shape: Shape
 
-    /// `nil` for what no hand can enter.
+    /// Nil for types that cannot be entered by hand.
     init?(_ type: HealthType) {
         self.type = type
         switch type.kind {
@@ -27,7 +27,7 @@ struct EntryForm: Sendable {
         }
     }
 
-    /// Those that a page offers first.
+    /// The types that a page offers first.
     static let common: [TypeID] = [
         .weight, .bloodPressure, .heartRate, .bodyTemperature, .bloodGlucose, .bodyFatPercentage, .waistCircumference,
         .stepCount, .food, .dietaryWater, .workout, .sleepAnalysis,
@@ -44,10 +44,10 @@ struct EntryForm: Sendable {
         }
     }
 
-    /// Whether a hand can change its value afterwards.
+    /// Whether its value can be edited by hand later.
     var isEditable: Bool { shape != .food && shape != .workout }
 
-    // MARK: - As a page shows them
+    // MARK: - Rendering
 
     func html(_ fields: FormFields, for reader: Reader) -> HTML {
         switch shape {
@@ -92,7 +92,7 @@ struct EntryForm: Sendable {
     }
 
     private func unit(_ fields: FormFields) -> HTML {
-        // What is only counted has a unit that no one says.
+        // A count has a unit that people do not say.
         guard units.count > 1 else { return FormFields.hidden("unit", units.first ?? "") }
         var options = units.map { FormOption(value: $0, text: Units.label($0)) }
         if let own = fields.values["unit"], !own.isEmpty, !units.contains(own) {
@@ -116,17 +116,17 @@ struct EntryForm: Sendable {
         return PeopleUnit(reader.unit(member?.unit ?? "", of: member)).spelling
     }
 
-    /// Keys without which a sample of the type says nothing, one in a line, for the person to go on.
+    /// Metadata keys that a sample of the type requires, one per line, for the person to complete.
     ///
-    /// What was eaten has a field of its own.
+    /// The food has a separate field.
     var neededFacts: String {
         MetadataKey.required(on: type.id).filter { $0.name != "foodType" }.map { "\(NameWords.text($0.name))=" }
             .joined(separator: "\n")
     }
 
-    // MARK: - As they are read
+    // MARK: - Parsing
 
-    /// What was typed as the value.
+    /// The typed value.
     ///
     /// - Throws: ``EntryFault`` that names the field.
     func value(_ form: WebForm) throws(EntryFault) -> ValueArgument {
@@ -148,7 +148,7 @@ struct EntryForm: Sendable {
         }
     }
 
-    /// What was typed, as an entry.
+    /// The typed entry.
     ///
     /// - Throws: ``EntryFault`` that names the field.
     func entry(_ form: WebForm) throws(EntryFault) -> HandEntry {
@@ -171,7 +171,7 @@ struct EntryForm: Sendable {
                 guard let activity = form["value"].flatMap({ WorkoutActivity.activity(named: $0) }) else {
                     throw HandFault("which activity?")
                 }
-                // Minutes, where no one says so.
+                // Minutes, if no unit is given.
                 let last = amount("last", "min").map { $0.split(separator: " ").map(String.init) }
                 return try HandEntry(activity, last ?? [], details)
             default:
@@ -194,14 +194,14 @@ struct EntryForm: Sendable {
         (text ?? "").split(whereSeparator: \.isNewline).map { trimmed(String($0)) }.filter { !$0.isEmpty }
     }
 
-    /// A number without a unit has the one that stands beside it.
+    /// A number without a unit gets the given unit.
     private static func words(_ text: String, unit: String) -> [String] {
         let all = text.last?.isNumber == true && unit != "count" ? "\(text) \(unit)" : text
         return all.split(separator: " ").map(String.init)
     }
 }
 
-/// What is wrong with a field of a form.
+/// An error in a field of a form.
 struct EntryFault: Error {
     let field, message: String
 

@@ -6,25 +6,25 @@ import Hummingbird
 import PluginKit
 import Samples
 
-/// The page Add: a value of any type that a person can enter, with its time and a note.
+/// The page Add: a value of any type that can be entered by hand, with its time and a note.
 struct EntryPage: Sendable {
     private static let path = "/add"
 
     let parts: WebParts
 
-    /// The address at which something of a person's is added.
+    /// The address of the form for a person.
     static func path(of person: String, _ type: TypeID? = nil) -> String {
         let members = [(name: "person", value: person)] + (type.map { [(name: "type", value: $0.rawValue)] } ?? [])
         return "\(path)?" + FormText.write(members)
     }
 
-    /// The way there from the page of a type; nothing for one that no hand can enter.
+    /// A link from the page of a type; empty for types that cannot be entered by hand.
     static func link(_ type: TypeID, _ person: String) -> HTML {
         guard TypeRegistry.standard.type(type).flatMap(EntryForm.init) != nil else { return HTML() }
         return "<p><a class=\"button\" href=\"\(url: path(of: person, type))\">Add one</a></p>"
     }
 
-    // MARK: - Shown
+    // MARK: - Showing the form
 
     func show(_ request: Request, _ visit: Visit) throws -> Response {
         let choice = try Choice(request, visit, parts)
@@ -42,7 +42,7 @@ struct EntryPage: Sendable {
         return form
     }
 
-    /// Which type it is to be.
+    /// The choice of a type.
     private func types(_ choice: Choice, _ person: Welcome.PersonEntry) -> Response {
         let common = HTML.each(EntryForm.common.filter { TypeRegistry.standard.type($0) != nil }) { type in
             "<li><a class=\"button\" href=\"\(url: Self.path(of: person.name, type))\">\(TypeName.text(type))</a></li>"
@@ -99,7 +99,7 @@ struct EntryPage: Sendable {
                 """), fields.faults.isEmpty ? .ok : .unprocessableContent)
     }
 
-    // MARK: - Sent
+    // MARK: - Saving
 
     func save(_ request: Request, _ visit: Visit) async throws -> Response {
         let (sent, viewer) = try await WebForm.read(request, visit)
@@ -154,7 +154,7 @@ struct EntryPage: Sendable {
         }
     }
 
-    /// Beside which field stands what the hub refuses: of a reason that names a member, that one's.
+    /// The field beside which a refusal of the hub is shown.
     private static func field(of failure: CommandFailure, _ form: EntryForm) -> String {
         switch failure.code {
         case "time": "at"
@@ -170,7 +170,7 @@ struct EntryPage: Sendable {
         return doubts + ["Record \(RecordPage.link(number)) says the same; it can be corrected there."]
     }
 
-    /// Asks again, before the form.
+    /// Asks for confirmation above the form.
     static func question(_ doubts: [HTML]) -> HTML {
         """
         <div class="doubt" role="alert"><p>Is that right?</p><ul>\(HTML.each(doubts) { "<li>\($0)</li>" })</ul>
@@ -187,15 +187,15 @@ struct EntryPage: Sendable {
     }
 }
 
-/// Makes one entry of a form that is sent twice.
+/// Identifies an opened form, so that sending it twice makes one entry.
 struct EntryKey: Sendable {
-    /// When the form was opened, and a number at random.
+    /// When the form was opened, and a random number.
     let text: String
 
-    /// - Parameter now: microseconds since 1970.
+    /// - Parameter now: the time in microseconds since 1970.
     init(at now: Int64) { text = "\(Timestamp(microseconds: now).text) \(UInt64.random(in: 0..<1_000_000_000))" }
 
-    /// `nil` for what is not of such a form.
+    /// Nil for a text that is not from such a form.
     init?(_ text: String?) {
         guard let text, text.utf8.count <= 40,
             (try? Timestamp(parsing: String(text.prefix { $0 != " " }))) != nil
@@ -203,7 +203,7 @@ struct EntryKey: Sendable {
         self.text = text
     }
 
-    /// The record's key: that of the form with just this in it, so that another value is another entry.
+    /// The record's key: from the form and its content, so that another value is another entry.
     func content(_ fields: FormFields) -> String {
         let all = fields.values.filter { $0.key != "entry" }.sorted { $0.key < $1.key }
         let sum = Digests.sha256("\(text)\n\(FormText.write(all.map { (name: $0.key, value: $0.value) }))".utf8)

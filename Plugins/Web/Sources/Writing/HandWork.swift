@@ -2,7 +2,7 @@ import HTTPTypes
 import HandEntries
 import PluginKit
 
-/// What a person does by hand, carried out by the hub; what the hub answers is what is said.
+/// Runs commands by hand for a viewer, and returns the hub's answers.
 struct HandWork: Sendable {
     let hub: PluginContext
 
@@ -12,18 +12,18 @@ struct HandWork: Sendable {
         try ManualAnswer(try await hub.command(right.rawValue, arguments, isDryRun: isDryRun, deadline: .seconds(60)))
     }
 
-    /// What it would do; nothing is changed, and all that it names or would change is this viewer's.
+    /// Returns the hub's plan, which must name or change only this viewer's records.
     ///
-    /// - Parameter right: whose name is that of the command.
-    /// - Throws: `NoSuchPage` where a record is another's, as if it were not there; ``Refusal``; `CommandFailure` with the
-    ///   hub's reason; `AskError`; `HandFault` for an answer that is not understood.
+    /// - Parameter right: the right with the name of the command.
+    /// - Throws: `NoSuchPage` for another person's record, as if it did not exist; ``Refusal``; `CommandFailure` with the
+    /// hub's reason; `AskError`; `HandFault` for an answer that is not understood.
     func plan(
         _ right: OwnerRight, _ arguments: [String: SettingValue], for viewer: Viewer
     ) async throws -> ManualAnswer {
         guard !viewer.isOwner else { return try await ask(right, arguments, isDryRun: true) }
-        // Before the hub is asked: why it refuses something says what is there.
+        // Check before asking the hub, because its reason for a refusal would reveal which records exist.
         try await demand(try Self.numbers(arguments), viewer)
-        // Without a condition: what does not hold now, and takes no group along, may hold when its turn comes.
+        // Check without the version condition: it may fail now, which hides the group, and hold when the command runs.
         let plain = arguments.filter { !["seq", "seqs"].contains($0.key) }
         let expected = try await ask(right, Self.own(plain, viewer), isDryRun: true)
         try Self.refuseForeign(expected, right, allows: { _ in false })
@@ -31,9 +31,9 @@ struct HandWork: Sendable {
             ? expected : try await ask(right, Self.own(arguments, viewer), isDryRun: true)
     }
 
-    /// Does it, as far as the hub takes it, where ``plan(_:_:for:)`` finds nothing of another's.
+    /// Runs the command if ``plan(_:_:for:)`` finds only this viewer's records.
     ///
-    /// A record may become another's meanwhile: the hub compares again in its transaction, and then leaves it (Protocol R8.187).
+    /// A record may move to another person meanwhile: the hub checks again in its transaction, and then skips it (Protocol R8.187).
     func run(
         _ right: OwnerRight, _ arguments: [String: SettingValue], for viewer: Viewer
     ) async throws -> ManualAnswer {
@@ -43,7 +43,7 @@ struct HandWork: Sendable {
         return done
     }
 
-    /// Of the records of the viewer's person alone.
+    /// Limits a command to records of the viewer's person.
     private static func own(_ arguments: [String: SettingValue], _ viewer: Viewer) -> [String: SettingValue] {
         guard let person = viewer.person else { return arguments }
         return arguments.merging(["of": .string(person)]) { $1 }
@@ -60,10 +60,10 @@ struct HandWork: Sendable {
         throw NoSuchPage()
     }
 
-    /// Does the whole of it or nothing.
+    /// Runs the whole command or nothing.
     ///
-    /// - Throws: `CommandFailure` for what the hub refuses of it, too; ``Refusal`` where a record is not at the version any more
-    ///   that the arguments name.
+    /// - Throws: `CommandFailure`, also if the hub refuses a part; ``Refusal`` if a record no longer has the version in the
+    /// arguments.
     func runWhole(
         _ right: OwnerRight, _ arguments: [String: SettingValue], for viewer: Viewer
     ) async throws -> ManualAnswer {
@@ -78,9 +78,9 @@ struct HandWork: Sendable {
         return done
     }
 
-    /// The records that arguments name.
+    /// The record numbers in the arguments.
     ///
-    /// - Throws: ``Refusal`` for what is not a whole number: what the hub might still take for one was not looked at here.
+    /// - Throws: ``Refusal`` for a value that is not a whole number, because the hub might accept it although it was not checked here.
     private static func numbers(_ arguments: [String: SettingValue]) throws -> [Int64] {
         try ["number", "numbers"].flatMap { name in
             let values = arguments[name].map { $0.list ?? [$0] } ?? []

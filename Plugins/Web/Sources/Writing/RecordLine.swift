@@ -6,7 +6,7 @@ import Samples
 
 /// A record in a line of words.
 enum RecordLine {
-    /// `Weight 80.4 kg, 2026-03-15 07:30:05 +01:00`.
+    /// For example `Weight 80.4 kg, 2026-03-15 07:30:05 +01:00`.
     static func line(_ record: StoredRecord, _ reader: Reader) -> HTML {
         let value = ValueText.marked(record, for: reader)
         let parts = ["\(TypeName.text(record.type)) \(value)".trimmed, when(record, reader)]
@@ -21,7 +21,7 @@ enum RecordLine {
         }
     }
 
-    /// What a person has remarked.
+    /// The person's note.
     static func note(_ sample: Sample) -> String? {
         let members = RawMembers.members(of: Array((sample.metadata?.text ?? "{}").utf8)[...])
         return members["note"].flatMap { RawJSON(trusted: Array($0)).textValue }
@@ -32,7 +32,7 @@ extension String {
     fileprivate var trimmed: String { String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()) }
 }
 
-/// A button that takes back what was done just now.
+/// A button that undoes the last action.
 enum UndoForm {
     /// - Parameter what: `add`, `edit` or `delete`.
     static func html(_ what: String, _ record: StoredRecord, _ label: HTML = "Undo") -> HTML {

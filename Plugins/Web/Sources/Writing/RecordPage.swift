@@ -6,7 +6,7 @@ import Hummingbird
 import PluginKit
 import Samples
 
-/// The page of a record: what it says, what can be done with it, and its story.
+/// The page of a record: its content, the possible actions, and its story.
 struct RecordPage: Sendable {
     let parts: WebParts
 
@@ -78,7 +78,7 @@ struct RecordPage: Sendable {
         if !edited.isEmpty { facts.append(("Edited by hand", "\(edited.joined(separator: ", "))")) }
         let doubts = Doubts.of(record, for: reader)
         if !doubts.isEmpty { facts.append(("Looks wrong", "\(doubts.joined(separator: "; "))")) }
-        // What is the hub's own, or names another person, says nothing here.
+        // Skip members that are internal or name another person.
         for fact in MetadataWords.facts(of: sample, for: reader)
         where !["note", "wasUserEntered", "profileOf"].contains(fact.key) {
             facts.append(("\(fact.name)", "\(fact.value)"))
@@ -131,7 +131,7 @@ struct RecordPage: Sendable {
 }
 
 extension StoredRecord {
-    /// Whether an undo takes edits away: with a correlation or a workout those of its members, too.
+    /// Whether an undo removes edits; for a correlation or workout including those of its members.
     func isEdited(with group: [StoredRecord]) -> Bool {
         guard case .sample(let sample) = record, [.correlation, .workout].contains(sample.value.kind) else {
             return !edited.isEmpty

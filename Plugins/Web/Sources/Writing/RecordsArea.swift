@@ -3,7 +3,7 @@ import Hummingbird
 import PluginKit
 import Samples
 
-/// What people write: new values, and what becomes of those that there are.
+/// The pages that add, edit and delete records.
 struct RecordsArea: SiteArea {
     let parts: WebParts
 
@@ -23,7 +23,7 @@ struct RecordsArea: SiteArea {
 }
 
 extension Visit {
-    /// The number that the address names.
+    /// The record number in the address.
     var record: Int64 {
         get throws {
             guard let number = parameters.get("number").flatMap({ Int64($0) }), number > 0 else { throw NoSuchPage() }
@@ -33,16 +33,16 @@ extension Visit {
 }
 
 extension WebForm {
-    /// Sees that a record is still as the page showed it on which this was pressed.
+    /// Checks that a record still has the version that the page showed.
     ///
-    /// - Throws: ``Refusal`` where it has changed meanwhile.
+    /// - Throws: ``Refusal`` if it has changed meanwhile.
     func demandVersion(of record: StoredRecord) throws {
         guard try number("version") == record.sequence else { throw Refusal.changed(record.number) }
     }
 }
 
 extension Refusal {
-    /// A record is not any more as the page showed it on which something was pressed.
+    /// The refusal for a record that has changed since the page was shown.
     static func changed(_ number: Int64) -> Refusal {
         Refusal(
             .conflict, "Record \(number) has changed meanwhile",
@@ -51,12 +51,12 @@ extension Refusal {
 }
 
 extension StoredRecord {
-    /// How a command names it by number, that it be changed as it was seen here and not otherwise.
+    /// Arguments that name the record with its version, so that a command fails if it has changed since.
     var asSeen: [String: SettingValue] { ["number": .integer(number), "seq": .integer(sequence)] }
 }
 
 extension [StoredRecord] {
-    /// How a command names them, that each be changed as it was seen here and not otherwise.
+    /// Arguments that name the records with their versions, so that a command fails if one has changed since.
     var asSeen: [String: SettingValue] {
         ["numbers": .list(map { .integer($0.number) }), "seqs": .list(map { .integer($0.sequence) })]
     }

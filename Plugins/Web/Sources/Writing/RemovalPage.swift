@@ -5,11 +5,11 @@ import Hummingbird
 import PluginKit
 import Samples
 
-/// Where a record is taken back, and where that and other things that were done by hand are undone.
+/// The pages that delete a record, and undo actions by hand.
 struct RemovalPage: Sendable {
     let parts: WebParts
 
-    /// Asks before it is done: what goes, and what goes along.
+    /// Asks for confirmation, and shows which records are deleted with it.
     func ask(_ request: Request, _ visit: Visit) async throws -> Response {
         let plain = try Choice(request, visit, parts)
         let record = try await parts.reader.sample(try visit.record, for: plain.viewer).record

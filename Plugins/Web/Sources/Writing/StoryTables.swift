@@ -5,9 +5,9 @@ import HealthText
 import HubWords
 import PluginKit
 
-/// The story of a record, as `hub trace` prints it, as parts of its page; for a person cut to what is their own.
+/// The story of a record, as in `hub trace`, in parts of its page; limited to the parts that the viewer may see.
 struct StoryTables: Sendable {
-    /// Versions of a page; older ones are behind a link.
+    /// Number of versions on a page; older ones are behind a link.
     private static let most: Int64 = 50
 
     private let story: RecordStory
@@ -18,9 +18,9 @@ struct StoryTables: Sendable {
     private let isFirst: Bool
 
     /// - Parameters:
-    ///   - record: one that the viewer may see.
-    ///   - next: of an address of ``more``.
-    /// - Throws: `NoSuchPage` for a `next` that there is not; ``Refusal``.
+    ///   - record: a record that the viewer may see.
+    ///   - next: the position in an address of ``more``.
+    /// - Throws: `NoSuchPage` for an unknown `next`; ``Refusal``.
     init(of record: StoredRecord, next: String?, _ viewer: Viewer, _ parts: WebParts) async throws {
         let hub = parts.hub
         let answer: RawJSON
@@ -40,9 +40,9 @@ struct StoryTables: Sendable {
 
     private func readers(_ person: String?) -> Reader { person.flatMap { persons[$0] } ?? Reader(zone: .current) }
 
-    /// Facts that stand nowhere else on the page.
+    /// Facts that appear nowhere else on the page.
     ///
-    /// `hub trace` also has the names of type and topic, which are for programs.
+    /// The names of type and topic in `hub trace` are for programs and are omitted.
     var facts: [(String, HTML)] {
         story.facts(readers).filter { ["key", "group", "made of"].contains($0.name) }
             .map { ($0.name.prefix(1).uppercased() + $0.name.dropFirst(), "\($0.text)") }

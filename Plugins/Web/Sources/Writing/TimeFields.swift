@@ -5,7 +5,7 @@ import HealthText
 import PluginKit
 import Samples
 
-/// When something was, as it is typed: one moment, or the two ends of an interval.
+/// The time of an entry as it is typed: one moment, or the ends of an interval.
 struct TimeFields: Sendable {
     static let names = ["at", "to"]
 
@@ -17,9 +17,8 @@ struct TimeFields: Sendable {
                 "to", "Until", hint: "Only for what lasted: when it ended; then the line above is its beginning.")
     }
 
-    /// What was typed, by the clock of a zone.
+    /// Parses the typed times in a zone.
     ///
-    /// - Parameter isWorkout: whether the moment of an entry without an end may be its end.
     /// - Throws: ``EntryFault`` that names the field.
     static func read(_ form: WebForm, by clock: PersonClock) throws(EntryFault) -> EntryTimes {
         let start = try moment(form["at"] ?? "now", "at", clock, takesDay: form["to"] == nil)
@@ -52,7 +51,7 @@ struct TimeFields: Sendable {
         }
     }
 
-    /// A moment by the clocks of who edits it, as it can be typed again.
+    /// A moment in the editor's zone, in a form that can be typed again.
     static func typed(_ time: Timestamp, _ reader: Reader) -> String {
         reader.local(time).text.replacing("T", with: " ")
     }
