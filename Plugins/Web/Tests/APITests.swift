@@ -6,7 +6,7 @@ import Testing
 
 @testable import Web
 
-/// What programs may do with a token (`/api/v1`).
+/// The API for programs with a token (`/api/v1`).
 @Suite(.timeLimit(.minutes(3)))
 struct APITests {
     /// Addresses that only read, and those that write.
@@ -15,13 +15,13 @@ struct APITests {
     }
     private static let writing = API.routes.filter { $0.method != .get }.map { filled($0.path) }
 
-    /// An address with a number and names in it that there are.
+    /// Fills a path with an existing number and names.
     private static func filled(_ path: String) -> String {
         path.replacing("{number}", with: "1").replacing("{name}", with: "web").replacing("{command}", with: "sessions")
             .replacing("{person}", with: "me")
     }
 
-    @Test func `without a token, with a wrong one, or one that is revoked, no address says anything`() async throws {
+    @Test func `without a token, or with a wrong or revoked one, no address reveals anything`() async throws {
         let scene = try await Scene(owner: ["*"])
         let token = try await scene.token("a")
         #expect(try await scene.api("/records", token).status == 200)
@@ -39,11 +39,11 @@ struct APITests {
         for _ in 0..<5 { _ = try await scene.api("/records", AccessKey().text) }
         let answer = try await scene.api("/records", AccessKey().text)
         #expect(answer.status == 429 && answer.fields["retry-after"] == "60")
-        // One that is known is not kept out by those who guess.
+        // A valid token works even while others guess.
         #expect(try await scene.api("/records", try await scene.token("b")).status == 200)
     }
 
-    @Test func `a token may what its scope says, and is shown once`() async throws {
+    @Test func `a token has the rights of its scope, and is shown once`() async throws {
         let scene = try await Scene(owner: ["*"])
         let (read, write) = (try await scene.token("r"), try await scene.token("w", "write"))
         let weight = #"{"type":"weight","value":80.4,"unit":"kg","person":"me"}"#
@@ -58,13 +58,13 @@ struct APITests {
         #expect(try await scene.send("/plugins/web/restart?dryRun=true", "", manage).status == 200)
         let list = try await scene.command("web", "token", "list", "--json").joined()
         for token in [read, write, manage] { #expect(!list.contains(token)) }
-        // What is the owner's goes without a person, and there are no two of one name.
+        // The scope manage excludes a person, and a name can be used only once.
         for words in [["x", "--scope", "manage", "--person", "ben"], ["x", "--person", "zoe"], ["r"], [" "]] {
             #expect(try await scene.status(of: ["web", "token", "new"] + words) == 1, "\(words)")
         }
     }
 
-    @Test func `who may see one person sees no other at any address, as if there were none`() async throws {
+    @Test func `a viewer of one person sees no other at any address, as if there were none`() async throws {
         let scene = try await Scene(owner: ["*"])
         _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
         _ = try await scene.command("log", "weight", "71.3kg", "--person", "ben")
@@ -97,13 +97,13 @@ struct APITests {
         #expect(try await scene.send("/assign", #"{"numbers":[2],"to":"me"}"#, ben).status == 404)
         let entry = #"{"type":"weight","value":72,"unit":"kg","person":"me"}"#
         #expect(try await scene.send("/log", entry, ben).status == 404)
-        // Without a person it is the viewer's own.
+        // Without a person the entry is the viewer's own.
         let own = try await scene.send("/log", #"{"type":"weight","value":72,"unit":"kg"}"#, ben)
         #expect(try Told(own.body).list("records").first?["person"] as? String == "ben")
         #expect(try await scene.command("samples", "weight", "--person", "me").count == 2)
     }
 
-    @Test func `whom a device took someone for, no one else's token and stream are told`() async throws {
+    @Test func `the person that a device assumed is hidden from another person's token and stream`() async throws {
         let scene = try await Scene(owner: ["*"])
         let (all, ben) = (try await scene.token("a"), try await scene.token("b", person: "ben"))
         let follower = try scene.listen(["follow", "--count", "1"], tokens: [ben])
@@ -122,14 +122,14 @@ struct APITests {
         #expect(follower.lines.allSatisfy { !$0.contains("\"me\"") }, "\(follower.lines)")
     }
 
-    @Test func `a person's token changes nothing of another's: not by 1.0 for 1, not with a group, not by their key`()
+    @Test func `a person's token cannot change another's records, by 1.0 for 1, by a group or by their key`()
         async throws
     {
         let scene = try await Scene(owner: ["*"])
         _ = try await scene.command("log", "weight", "80.4kg", "--person", "me", "--key", "mine")
         _ = try await scene.command("log", "weight", "71.3kg", "--person", "ben")
         _ = try await scene.command("log", "bloodPressure", "121/79", "--person", "ben")
-        // A member of ben's is another's by now.
+        // A member of ben's group now belongs to another.
         _ = try await scene.command("assign", "4", "--to", "me", "--alone")
         let ben = try await scene.token("b", "write", person: "ben")
         let before = try await scene.command("samples", "--json", "--last", "50")
@@ -148,7 +148,7 @@ struct APITests {
             for body in [
                 #"{"number":1.0,"value":70,"unit":"kg"}"#, #"{"number":1e0,"undo":true}"#,
                 #"{"number":3,"values":[130,85],"unit":"mmHg"}"#,
-                // Of a type that it does not have nothing is said, either.
+                // A value of the wrong type reveals nothing either.
                 #"{"number":1,"value":70,"unit":"m"}"#,
             ] {
                 #expect(try await scene.send("/edit\(query)", body, ben).status == 404, "\(body)")
@@ -162,7 +162,7 @@ struct APITests {
             }
         }
         #expect(try await scene.command("samples", "--json", "--last", "50") == before)
-        // What is all theirs they change, also as 2.0.
+        // The token can change records that are all its person's, even as 2.0.
         #expect(try await scene.send("/retract", #"{"numbers":[2.0,5]}"#, ben).status == 200)
         #expect(try await scene.send("/retract", #"{"numbers":[2],"undo":true}"#, ben).status == 200)
         let key = #"{"type":"weight","value":70,"unit":"kg","key":"own","start":"2026-03-15T07:30:05+01:00"}"#
@@ -172,7 +172,7 @@ struct APITests {
         }
     }
 
-    @Test func `answers are those of the commands, with every digit`() async throws {
+    @Test func `answers equal those of the commands, with every digit`() async throws {
         let scene = try await Scene(owner: ["*"])
         let token = try await scene.token("a")
         let lines = [
@@ -211,7 +211,7 @@ struct APITests {
                 ":\(plugins.hasPrefix("[") ? plugins : "[\(plugins)]")}"))
     }
 
-    @Test func `what is entered, edited, taken back and given away by a program is so for all`() async throws {
+    @Test func `entries, edits, deletions and assignments of a program are visible everywhere`() async throws {
         let scene = try await Scene(owner: ["*"])
         let token = try await scene.token("m", "manage")
         func outcome(_ path: String, _ body: String) async throws -> String? {
@@ -233,7 +233,7 @@ struct APITests {
         #expect(try Told(try await scene.api("/inbox", token).body).list("unassigned").count == 1)
         #expect(try await outcome("/assign", #"{"numbers":[1],"to":"ben"}"#) == "stored")
         #expect(try await scene.command("samples", "weight", "--person", "ben").last?.contains("80.3") == true)
-        // What the hub does not take is told with its reason.
+        // The hub's refusal is returned with its reason.
         for body in [#"{"type":"weight"}"#, #"{"type":"weight","value":80,"unit":"m","person":"me"}"#] {
             let answer = try await scene.send("/log", body, token)
             let problem = try Told(answer.body)
@@ -242,7 +242,7 @@ struct APITests {
         }
     }
 
-    @Test func `a program is told what Today says: the days, the rate, and when the goal is reached`() async throws {
+    @Test func `a program gets the days, the rate and the goal's date that Today shows`() async throws {
         let scene = try await Scene(owner: ["*"], settings: "goals = [\"me=75kg\"]")
         try await ReadingTests.fill(scene, ReadingTests.weighings([600: 70, 100: 82, 20: 78, 10: 77, 1: 76]))
         let token = try await scene.token("r")
@@ -254,7 +254,7 @@ struct APITests {
         let date = try #require(goal["date"] as? String)
         #expect(goal["state"] as? String == "reachedOn" && goal["value"] as? Double == 75)
         #expect(try await scene.get("/", cookie: try await scene.logIn()).body.contains("it is reached on \(date)"))
-        // However long ago it is to begin, it ends with what is new.
+        // An early first day still gives the newest days, and the same forecast.
         let old = try Told(try await scene.api("/trend?type=weight&person=me&from=1990-01-01", token).body)
         #expect(old.list("days").compactMap { $0["value"] as? Double } == [70, 82, 78, 77, 76])
         #expect((old["goal"] as? [String: Any])?["date"] as? String == date)
@@ -268,7 +268,7 @@ struct APITests {
         )
     }
 
-    @Test func `a program that knows an older version of a record changes nothing`() async throws {
+    @Test func `a program that names an older version of a record changes nothing`() async throws {
         let scene = try await Scene(owner: ["*"])
         try await ReadingTests.fill(scene, ReadingTests.weighings([1: 80.4]))
         let (token, record) = (
@@ -296,7 +296,7 @@ struct APITests {
         #expect(try await scene.send("/retract?version=\(last)", #"{"numbers":[1]}"#, token).status == 200)
     }
 
-    @Test func `of programs that change the same version of a record at one moment only one does`() async throws {
+    @Test func `only one of several programs that change the same version at the same moment succeeds`() async throws {
         let scene = try await Scene(owner: ["*"])
         try await ReadingTests.fill(scene, ReadingTests.weighings([1: 80.4]))
         let token = try await scene.token("w", "write")
@@ -313,8 +313,7 @@ struct APITests {
         #expect(statuses.sorted() == [200] + Array(repeating: 409, count: 7))
     }
 
-    @Test
-    func `of two persons' tokens that enter one key at the same moment one has the entry, and the other is refused`()
+    @Test func `if tokens of two persons enter one key at the same moment, one has the entry and the other is refused`()
         async throws
     {
         let scene = try await Scene(owner: ["*"])
@@ -339,9 +338,7 @@ struct APITests {
         }
     }
 
-    @Test func `a program chooses units of its person, and enables a plugin after it has seen what would be done`()
-        async throws
-    {
+    @Test func `a program sets units of its person, and enables a plugin after a dry run`() async throws {
         let scene = try await Scene(owner: ["*"]) { folder in
             "[plugin.json-lines]\npath = \"\(folder)/lines\"\nenabled = false\n"
         }
@@ -373,7 +370,7 @@ struct APITests {
         #expect(try await scene.send(path, #"{"enabled":false}"#, ben).status == 404)
     }
 
-    @Test func `a program has a plugin do what it can be asked to do, but nothing of the page's own`() async throws {
+    @Test func `a program can run commands of a plugin, but not those of the page itself`() async throws {
         let scene = try await Scene(owner: ["*"]) { _ in "[plugin.gap-filler]\n" }
         let (manage, ben) = (try await scene.token("m", "manage"), try await scene.token("b", "write", person: "ben"))
         var report = Scene.Answer(status: 409)
@@ -403,7 +400,7 @@ struct APITests {
         #expect(try denied.status == 403 && Told(denied.body).text("code") == "forbidden", "\(denied)")
     }
 
-    @Test func `what is wrong with a question is told by name`() async throws {
+    @Test func `an invalid request is refused with the name of its parameter`() async throws {
         let scene = try await Scene(owner: ["*"])
         let token = try await scene.token("m", "manage")
         for (path, member, status) in [
@@ -435,9 +432,7 @@ struct APITests {
         #expect(try await scene.api("/nothing", token).status == 404)
     }
 
-    @Test func `a browser that is logged in reads by its cookie, and writes with its form token alone`()
-        async throws
-    {
+    @Test func `a logged-in browser reads with its cookie, and writes only with its form token`() async throws {
         let scene = try await Scene(owner: ["*"])
         let cookie = try await scene.logIn()
         #expect(try await scene.get("/api/v1/records", cookie: cookie).status == 200)

@@ -7,21 +7,19 @@ import Testing
 
 @testable import Web
 
-/// Who gets in, and what they may see.
+/// The log-in, and the data that each viewer may see.
 @Suite(.timeLimit(.minutes(2)))
 struct AccessTests {
-    @Test func `a link lets one browser in, once, and its cookie is out of reach of scripts and of other places`()
-        async throws
-    {
+    @Test func `a link admits one browser once, and its cookie is hidden from scripts and other sites`() async throws {
         let scene = try await Scene()
         let link = try await scene.link()
-        // Programs that look ahead follow links: that alone spends none.
+        // Preview programs follow links, which must not use them up.
         for _ in 0..<2 { #expect(try await scene.get("/login/\(link)").status == 200) }
         let answer = try await scene.post("/login", "link=\(link)", cookie: "hub=\(link)")
         let cookie = try #require(answer.fields["set-cookie"])
         #expect(answer.status == 303)
         for word in ["HttpOnly", "SameSite=Strict", "Path=/"] { #expect(cookie.contains(word), "\(cookie)") }
-        // A session has a secret that no one had before it.
+        // The session's secret is new.
         #expect(!cookie.contains(link))
         let again = try await scene.post("/login", "link=\(link)")
         #expect(again.status == 403 && again.fields["set-cookie"] == nil && again.body.contains("hub web"))
@@ -33,7 +31,7 @@ struct AccessTests {
         #expect(try await scene.get("/", cookie: session).status == 303)
     }
 
-    @Test func `without a log-in no address says anything of anybody`() async throws {
+    @Test func `without a log-in no address reveals anything about a person`() async throws {
         let scene = try await Scene()
         _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
         for cookie in [nil, "hub=", "hub=" + String(repeating: "A", count: 43), "hub=../../etc/passwd", "other=1"] {
@@ -51,7 +49,7 @@ struct AccessTests {
         }
     }
 
-    @Test func `who may see one person sees no other, and nothing of the hub, at any address`() async throws {
+    @Test func `a viewer of one person sees no other and nothing of the hub, at any address`() async throws {
         let scene = try await Scene()
         _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
         _ = try await scene.command("log", "weight", "71.3kg", "--person", "ben")
@@ -64,7 +62,7 @@ struct AccessTests {
             "/?person=me", "/types/weight?person=me", "/types/stepCount?person=me", "/system?person=me", "/system",
         ] {
             let answer = try await scene.get(path, cookie: ben)
-            // As if there were no such person.
+            // The answer is that for an unknown person.
             #expect(answer.status == 404 && answer.body == unknown.body, "\(path)")
         }
         #expect(!own.body.contains("person=me") && !own.body.contains("/system"))
@@ -76,9 +74,7 @@ struct AccessTests {
         #expect(system.status == 200 && system.body.contains("<th scope=\"row\">web</th>"))
     }
 
-    @Test
-    func
-        `another name of this place is refused, and what another place sends, or a form without its token, does nothing`()
+    @Test func `other host names are refused, and requests from another site or without the form token do nothing`()
         async throws
     {
         let scene = try await Scene()
@@ -112,14 +108,14 @@ struct AccessTests {
         #expect(try await scene.get("/", cookie: session).status == 303)
     }
 
-    @Test func `a session of a log-in without JavaScript reads everything and changes nothing`() async throws {
+    @Test func `the session of a log-in without JavaScript reads everything and changes nothing`() async throws {
         let scene = try await Scene()
         _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
         let answer = try await scene.post("/login", "link=\(try await scene.link())")
         let cookie = try #require(answer.fields["set-cookie"]?.split(separator: ";").first.map(String.init))
         let page = try await scene.get("/", cookie: cookie)
         #expect(page.status == 200 && page.body.contains("80.4 kg") && page.body.contains("<noscript>"))
-        // No page has anything with which a form could be sent: whoever has the cookie has the pages.
+        // No page contains the form token, because any holder of the cookie can read the pages.
         #expect(Scene.field("token", in: page.body) == nil)
         for token in ["", "&token=", "&token=\(Scene.formToken)", "&token=\(AccessKey().text)"] {
             let refused = try await scene.post("/records/1/delete", "version=1\(token)", cookie: cookie)
@@ -128,7 +124,7 @@ struct AccessTests {
         #expect(try await scene.command("samples", "weight").count == 2)
     }
 
-    @Test func `the name of the page is kept, is in no answer without a log-in, and no other name takes its place`()
+    @Test func `the name of the page is kept, appears in no answer without a log-in, and no other name works`()
         async throws
     {
         let scene = try await Scene()
@@ -143,7 +139,7 @@ struct AccessTests {
                 #expect(!"\(answer)".contains(name), "\(path) \(fields)")
             }
         }
-        // The other loopback address is the page's, too: a browser may try it first for such a name.
+        // The page also listens on the other loopback address, which a browser may try first for such a name.
         let result = try await ChildProcess(
             "/usr/bin/env",
             [
@@ -154,9 +150,7 @@ struct AccessTests {
         #expect(result.output == "200" || !SixNetwork.isThere, "\(result.output)")
     }
 
-    @Test func `a request with two Host lines, without one, or with a target of another host is refused with 400`()
-        async throws
-    {
+    @Test func `a request with two Host lines, none, or a target of another host is refused with 400`() async throws {
         let scene = try await Scene()
         let own = "127.0.0.1:\(scene.port)"
         for (hosts, target) in [
@@ -176,8 +170,7 @@ struct AccessTests {
         #expect(String(decoding: try connection.takeAll(), as: UTF8.self).hasPrefix("HTTP/1.1 200 "))
     }
 
-    @Test func `a visitor with many requests waits for their own alone, and at the limit is answered 429`() async throws
-    {
+    @Test func `a visitor with many requests delays only their own, and gets 429 at the limit`() async throws {
         let turns = VisitorTurns()
         let (first, second) = (try #require(await turns.begin("a")), try #require(await turns.begin("a")))
         async let third = turns.begin("a")
@@ -200,24 +193,22 @@ struct AccessTests {
                 let refused = try #require(try await group.next())
                 #expect(refused.status == 429 && refused.fields["retry-after"] == "2", "\(refused)")
             }
-            // The owner is let in meanwhile, and answered with the others when the hub goes on.
+            // The owner is admitted meanwhile, and gets an answer when the hub continues.
             async let page = scene.get("/", cookie: owner)
             scene.freeze(false)
             #expect(try await page.status == 200)
             for try await answer in group { #expect(answer.status == 200 && answer.body.contains("80.4")) }
         }
-        // All turns are given back.
+        // All turns have been returned.
         for _ in 0..<most { #expect(try await scene.api("/records.csv", token).status == 200) }
     }
 
-    @Test func `links are not guessed: after ten that are wrong another waits, and one that is right does not`()
-        async throws
-    {
+    @Test func `after ten wrong links another wrong one must wait, and a right one need not`() async throws {
         let scene = try await Scene()
         for _ in 0..<10 { #expect(try await scene.post("/login", "link=\(AccessKey().text)").status == 403) }
         let answer = try await scene.post("/login", "link=\(AccessKey().text)")
         #expect(answer.status == 429 && answer.fields["retry-after"] == "60")
-        // Behind a proxy all have the address of those who guess.
+        // Behind a proxy all visitors share the address of those who guess.
         let cookie = try await scene.logIn()
         #expect(try await scene.get("/", cookie: cookie).status == 200)
         let attempts = Attempts()
@@ -229,8 +220,7 @@ struct AccessTests {
         #expect(!attempts.mayTry("new", at: now) && attempts.mayTry("new", at: now + .seconds(61)))
     }
 
-    @Test
-    func `what a person or a plugin has named is text on every page, and each answer forbids what pages do not need`()
+    @Test func `names from persons or plugins are escaped on every page, and each answer forbids unneeded content`()
         async throws
     {
         let scene = try await Scene()
@@ -259,7 +249,7 @@ struct AccessTests {
         #expect(try await scene.get("/types/weight", cookie: owner).body.contains("&lt;script&gt;"))
     }
 
-    @Test func `links and sessions end in time, and stand nowhere but as a sum`() async throws {
+    @Test func `links and sessions expire, and are stored only as hashes`() async throws {
         let folder = try TemporaryFolder()
         let state = try PluginState(directory: folder.path)
         let book = AccessBook(state)
@@ -272,16 +262,16 @@ struct AccessTests {
         #expect(try await book.logIn(with: secret, at: until - 1) == nil)
         let day: Int64 = 86_400_000_000
         #expect(try await book.grant(of: session, at: until)?.grant.person == "ben")
-        // A page that stands open uses nothing.
+        // An open page does not extend a session.
         let viewer = Viewer(session: session, person: "ben")
         #expect(try await book.isKnown(viewer, at: 29 * day))
         #expect(try await !book.isKnown(viewer, at: 31 * day))
-        // Used, it lasts on, once a day; not used, it ends.
+        // A session in use is extended once a day; an unused one ends.
         #expect(try await book.grant(of: session, at: 29 * day)?.isRenewed == true)
         #expect(try await book.grant(of: session, at: 29 * day)?.isRenewed == false)
         #expect(try await book.grant(of: session, at: 58 * day) != nil)
         #expect(try await book.grant(of: session, at: 89 * day) == nil)
-        // A program that is started again knows them, too.
+        // A restarted program has the session too.
         #expect(try await AccessBook(state).grant(of: session, at: 58 * day)?.grant.person == "ben")
         for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
             let bytes = try Data(contentsOf: URL(filePath: "\(folder.path)/\(file)"))
@@ -289,7 +279,7 @@ struct AccessTests {
         }
     }
 
-    @Test func `what ends while it is used stays ended, and of two tokens of one name there is one`() async throws {
+    @Test func `a session that ends while it is used stays ended, and a name of a token is used once`() async throws {
         let folder = try TemporaryFolder()
         let state = try PluginState(directory: folder.path)
         let book = AccessBook(state)
@@ -310,7 +300,7 @@ struct AccessTests {
         #expect(try await book.tokens().count == 50)
     }
 
-    @Test func `a browser whose session lasts longer is given its cookie again`() async throws {
+    @Test func `a browser whose session is extended gets its cookie again`() async throws {
         let scene = try await Scene()
         let cookie = try await scene.logIn()
         #expect(try await scene.get("/", cookie: cookie).fields["set-cookie"] == nil)
@@ -322,7 +312,7 @@ struct AccessTests {
             for word in ["HttpOnly", "SameSite=Strict", "Path=/"] { #expect(again.contains(word), "\(path)") }
             #expect(try await scene.get(path, cookie: cookie).fields["set-cookie"] == nil)
         }
-        // Who logs out is given none.
+        // A log-out sets no new cookie.
         try await scene.changeSessions { grant in grant.until -= 10 * 86_400_000_000 }
         let form = "token=\(Scene.formToken)"
         #expect(
@@ -345,7 +335,7 @@ private enum SixNetwork {
 }
 
 extension Scene {
-    /// Changes what the page has written down of its sessions, while it is not there.
+    /// Changes the stored sessions while the plugin is disabled.
     fileprivate func changeSessions(_ change: (inout Grant) -> Void) async throws {
         try edit { $0.replacing("[plugin.web]\n", with: "[plugin.web]\nenabled = false\n") }
         _ = try await command("apply")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What a person does with the forms of a page: fills them in, and presses their buttons.
+/// Fills in forms and presses buttons, as a person does.
 struct Browser: Sendable {
     let scene: Scene
     let cookie: String
@@ -12,7 +12,7 @@ struct Browser: Sendable {
 
     func get(_ path: String) async throws -> Scene.Answer { try await scene.get(path, cookie: cookie) }
 
-    /// A form of a page: where it goes, and what its fields hold.
+    /// A form of a page: its action and its fields.
     struct Form {
         let action: String
         var fields: [String: String]
@@ -23,7 +23,7 @@ struct Browser: Sendable {
         }
     }
 
-    /// The forms of a page that go to an address that begins so.
+    /// The forms of a page whose action begins with this text.
     static func forms(_ page: String, to beginning: String) -> [Form] {
         page.components(separatedBy: "<form").dropFirst().compactMap { part in
             let form = part.components(separatedBy: "</form>")[0]
@@ -76,7 +76,7 @@ struct Browser: Sendable {
         return try await scene.post(form.action, body, cookie: cookie)
     }
 
-    /// Sends it, and follows to the page that is seen then.
+    /// Sends a form and follows the redirect.
     func press(_ form: Form, _ changes: [String: String] = [:]) async throws -> Scene.Answer {
         let answer = try await send(form, changes)
         #expect(answer.status == 303, "\(answer.body)")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What a program changes in hub.conf (`/api/v1/…/configure`), as the page Set up does.
+/// Changes of hub.conf by a program (`/api/v1/…/configure`), like those of the page Set up.
 @Suite(.timeLimit(.minutes(3)))
 struct ConfigureTests {
     private static let third = "# hers\n[person.clara]  # third\n"
@@ -11,7 +11,7 @@ struct ConfigureTests {
         return #"{"set":[\#(texts.joined(separator: ","))]\#(more)}"#
     }
 
-    @Test func `a program configures persons and the house, and is told how it ended though its session ends`()
+    @Test func `a program configures persons and the household, and gets the outcome although its session ends`()
         async throws
     {
         let scene = try await Scene(persons: Self.third)
@@ -37,7 +37,7 @@ struct ConfigureTests {
             #expect(done["dryRun"] as? Bool == false && done["added"] == nil, "\(answer)")
             #expect(try scene.configuration == before.replacing(old, with: new))
             let settings = try #require(done["settings"] as? [String: Any])
-            // What was there before takes it back, as long as hub.conf is the one that this answer has told of.
+            // The former values undo the change while hub.conf has the revision of this answer.
             var (set, unset): ([String], [String]) = ([], [])
             for change in done.list("changes") {
                 let name = try #require(change["name"] as? String)
@@ -63,7 +63,7 @@ struct ConfigureTests {
         #expect(try scene.configuration == before)
     }
 
-    @Test func `a person is added: the answer comes before the page starts again, and then they are there`()
+    @Test func `after adding a person the answer comes before the page restarts, and then the person exists`()
         async throws
     {
         let scene = try await Scene(persons: Self.third)
@@ -90,9 +90,7 @@ struct ConfigureTests {
                 == before.replacing(Self.third, with: Self.third + "\n[person.anna]\nunit = \"kg\"\n"))
     }
 
-    @Test func `hub conf that describes a person otherwise is followed, and the page and a program are told so`()
-        async throws
-    {
+    @Test func `a changed person in hub.conf is applied, and the page and a program get the outcome`() async throws {
         let scene = try await Scene()
         let (manage, owner) = (try await scene.token("m", "manage"), try await Browser(scene))
         for zone in ["Asia/Tokyo", "Europe/Rome"] {
@@ -108,7 +106,7 @@ struct ConfigureTests {
         #expect(done.body.contains("The hub follows hub.conf."), "\(Scene.words(done.body))")
     }
 
-    @Test func `who may not, by token, form or hub conf, changes nothing and learns nothing`() async throws {
+    @Test func `without the right, by token, form or hub.conf, nothing is changed or revealed`() async throws {
         let scene = try await Scene(owner: ["*"])
         let before = try scene.configuration
         let (write, ben) = (try await scene.token("w", "write"), try await scene.token("b", "write", person: "ben"))
@@ -128,7 +126,7 @@ struct ConfigureTests {
         }
         #expect(try scene.configuration == before)
 
-        // Without the grant, and where the page is for some persons alone.
+        // Without the grant, and if the page has only some persons.
         for other in [
             try await Scene(owner: ["status"]), try await Scene(settings: "persons = [\"me\", \"ben\"]"),
         ] {
@@ -143,7 +141,7 @@ struct ConfigureTests {
         }
     }
 
-    @Test func `what is wrong is told by name, and nothing of it is written`() async throws {
+    @Test func `invalid settings are refused by name, and nothing is written`() async throws {
         let scene = try await Scene(persons: Self.third)
         let (manage, before) = (try await scene.token("m", "manage"), try scene.configuration)
         for (section, body, member, status) in [
@@ -170,13 +168,13 @@ struct ConfigureTests {
                 #expect(answer.fields["content-type"] == "application/problem+json", "\(section) \(body)")
             }
         }
-        // No name is no address.
+        // An empty name is not an address.
         #expect(try await scene.send("/persons//configure", "{}", manage).status == 404)
         let huge = try scene.write(
             Self.assignments(("zone", "\"" + String(repeating: "x", count: 1_048_576) + "\"")), to: "huge")
         #expect(try await scene.send("/persons/ben/configure", "@\(huge)", manage).status == 413)
 
-        // What the rules of hub.conf do not take is told as hub configure tells it.
+        // Values that the rules of hub.conf forbid get the same message as in hub configure.
         for (section, name, value) in [
             ("/persons/ben", "zone", #""Mars/Base""#), ("/persons/ben", "unit", #""stone""#),
             ("/persons/ben", "locale", #""deutsch""#), ("/persons/ben", "expected_weight", "0.5"),

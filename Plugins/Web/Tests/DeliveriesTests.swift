@@ -4,10 +4,10 @@ import Testing
 
 @testable import Web
 
-/// Which target has what, and the story of a record.
+/// The state of deliveries, and the story of a record.
 @Suite(.timeLimit(.minutes(3)))
 struct DeliveriesTests {
-    /// A page that may do what these pages do, beside a sink that writes files.
+    /// A page with the needed rights, and a sink that writes files.
     private static func scene() async throws -> Scene {
         try await Scene(owner: ["status", "trace", "replay"]) { folder in
             """
@@ -18,7 +18,7 @@ struct DeliveriesTests {
         }
     }
 
-    @Test func `the ledger is the hub's own, and what a replay would do is shown before it is done`() async throws {
+    @Test func `the figures equal the hub's, and the plan of a replay is shown before it is done`() async throws {
         let scene = try await Self.scene()
         for value in ["80.4kg", "80.6kg", "80.1kg"] {
             _ = try await scene.command("log", "weight", value, "--person", "me")
@@ -36,7 +36,7 @@ struct DeliveriesTests {
 
         let plan = try await scene.get("/deliveries/replay?sink=\(query)&from=2020-01-01&type=weight", cookie: owner)
         #expect(Scene.words(plan.body).contains("3 records would be delivered again"), "\(Scene.words(plan.body))")
-        // Looked at, nothing has changed.
+        // The plan changes nothing.
         #expect(try await scene.sink(name)?["delivered"] as? Int == 3)
         let none = try await scene.get("/deliveries/replay?sink=\(query)&from=2099-01-01", cookie: owner)
         #expect(none.body.contains("nothing to deliver again"))
@@ -57,11 +57,11 @@ struct DeliveriesTests {
         #expect(done.status == 303 && done.fields["location"] == "/deliveries/sink?name=\(query)")
         let told = try await scene.get("/deliveries/sink?name=\(query)", cookie: owner).body
         #expect(told.contains("3 records to be delivered again"))
-        // What is delivered once more is wanted once more.
+        // Records that are delivered again count as wanted again.
         _ = try await Self.waited(scene, name, delivered: 6)
     }
 
-    @Test func `a program sees what a replay would do before it has it done`() async throws {
+    @Test func `a program can see the plan of a replay before it is done`() async throws {
         let scene = try await Self.scene()
         _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
         let name = try await Self.name(scene)
@@ -83,7 +83,7 @@ struct DeliveriesTests {
         #expect(try denied.status == 403 && Told(denied.body).text("code") == "forbidden", "\(denied)")
     }
 
-    @Test func `the page of a record tells its story as hub trace does, and of other persons no one learns`()
+    @Test func `the page of a record has the story of hub trace, and reveals nothing about other persons`()
         async throws
     {
         let scene = try await Self.scene()
@@ -95,12 +95,12 @@ struct DeliveriesTests {
         let owner = try await scene.logIn()
         let ben = try await scene.logIn("ben")
         let story = Scene.words(try await scene.get("/records/2", cookie: owner).body)
-        // Names for programs are the command's alone.
+        // Only the command shows names for programs.
         for line in try await scene.command("trace", "2")
         where !line.hasPrefix("type ") && !line.hasPrefix("published ") {
             for part in line.split(separator: "  ").map({ $0.trimmingCharacters(in: .whitespaces) }) where !part.isEmpty
             {
-                // Headings are the page's own; everything else is the same.
+                // The page has different headings; everything else is the same.
                 guard part != part.uppercased() || part.contains(where: \.isNumber) else { continue }
                 guard !part.hasPrefix("topic"), !part.contains("message"), part != "by", part != "hand" else {
                     continue
@@ -111,13 +111,13 @@ struct DeliveriesTests {
         #expect(story.contains("said by me"))
         let own = try await scene.get("/records/2", cookie: ben)
         #expect(own.status == 200 && own.body.contains("71.8 kg") && own.body.contains("71.3 kg"))
-        // What someone has written about it may be about others.
+        // Free texts about a record may concern others.
         #expect(!own.body.contains("said by me") && own.body.contains("edited by hand"), "\(Scene.words(own.body))")
         _ = try await scene.command("retract", "2", "--yes", "--reason", "says anna")
         #expect(try await scene.get("/records/2", cookie: owner).body.contains("says anna"))
         let gone = try await scene.get("/records/2", cookie: ben).body
         #expect(gone.contains("Deleted") && !gone.contains("says anna") && !gone.contains("said by me"))
-        // A program is told the same: of a person's record not what others have written about it.
+        // A program gets the same: a person's record without texts that others have written about it.
         let (all, program) = (try await scene.token("a"), try await scene.token("b", person: "ben"))
         let place = try #require(try Told(try await scene.api("/records?limit=1", all).body).text("cursor"))
         let beginning = "\(place.prefix { $0 != "-" })-0"
@@ -130,7 +130,7 @@ struct DeliveriesTests {
         #expect(cut.list("versions").count == 3 && cut.list("deliveries").first?["sink"] as? String == name)
         #expect(cut.list("deliveries").allSatisfy { $0["reason"] == nil && $0["confirmed"] == nil })
         _ = try await scene.command("retract", "2", "--undo")
-        // Of what was another's once its new person has what is theirs.
+        // The new person of another's former record sees only the own versions.
         _ = try await scene.command("assign", "1", "--to", "ben")
         let given = try await scene.api("/records/1/trace", program).body
         #expect(!given.contains("\"me\"") && !given.contains("ruling"), "\(given)")
@@ -139,7 +139,7 @@ struct DeliveriesTests {
                 "ben"
             ])
         _ = try await scene.command("assign", "1", "--to", "me")
-        // Older pages are those of the hub, and of no other record.
+        // Positions of older pages must be the hub's, and of this record.
         for next in ["x", "0", "%3Cscript%3E"] {
             #expect(try await scene.get("/records/2?next=\(next)", cookie: ben).status == 404, "\(next)")
         }
@@ -159,7 +159,7 @@ struct DeliveriesTests {
         #expect(post.status == 404 && post.body == unknown.body)
         #expect(
             try await scene.get("/deliveries/record?number=2", cookie: owner).fields["location"] == "/records/2")
-        // Given to another person, it is no longer ben's.
+        // Once given to another person, it is no longer ben's.
         _ = try await scene.command("assign", "2", "--to", "me")
         #expect(try await scene.get("/records/2", cookie: ben).body == unknown.body)
     }
@@ -181,7 +181,7 @@ struct DeliveriesTests {
     }
 }
 
-/// A value in an address.
+/// Encodes a value for an address.
 enum FormValue {
     static func write(_ text: String) -> String {
         text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~")))

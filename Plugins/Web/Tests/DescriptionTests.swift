@@ -6,10 +6,10 @@ import Testing
 
 @testable import Web
 
-/// What the API says of itself (`/api/v1/openapi.json`).
+/// The description of the API (`/api/v1/openapi.json`).
 @Suite(.timeLimit(.minutes(10)))
 struct DescriptionTests {
-    @Test func `each address is described, with each of its parameters, and says who may ask`() throws {
+    @Test func `each address is described with its parameters and its access rule`() throws {
         let document = try #require(JSONTree(OpenAPI.document(isSecure: false)))
         let ids = API.routes.compactMap { route in
             let operation = document["paths"]?[route.path]?[route.method.rawValue.lowercased()]
@@ -27,12 +27,12 @@ struct DescriptionTests {
                 "name"]
             #expect(cookie?.text == SessionCookie.name(isSecure: isSecure))
         }
-        // What changes something takes more than the scope read.
+        // Every address that changes something needs more than the scope read.
         for route in API.routes where route.method != .get { #expect(route.scope >= .write, "\(route.path)") }
     }
 
     @Test(.enabled(if: Need.apiJudges.isMet, "\(Need.apiJudges.reason)"))
-    func `it is OpenAPI, and schemathesis finds nothing that is otherwise than it says`() async throws {
+    func `the document is valid OpenAPI, and schemathesis finds no deviation`() async throws {
         let scene = try await Scene(owner: ["*"])
         let token = try await scene.token("m", "manage")
         _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
@@ -49,14 +49,14 @@ struct DescriptionTests {
         let tried = try await python([
             "-m", "schemathesis.cli", "--config-file", settings, "run", document, "--url",
             "http://127.0.0.1:\(scene.port)/api/v1", "--header", "Authorization: Bearer \(token)", "--checks", "all",
-            // After ten tokens that were wrong an address waits (429), which APITests look at.
+            // After ten wrong tokens an address must wait (429), which APITests cover.
             "--exclude-checks", "ignored_auth",
             "--max-examples", "12", "--phases", Thoroughness.isWhole ? "examples,coverage,fuzzing" : "examples",
             "--generation-database", "none",
             "--request-timeout", "20", "--no-color", "--warnings", "off",
         ])
         #expect(tried.code == 0, "\(tried.output.suffix(6_000)) \(tried.errors.suffix(1_000))")
-        // The hub and the page go on.
+        // The hub and the page still work.
         #expect(try await scene.api("/records", token).status == 200)
     }
 }

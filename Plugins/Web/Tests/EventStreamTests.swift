@@ -6,11 +6,11 @@ import Testing
 
 @testable import Web
 
-/// What waits for one who listens.
+/// The buffer of a listener.
 struct EventStreamTests {
     private static let viewer = Viewer(token: AccessKey(), person: nil, scope: .read)
 
-    /// A connection that takes what it is handed when the test says so.
+    /// A connection that takes data when the test says so.
     private final class Connection: Sendable {
         private struct State {
             var handed: [[ByteBuffer]] = []
@@ -23,7 +23,7 @@ struct EventStreamTests {
 
         var closings: Int { state.withLock { $0.closings } }
 
-        /// What it was handed since it was asked last, by calls.
+        /// The writes since the last call.
         func handed() -> [[ByteBuffer]] {
             state.withLock { state in
                 defer { state.handed = [] }
@@ -40,7 +40,7 @@ struct EventStreamTests {
             if isTaking { done(true) }
         }
 
-        /// Takes what waits, and from now on all at once.
+        /// Takes pending writes, and all later ones at once.
         func takeAll() {
             let untaken = state.withLock { state in
                 defer { state.untaken = [] }
@@ -52,7 +52,7 @@ struct EventStreamTests {
 
         func stopTaking() { state.withLock { $0.isTaking = false } }
 
-        /// What was not taken never will be.
+        /// Fails pending writes.
         @Sendable func close() {
             let untaken = state.withLock { state in
                 defer { state.untaken = [] }
@@ -63,7 +63,7 @@ struct EventStreamTests {
         }
     }
 
-    /// One whose opening was sent, at a connection that takes nothing more.
+    /// A stream whose opening was sent, on a connection that takes no more data.
     private func stream(_ connection: Connection) async -> EventStream {
         let stream = EventStream(
             Self.viewer, person: nil, types: nil, write: connection.write, close: connection.close)
@@ -79,11 +79,11 @@ struct EventStreamTests {
             "record", id: Cursor(epoch: "aaaaaaaa", sequence: sequence), data: [UInt8](repeating: 0x20, count: bytes))
     }
 
-    @Test func `who does not read holds so much and no more, and is told to read on from the hub`() async {
+    @Test func `the buffer of a stuck listener is bounded, and the listener continues from the hub`() async {
         for bytes in [1, 20_000] {
             let connection = Connection()
             let stream = await stream(connection)
-            // The first is under way; those after it wait.
+            // The first record is being written; later ones wait.
             #expect(stream.send(event(1, bytes: bytes), 1))
             var taken: Int64 = 1
             while stream.send(event(taken + 1, bytes: bytes), taken + 1) { taken += 1 }
@@ -91,16 +91,16 @@ struct EventStreamTests {
             #expect(taken >= 12)
             #expect(connection.handed() == [[event(1, bytes: bytes)]])
             connection.takeAll()
-            // The others were dropped: the hub is asked for all after the first.
+            // The others were dropped, so the hub is queried for all after the first.
             #expect(await stream.pause() == .behind(after: 1))
-            // From where it is then it listens again.
+            // Then it listens again from its new position.
             stream.begin(after: 5_000)
             #expect(stream.send(event(4_999), 4_999) && stream.send(event(5_001), 5_001))
             #expect(connection.handed() == [[event(5_001)]])
         }
     }
 
-    @Test func `of a moving value the latest waits, and none takes the place of a record`() async {
+    @Test func `only the latest value of a live topic waits, and it replaces no record`() async {
         let connection = Connection()
         let stream = await stream(connection)
         stream.pass(ByteBuffer(string: "first"), topic: "live/weight/0")
@@ -120,7 +120,7 @@ struct EventStreamTests {
         #expect(connection.handed().map(\.count) == [1, EventStream.mostEvents])
     }
 
-    @Test func `a record is sent once, and what was sent before the break is not sent again`() async {
+    @Test func `a record is sent once, and not again after a break`() async {
         let connection = Connection()
         let stream = await stream(connection)
         stream.begin(after: 10)
@@ -129,7 +129,7 @@ struct EventStreamTests {
         #expect(connection.handed() == [[event(11)], [event(12), event(13)]])
     }
 
-    @Test func `nothing comes before the opening`() async {
+    @Test func `nothing is sent before the opening`() async {
         let connection = Connection()
         let stream = EventStream(
             Self.viewer, person: nil, types: nil, write: connection.write, close: connection.close)
@@ -140,7 +140,7 @@ struct EventStreamTests {
         #expect(connection.handed() == [[ByteBuffer(string: "opening")], [ByteBuffer(string: "80.4")]])
     }
 
-    @Test func `the connection of one who takes nothing is closed, and of no other`() async {
+    @Test func `only the connection of a stuck listener is closed`() async {
         let connection = Connection()
         let stream = await stream(connection)
         stream.endIfStuck(since: .now)
@@ -154,7 +154,7 @@ struct EventStreamTests {
         #expect(!stream.send(event(2), 2))
     }
 
-    @Test func `who waits is woken by the end, by a connection that ends, and by a cancelled task`() async {
+    @Test func `a waiting task is woken by the end, by a connection that ends, and by its cancellation`() async {
         for cause in 0..<3 {
             let (connection, waiting) = (Connection(), Flag())
             let stream = await stream(connection)
@@ -179,9 +179,7 @@ struct EventStreamTests {
         func raise() { state.withLock { $0 = true } }
     }
 
-    @Test func `who is sent away while they take nothing is so only when the connection has taken it, or is closed`()
-        async
-    {
+    @Test func `a stuck listener's stream ends only when the connection takes the data or is closed`() async {
         for takes in [true, false] {
             let connection = Connection()
             let stream = await stream(connection)
@@ -195,7 +193,7 @@ struct EventStreamTests {
         }
     }
 
-    @Test func `a task that is cancelled while its listener takes nothing ends with the connection`() async {
+    @Test func `a task that is cancelled while its listener is stuck closes the connection`() async {
         let connection = Connection()
         let stream = await stream(connection)
         let task = Task { await stream.write([self.event(1)]) }
@@ -205,7 +203,7 @@ struct EventStreamTests {
         #expect(connection.closings == 1 && stream.isOver)
     }
 
-    @Test func `there are so many seats, and a seat that is left is free`() throws {
+    @Test func `the number of seats is limited, and a returned seat is free`() throws {
         let seats = EventSeats()
         var taken: [EventSeats.Seat] = []
         for _ in 0..<EventSeats.mostEach { taken.append(try seats.take(Self.viewer)) }

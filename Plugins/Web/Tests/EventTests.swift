@@ -3,14 +3,14 @@ import Glibc
 import HubProcess
 import Testing
 
-/// What happens at the hub, told to those who listen (`/api/v1/events`).
+/// The stream of events (`/api/v1/events`).
 @Suite(.timeLimit(.minutes(3)), .enabled(if: Need.python.isMet, "\(Need.python.reason)"))
 struct EventTests {
     private static func events(_ lines: [String]) throws -> [Told] { try lines.map(Told.init) }
 
     private static let ready: @Sendable (String) -> Bool = { $0.contains("\"ready\"") }
 
-    @Test(arguments: [1, 2]) func `through broken connections each record comes, once and in order`(seed: Int)
+    @Test(arguments: [1, 2]) func `over broken connections each record arrives once and in order`(seed: Int)
         async throws
     {
         let scene = try await Scene()
@@ -28,7 +28,7 @@ struct EventTests {
         let result = await follower.result()
         #expect(result.code == 0, "\(result.errors.suffix(500))")
         let events = try Self.events(follower.lines).filter { $0.text("event") != "ready" }
-        // Each once, by its id, in the order in which the hub stored them; after a break none again.
+        // Each record once, by its id, in the order in which the hub stored them, even after breaks.
         let ids = events.compactMap { $0.text("id")?.split(separator: "-").last }.compactMap { Int($0) }
         #expect(ids.count == 300 && ids == ids.sorted() && Set(ids).count == 300)
         let values = events.compactMap { ($0["data"] as? [String: Any])?["value"] as? Int }
@@ -36,9 +36,7 @@ struct EventTests {
         #expect(result.errors.isEmpty, "\(result.errors.suffix(500))")
     }
 
-    @Test func `who takes nothing for a while holds up no other, and has each record once and in order in the end`()
-        async throws
-    {
+    @Test func `a listener that pauses delays no other, and gets each record once and in order`() async throws {
         let scene = try await Scene()
         let token = try await scene.token("a")
         let (count, sign) = (4_000, scene.folder + "/go-on")
@@ -46,7 +44,7 @@ struct EventTests {
         _ = await deaf.lines(count: 1, where: Self.ready)
         let other = try scene.listen(["follow", "--count", "\(count)"], tokens: [token])
         _ = await other.lines(count: 1, where: Self.ready)
-        // Eight megabytes: more than sockets and the bounded queue hold.
+        // Eight megabytes: more than the sockets and the bounded buffer hold.
         let note = String(repeating: "n", count: 1_500)
         let lines = (1...count).map { number in
             #"{"type":"stepCount","value":\#(number),"unit":"count","start":"2026-03-15T06:30:00Z","key":"k\#(number)","metadata":{"note":"\#(note)"},"subject":{"name":"me"}}"#
@@ -64,7 +62,7 @@ struct EventTests {
         }
     }
 
-    @Test func `a page or a hub that is killed loses no event of one who comes again`() async throws {
+    @Test func `a listener that reconnects after a kill of the page or the hub misses no event`() async throws {
         let port = try FreePort.next()
         let host = try HubHost(plugins: "[plugin.web]\nlisten = \"127.0.0.1:\(port)\"")
         var hub = try await host.start()
@@ -94,16 +92,14 @@ struct EventTests {
         withExtendedLifetime(hub) {}
     }
 
-    @Test func `who sees one person hears of that person alone: records, what leaves them, and moving values`()
-        async throws
-    {
+    @Test func `a viewer of one person receives only that person's records, departures and live values`() async throws {
         let scene = try await Scene()
         let (all, ben) = (try await scene.token("all"), try await scene.token("ben", person: "ben"))
         let owner = try scene.listen(["follow", "--count", "4"], tokens: [all])
         _ = await owner.lines(count: 1, where: Self.ready)
         let own = try scene.listen(["follow", "--count", "2"], tokens: [ben])
         _ = await own.lines(count: 1, where: Self.ready)
-        // As ben reads weights on the pages.
+        // The units that ben has chosen for the pages.
         let browser = try await Browser(scene, "ben")
         _ = try await browser.press(try await browser.form("/preferences"), ["weight": "lb"])
         let live = [("me", 80.5), ("ben", 71.25)].map { person, value in
@@ -113,12 +109,12 @@ struct EventTests {
         func isHeard(_ process: ChildProcess, _ text: String) -> Bool {
             process.lines.contains { $0.contains("\"live\"") && $0.contains(text) }
         }
-        // What passes is not kept: it is sent until it was heard.
+        // Live values are not stored, so send them until they arrive.
         repeat {
             try Task.checkCancellation()
             _ = try await scene.command("bridge", "publish", "--", "cat", file)
         } while !isHeard(owner, "80.5 kg") || !isHeard(owner, "157.1 lb") || !isHeard(own, "157.1 lb")
-        // One after the other: of what changes twice before it is told only the last version is.
+        // One step at a time, because of two quick changes only the last version is sent.
         let steps = [
             ["log", "weight", "80.4kg", "--person", "me"], ["log", "weight", "71.3kg", "--person", "ben"],
             ["assign", "2", "--to", "me"], ["retract", "1", "--yes"],
@@ -147,7 +143,8 @@ struct EventTests {
         #expect(Set(try told(owner).filter { $0.hasPrefix("live") }) == ["live ben 157.1 lb", "live me 80.5 kg"])
     }
 
-    @Test func `a place of another store is told by reset, and a place that is none is refused by name`() async throws {
+    @Test func `a cursor of another store is answered with reset, and an invalid one is refused by name`() async throws
+    {
         let scene = try await Scene()
         let token = try await scene.token("a")
         let follower = try scene.listen(["follow", "--count", "1", "--after", "aaaaaaaa-7"], tokens: [token])
@@ -163,7 +160,7 @@ struct EventTests {
         #expect(try Told(wrong.body).text("member") == "since")
     }
 
-    @Test func `two hundred hear of a record, pages answer meanwhile, and a token that is revoked ends its streams`()
+    @Test func `two hundred listeners get a record, pages answer meanwhile, and a revoked token ends its streams`()
         async throws
     {
         let scene = try await Scene()

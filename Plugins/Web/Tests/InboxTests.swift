@@ -8,7 +8,7 @@ import Testing
 /// Records without a person, and values that look wrong.
 @Suite(.timeLimit(.minutes(5)))
 struct InboxTests {
-    /// A weigh-in of a scale that tells no name.
+    /// A weigh-in of a scale that does not identify persons.
     private func weighIn(_ scene: Scene, _ weight: Double, key: String, at time: String) async throws {
         let source = #""source":{"device":"hall"}"#
         let lines = [
@@ -27,10 +27,7 @@ struct InboxTests {
         }
     }
 
-    @Test
-    func `whose it is takes one press, the likeliest first, takes along what was measured together, and is undone`()
-        async throws
-    {
+    @Test func `one press assigns a weigh-in with its group, likeliest person first, and can be undone`() async throws {
         let scene = try await Scene(owner: ["*"], persons: "[person.anna]")
         for (person, weight) in [("me", "85kg"), ("ben", "71kg"), ("anna", "70kg")] {
             _ = try await scene.command("log", "weight", weight, "--person", person, "--at", "2024-03-14 07:30")
@@ -43,7 +40,7 @@ struct InboxTests {
         let told = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
         let why = try #require(told["why"] as? String)
         let odds = Odds(why)
-        // The weight stands beside its odds.
+        // The odds are shown beside the weight.
         let shown = try #require(odds.text { $0 })
         #expect(page.body.contains(shown) && !page.body.contains(why), "\(why): \(page.body)")
         #expect(page.body.contains("70.2 kg"))
@@ -54,7 +51,7 @@ struct InboxTests {
             let share = odds.shares[name] ?? ""
             #expect(page.body.contains("value=\"\(name)\">\(name) \(share)</button>"), "\(name) \(share)")
         }
-        // The likeliest first; those of whom the hub says nothing last.
+        // The likeliest person first; those without odds last.
         let buttons = page.body.matches(of: /<button name="to" value="([a-z]+)">/).map { String($0.output.1) }
         #expect(Set(buttons) == ["anna", "ben", "me"])
         #expect(buttons.map(odds.rank) == buttons.map(odds.rank).sorted())
@@ -62,13 +59,13 @@ struct InboxTests {
         let given = try await browser.press(form, ["to": "anna"])
         #expect(given.body.contains("now anna&#39;s"))
         #expect(try await persons(scene).filter { $0 == "anna" }.count == 3)
-        // The form of before is of records that have changed.
+        // The former form names old versions of the records.
         #expect(try await browser.send(form, ["to": "ben"]).status == 409)
         let undone = try await browser.press(try #require(Browser.forms(given.body, to: "/inbox/assign").first))
         #expect(undone.body.contains(shown) && undone.body.contains("70.2 kg"))
         #expect(try await persons(scene).filter { $0 == "anna" }.count == 1)
         let again = try #require(Browser.forms(undone.body, to: "/inbox/assign").last)
-        // Deleted, and back.
+        // Delete it, then restore it.
         let deletion = try #require(Browser.forms(undone.body, to: "/inbox/delete").first)
         let deleted = try await browser.press(deletion)
         #expect(deleted.body.contains("2 records deleted") && deleted.body.contains("The inbox is empty"))
@@ -82,7 +79,7 @@ struct InboxTests {
         }
     }
 
-    @Test func `what went along goes back to each whose it was, and is counted`() async throws {
+    @Test func `an undo returns each member of a group to its former person, and counts them`() async throws {
         let scene = try await Scene(owner: ["*"], persons: "[person.anna]")
         try await weighIn(scene, 66.5, key: "a", at: "2024-03-15T07:30:05+01:00")
         _ = try await scene.command("assign", "1", "--to", "ben", "--alone")
@@ -97,7 +94,7 @@ struct InboxTests {
         for form in back { _ = try await browser.press(form) }
         #expect(try await scene.command("samples", "weight", "--person", "ben").count == 2)
         #expect(try await scene.command("samples", "bodyFatPercentage", "--person", "me").count == 2)
-        // Of a blood pressure the whole alone waits: its members go with it, and come back.
+        // Only the whole blood pressure waits: its members move with it and come back.
         let group = #""start":"2024-03-15T08:00:00+01:00","group":"p","source":{"device":"cuff"}"#
         let lines = [
             #"{"kind":"correlation","type":"bloodPressure","key":"p",\#(group)}"#,
@@ -117,7 +114,7 @@ struct InboxTests {
         #expect(restored.body.contains("3 records back again"))
     }
 
-    @Test func `a guest's weigh-in leaves the inbox by one press, counts for nobody, and comes back with its odds`()
+    @Test func `a guest's weigh-in leaves the inbox by one press, counts for no person, and returns with its odds`()
         async throws
     {
         let scene = try await Scene(owner: ["*"], persons: "[person.anna]")
@@ -144,9 +141,9 @@ struct InboxTests {
         let undone = try await browser.press(try #require(Browser.forms(given.body, to: "/inbox/assign").first))
         #expect(Scene.words(undone.body).contains("now no one's") && undone.body.contains(why), "\(undone.body)")
         #expect(try await scene.command("inbox", "--json") == before)
-        // The rules have a say again: no hand has left a mark.
+        // The rules apply again: no assignment by hand remains.
         #expect(try await scene.command("trace", "3").contains { $0.contains("assignment undone by hand") })
-        // And from the record's own page, there and back.
+        // The same from the record's page, there and back.
         let own = Browser.forms(try await browser.get("/records/3").body, to: "/inbox/assign")
         _ = try await browser.press(try #require(own.first { $0["guest"] != nil }))
         let shown = try await browser.get("/records/3")
@@ -154,9 +151,9 @@ struct InboxTests {
         let no = try #require(Browser.forms(shown.body, to: "/inbox/assign").first { $0["undo"] != nil })
         _ = try await browser.press(no)
         #expect(try await scene.command("inbox", "--json") == before)
-        // The form names the versions that the page had shown.
+        // The form names the versions that the page showed.
         #expect(try await browser.send(no, ["guest": "true"]).status == 409)
-        // A hand had given it to anna: it goes back to her.
+        // A hand had assigned it to anna, so it returns to her.
         _ = try await scene.command("assign", "3", "--to", "anna", "--yes")
         let page2 = try await browser.get("/records/3")
         let taken = try await browser.press(
@@ -167,7 +164,7 @@ struct InboxTests {
         #expect(try await persons(scene).count { $0 == "anna" } == 2)
     }
 
-    @Test func `a value that looks wrong is confirmed, or taken back`() async throws {
+    @Test func `a value that looks wrong is confirmed or deleted`() async throws {
         let scene = try await Scene(owner: ["*"])
         try await weighIn(scene, 410, key: "a", at: "2024-03-15T07:30:05+01:00")
         _ = try await scene.command("assign", "1", "--to", "me")
@@ -179,7 +176,7 @@ struct InboxTests {
         #expect(try await scene.command("inbox").isEmpty)
     }
 
-    @Test func `where more waits than is shown, the page says so`() async throws {
+    @Test func `the inbox says so if it has more records than it shows`() async throws {
         let scene = try await Scene()
         let lines = (0..<201).map { number in
             #"{"type":"weight","value":66,"unit":"kg","start":"2024-03-15T07:00:00Z","key":"\#(number)","source":{"device":"hall"}}"#

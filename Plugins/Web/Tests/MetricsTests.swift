@@ -5,11 +5,10 @@ import Testing
 
 @testable import Web
 
-/// What programs that watch the hub are told.
+/// Metrics and probes for monitoring programs.
 @Suite(.timeLimit(.minutes(3)))
 struct MetricsTests {
-    @Test func `metrics are for the owner alone, and say what hub status says, without names of persons`() async throws
-    {
+    @Test func `metrics are for the owner alone, and equal hub status without names of persons`() async throws {
         let scene = try await Scene()
         for person in ["me", "ben"] { _ = try await scene.command("log", "weight", "83.125kg", "--person", person) }
         #expect(try await scene.get("/metrics").status == 401)
@@ -32,7 +31,7 @@ struct MetricsTests {
             ("web_request_duration_seconds_count{route=\"/types/{type}\"}", 3), ("web_sessions", 2),
             ("web_event_streams", 0),
         ] { #expect(lines.contains("\(name) \(value)"), "\(name) \(value): \(answer.body)") }
-        // Who asks for what there is not does not make a figure for each.
+        // Requests for unknown addresses share one figure.
         #expect(lines.count { $0.hasPrefix("web_requests_total{route=\"other\"") } == 1)
         #expect(!answer.body.contains("nothing-") && !answer.body.contains("ben") && !answer.body.contains("83.125"))
         for name in lines where name.hasPrefix("# TYPE") {
@@ -41,7 +40,7 @@ struct MetricsTests {
         }
     }
 
-    @Test func `where the hub's figures are not granted, metrics have the command that grants them`() async throws {
+    @Test func `without the grant for the hub's figures, metrics name the command that grants them`() async throws {
         let scene = try await Scene(owner: ["logs"])
         let text = try await scene.get("/metrics", cookie: try await scene.logIn()).body
         #expect(text.contains("hub_up 1\n") && !text.contains("hub_records"))
@@ -50,7 +49,7 @@ struct MetricsTests {
             text.hasPrefix("# The hub's figures are not granted to this page (status): type \(granted)\n"), "\(text)")
     }
 
-    @Test func `each metric that may be served stands in the document, and nothing else does`() throws {
+    @Test func `the document lists exactly the metrics that may be served`() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Docs/Metrics.md")
         let rows = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter {
             $0.hasPrefix("| `") && !$0.hasPrefix("| `/")
@@ -63,7 +62,7 @@ struct MetricsTests {
     }
 
     @Test(.enabled(if: Need.prometheusClient.isMet, "\(Need.prometheusClient.reason)"))
-    func `a scraper's own reader takes it`() async throws {
+    func `the parser of Prometheus accepts it`() async throws {
         let scene = try await Scene { folder in "[plugin.json-lines]\npath = \"\(folder)/lines\"" }
         let owner = try await scene.logIn()
         _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
@@ -84,7 +83,7 @@ struct MetricsTests {
                 && result.output.contains("web_request_duration_seconds histogram"))
     }
 
-    @Test func `health says that the page answers, and ready that it has a hub whose store works; both to everyone`()
+    @Test func `health reports that the page answers, and ready that the hub's store works, both without a log-in`()
         async throws
     {
         let scene = try await Scene()
@@ -94,7 +93,7 @@ struct MetricsTests {
         scene.freeze(true)
         defer { scene.freeze(false) }
         var away = try await scene.get("/ready")
-        // What it found last is good for a second.
+        // The last result is valid for a second.
         while away.status == 200 { away = try await scene.get("/ready") }
         #expect(away.status == 503 && away.body == "not ready\n")
         #expect(try await scene.get("/health").status == 200)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Names of people in any letters, on the pages and in the API.
+/// Names of persons in any script, on the pages and in the API.
 @Suite(.timeLimit(.minutes(3)))
 struct NameTests {
     private static let persons = "[person.juergen]\ndisplay_name = \"Jürgen <b>\"\n"
@@ -21,7 +21,7 @@ struct NameTests {
         #expect(try await scene.get("/?person=nobody", cookie: owner).status == 404)
     }
 
-    @Test func `a link for a person in another case is of that person alone`() async throws {
+    @Test func `a link for a person's name in another case shows that person alone`() async throws {
         let scene = try await Scene(persons: Self.persons)
         _ = try await scene.command("log", "weight", "80.4kg", "--person", "juergen")
         let theirs = try await scene.logIn("JUERGEN")
@@ -29,7 +29,7 @@ struct NameTests {
         #expect(try await scene.get("/?person=ben", cookie: theirs).status == 404)
     }
 
-    @Test func `a person whom the page adds has a name in any letters, and a section in plain ones`() async throws {
+    @Test func `a person added on the page has a name in any script, and a section in plain letters`() async throws {
         let scene = try await Scene()
         let (owner, before) = (try await scene.logIn(), try scene.configuration)
         let token = "token=\(Scene.formToken)"

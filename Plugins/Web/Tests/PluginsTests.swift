@@ -5,11 +5,11 @@ import Testing
 
 @testable import Web
 
-/// The page Plugins: what it shows, what its forms do, and what they cannot do.
+/// The page Plugins, its forms, and their limits.
 @Suite(.timeLimit(.minutes(3)))
 struct PluginsTests {
     private static let all = ["*"]
-    /// A plugin of a service that is not there, and one that writes into a folder.
+    /// A plugin for an absent service, and one that writes into a folder.
     private static let sections = """
 
         # what Exist gets
@@ -30,7 +30,7 @@ struct PluginsTests {
         try await Scene(owner: owner, settings: sections)
     }
 
-    /// Sends a form as a browser does that has the page.
+    /// Sends a form as a browser with the page does.
     private static func send(
         _ scene: Scene, _ path: String, _ fields: String, _ cookie: String
     ) async throws -> Scene.Answer {
@@ -42,11 +42,11 @@ struct PluginsTests {
         return String(body[start.upperBound...].prefix { $0 != "\"" })
     }
 
-    /// The fields of exist's form, as they stand there.
+    /// The fields of exist's form with their present values.
     private static let fields =
         "set-base=http%3A%2F%2F127.0.0.1%3A9&set-client_id=app&set-client_secret=&set-attributes=&set-days="
 
-    @Test func `the owner sees each plugin, how it is and what it shares; secrets are not there`() async throws {
+    @Test func `the owner sees each plugin with its state and grants, and no secrets`() async throws {
         let scene = try await Self.scene()
         let owner = try await scene.logIn()
         let list = try await scene.get("/plugins", cookie: owner)
@@ -64,7 +64,7 @@ struct PluginsTests {
         #expect(try await scene.get("/plugins/nobody", cookie: owner).status == 404)
     }
 
-    @Test func `who may see one person finds nothing at any address of it`() async throws {
+    @Test func `a viewer of one person finds nothing at any address of the page`() async throws {
         let scene = try await Self.scene()
         let ben = try await scene.logIn("ben")
         for path in [
@@ -84,7 +84,7 @@ struct PluginsTests {
         #expect(try scene.configuration == before)
     }
 
-    @Test func `a setting is checked beside its field, shown with what it does, saved, and taken back`() async throws {
+    @Test func `a setting is checked beside its field, shown with its effect, saved, and undone`() async throws {
         let scene = try await Self.scene()
         let owner = try await scene.logIn()
         let before = try scene.configuration
@@ -119,7 +119,7 @@ struct PluginsTests {
         #expect(try await scene.get("/plugins/exist", cookie: owner).body.contains("Nothing was changed"))
     }
 
-    @Test func `a secret can be set and is never told, and what was there is said to be lost`() async throws {
+    @Test func `a secret can be set and is never shown, and its replacement cannot be undone`() async throws {
         let scene = try await Self.scene()
         let owner = try await scene.logIn()
         let fields = Self.fields.replacing("set-client_secret=", with: "set-client_secret=new%22secret%5C")
@@ -133,7 +133,7 @@ struct PluginsTests {
         #expect(done.body.contains("Saved.") && !done.body.contains("new&quot;secret"), "\(done.body)")
     }
 
-    @Test func `a plugin is disabled and enabled with the plan first, and no form changes what gives rights`()
+    @Test func `a plugin is disabled and enabled after a plan, and no form changes a setting that gives rights`()
         async throws
     {
         let scene = try await Self.scene()
@@ -167,7 +167,7 @@ struct PluginsTests {
         #expect(try scene.configuration == now && before != now)
     }
 
-    @Test func `where hub conf does not grant it, the page says the command that does`() async throws {
+    @Test func `without a grant the page names the command that gives it`() async throws {
         let scene = try await Self.scene(["status", "plugins"])
         let owner = try await scene.logIn()
         let page = try await scene.get("/plugins/exist", cookie: owner)
@@ -189,7 +189,7 @@ struct PluginsTests {
         #expect(list.status == 200 && list.body.contains("<code>status</code>"), "\(list)")
     }
 
-    @Test func `buttons start a plugin again, ask it, read its log and have the hub follow hub conf`() async throws {
+    @Test func `buttons restart a plugin, run its commands, read its log and apply hub.conf`() async throws {
         let scene = try await Self.scene()
         let owner = try await scene.logIn()
         #expect(try await Self.send(scene, "/plugins/exist/restart", "", owner).status == 303)
@@ -198,11 +198,11 @@ struct PluginsTests {
         #expect(try await Self.send(scene, "/plugins/exist/do/nothing", "", owner).status == 404)
         let logs = try await scene.get("/plugins/exist/logs", cookie: owner)
         #expect(logs.body.contains("<pre class=\"log\"") && logs.body.contains("/assets/logs-"), "\(logs.body)")
-        // Lines may come meanwhile.
+        // New lines may arrive meanwhile.
         var answer = Scene.Answer()
         while answer.status != 304 {
             let lines = try await scene.get("/plugins/exist/logs/lines", cookie: owner)
-            // By this machine's clock, as all that the page says.
+            // In the machine's zone, as all times on the page.
             let line = try #require(lines.body.split(separator: "\n").first)
             let hasOffset = line.prefixMatch(of: #/[-0-9]{10} [:0-9]{8} [-+][:0-9]{5} /#) != nil
             #expect(hasOffset, "\(line)")
@@ -219,7 +219,7 @@ struct PluginsTests {
             try await scene.post("/apply", "token=\(String(repeating: "0", count: 64))", cookie: owner).status == 403)
     }
 
-    @Test func `a log-in asks in the page of the browser that began it, and says how it ended`() async throws {
+    @Test func `a log-in asks on the page of the browser that began it, and shows the outcome`() async throws {
         let scene = try await Self.scene()
         let (owner, other) = (try await scene.logIn(), try await scene.logIn())
         let login = "/plugins/exist/login"
@@ -249,14 +249,14 @@ struct PluginsTests {
         #expect(try await Self.send(scene, login + "/cancel", "", owner).status == 303)
         #expect(try await scene.get("/plugins/exist", cookie: owner).body.contains("was given up"))
 
-        // What has ended while its browser did not look keeps no other from it.
+        // An ended log-in of another browser does not prevent a new one.
         _ = try await Self.send(scene, login, "", owner)
         #expect(try await scene.get(login, cookie: other).body.contains("Another browser, or a program, is at it"))
         _ = try await scene.command("restart", "exist")
         while try await !scene.get(login, cookie: other).body.contains(">Begin</button>") {}
     }
 
-    @Test func `a program leads a log-in for a person, and no other token or browser sees what is asked`() async throws
+    @Test func `a program leads a log-in for a person, and no other token or browser sees the questions`() async throws
     {
         let scene = try await Self.scene()
         let (manage, other) = (try await scene.token("m", "manage"), try await scene.token("o", "manage"))
@@ -295,7 +295,7 @@ struct PluginsTests {
         }
         #expect(try await scene.send(login + "/answer", #"{"question":2,"answer":"x"}"#, manage).status == 409)
 
-        // There is no service at that address.
+        // The service does not exist.
         let end = try await scene.send(login + "/answer", code, manage)
         #expect(try state(end) == "failed" && !end.body.contains("some-code"), "\(end)")
         #expect(try await scene.api(login, manage).body == end.body)
@@ -310,14 +310,14 @@ struct PluginsTests {
         #expect(try await scene.api("/plugins/web/login", manage).status == 404)
         #expect(try await scene.send("/plugins/web/login", "{}", manage).status == 404)
 
-        // As a command without a person it is given up, and says where it is done.
+        // As a command without a person it is given up, and the answer names the way to log in.
         let refused = try await scene.send("/plugins/exist/do/login", "{}", manage)
         #expect(try refused.status == 422 && Told(refused.body).text("member") == "command", "\(refused)")
         #expect(refused.body.contains("hub do exist login") && refused.body.contains("/plugins/exist/login"))
         #expect(!refused.body.contains("127.0.0.1:9"), "\(refused)")
     }
 
-    @Test func `a program whose page may not lead log-ins gets the command that lets it`() async throws {
+    @Test func `without the right to lead log-ins, a program gets the command that grants it`() async throws {
         for (owner, lacks) in [(["status", "commands"], "plugins"), (["status", "plugins"], "commands")] {
             let scene = try await Self.scene(owner)
             let answer = try await scene.send("/plugins/exist/login", "{}", try await scene.token("m", "manage"))
@@ -327,7 +327,7 @@ struct PluginsTests {
         }
     }
 
-    @Test func `of a plugin between its runs nothing is to be done, on either page`() async throws {
+    @Test func `a plugin between its runs needs no action, on either page`() async throws {
         let scene = try await Scene { folder in
             """
             [plugin.json-lines]
@@ -343,7 +343,7 @@ struct PluginsTests {
         #expect(try await !scene.get("/system", cookie: owner).body.contains("json-lines has no session"))
     }
 
-    @Test func `what may have been done all the same is not said to be undone`() {
+    @Test func `an unknown outcome is not reported as undone`() {
         func words(_ code: String) -> String { CommandFailure(code, "so").words("Nothing was changed") }
         #expect(words("configuration") == "Nothing was changed: so")
         for code in ["deadline", "lost"] { #expect(words(code) == "It is not known how it ended: so") }

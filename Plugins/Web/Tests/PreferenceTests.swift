@@ -4,10 +4,10 @@ import Testing
 
 @testable import Web
 
-/// How persons read values, and what the devices are.
+/// The units of persons, and the page Devices.
 @Suite(.timeLimit(.minutes(5)))
 struct PreferenceTests {
-    @Test func `a person chooses their own units, of those that a type has, and every page follows`() async throws {
+    @Test func `a person chooses units among those of a type, and every page uses them`() async throws {
         let scene = try await Scene(owner: ["*"])
         for person in ["me", "ben"] { _ = try await scene.command("log", "weight", "80kg", "--person", person) }
         let ben = try await Browser(scene, "ben")
@@ -23,7 +23,7 @@ struct PreferenceTests {
             #expect(try await ben.get(path).body.contains("12 st 8.4 lb"), "\(path)")
         }
         #expect(try await ben.form("/add?type=weight", to: "/add")["unit"] == "st")
-        // The other's are as they were, and so is what hub says.
+        // The other person's units and those of the hub's commands do not change.
         let owner = try await Browser(scene)
         #expect(try await owner.get("/?person=me").body.contains("80.0 kg"))
         #expect(try await owner.get("/?person=ben").body.contains("12 st 8.4 lb"))
@@ -32,7 +32,7 @@ struct PreferenceTests {
         #expect(try await ben.get("/").body.contains("80.0 kg"))
     }
 
-    @Test func `a page of devices without devices says what to do, and no one but the owner sees it`() async throws {
+    @Test func `the page Devices shows advice if there are none, and only to the owner`() async throws {
         let scene = try await Scene(owner: ["*"])
         let owner = try await Browser(scene)
         #expect(try await owner.get("/devices").body.contains("No plugin has told of a device yet"))

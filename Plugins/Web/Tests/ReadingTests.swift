@@ -5,10 +5,10 @@ import Testing
 
 @testable import Web
 
-/// What the reading pages say, beside what the commands say.
+/// The reading pages, compared with the commands.
 @Suite(.timeLimit(.minutes(3)))
 struct ReadingTests {
-    /// Weighings of so many days ago, at seven in the morning in Berlin, as lines of JSON.
+    /// Weighings by days ago, at seven in the morning in Berlin, as lines of JSON.
     static func weighings(_ values: [Int: Double], of person: String = "me") -> String {
         values.sorted { $0.key > $1.key }.map { ago, value in
             line("weight", person, ago: ago, #""value":\#(value),"unit":"kg""#)
@@ -45,7 +45,7 @@ struct ReadingTests {
         value.map { String(format: "%.1f kg", ($0 * 10).rounded() / 10) } ?? ""
     }
 
-    @Test func `Today shows the last weight, and for each day what hub days shows, measured and carried told apart`()
+    @Test func `Today shows the last weight, and the days of hub days with measured and carried ones distinguished`()
         async throws
     {
         let scene = try await Scene(
@@ -71,7 +71,7 @@ struct ReadingTests {
             #expect(page.contains(row), "\(row)")
         }
         #expect(page.contains("class=\"carried mark\"") && page.contains("<circle class=\"mark\""))
-        // Since the one before, in a week (the day has the value that was carried to it), in a month.
+        // Since the previous value, in a week (with the value carried to that day), and in a month.
         for words in ["−0.1 kg", "−1.3 kg", "since \(Self.date(ago: 9))", "−2.6 kg", "Goal 75.0 kg"] {
             #expect(page.contains(words), "\(words)")
         }
@@ -79,7 +79,7 @@ struct ReadingTests {
         #expect(!page.contains("gap-filler"))
     }
 
-    @Test func `a weight from a time to come is marked on the page, and compared with none`() async throws {
+    @Test func `a weight with a future time is marked on the page and not compared`() async throws {
         let scene = try await Scene()
         try await Self.fill(scene, Self.weighings([1: 79.4, -400: 65]))
         let cookie = try await scene.logIn()
@@ -90,7 +90,7 @@ struct ReadingTests {
         }
     }
 
-    @Test func `whether a goal is reached does not depend on how much the chart shows`() async throws {
+    @Test func `the forecast of a goal does not depend on the range of the chart`() async throws {
         let scene = try await Scene(settings: "goals = [\"me=75kg\"]")
         try await Self.fill(scene, Self.weighings([600: 70, 100: 82, 20: 78, 10: 77, 1: 76]))
         let cookie = try await scene.logIn()
@@ -100,7 +100,7 @@ struct ReadingTests {
         }
     }
 
-    @Test func `what a page asks for by itself takes no notice that a person has not seen`() async throws {
+    @Test func `a background request does not take a notice that the person has not seen`() async throws {
         let scene = try await Scene()
         let browser = try await Browser(scene)
         let form = try await browser.form("/add?type=weight", to: "/add")
@@ -126,7 +126,8 @@ struct ReadingTests {
         #expect(page.contains(row) && !page.contains("class=\"carried"))
     }
 
-    @Test func `a type's page has the figures of hub stats, by whatever it is cut, down to the samples`() async throws {
+    @Test func `the page of a type has the figures of hub stats for every interval, down to the samples`() async throws
+    {
         let scene = try await Scene()
         let values = Dictionary(uniqueKeysWithValues: (0..<90).map { ($0, 80 + Double($0 % 7) / 10) })
         try await Self.fill(scene, Self.weighings(values))
@@ -159,7 +160,7 @@ struct ReadingTests {
         #expect(day.contains("Earlier</a>") && day.contains("Later</a>") && day.contains("Wider</a>"))
     }
 
-    @Test func `samples come a page at a time, each once, also where many began at once`() async throws {
+    @Test func `samples come in pages, each once, even if many started at the same time`() async throws {
         let scene = try await Scene()
         let lines = (0..<70).map { number in
             Self.line(
@@ -189,7 +190,7 @@ struct ReadingTests {
         for number in seen[25..<50] { #expect(middle.contains("<td>\(number)</td>"), "\(number)") }
     }
 
-    @Test func `what is not a number has a list that says what it is`() async throws {
+    @Test func `types that are not numbers have a list in words`() async throws {
         let scene = try await Scene()
         let group = #""kind":"correlation","group":"g""#
         let lines =
@@ -209,7 +210,7 @@ struct ReadingTests {
         for words in ["121/79 mmHg", "Running, 32 min", "4 types"] { #expect(all.contains(words), "\(words)") }
     }
 
-    @Test func `who may see one person finds no other behind any address of the reading pages`() async throws {
+    @Test func `a viewer of one person finds no other at any address of the reading pages`() async throws {
         let scene = try await Scene(settings: "goals = [\"me=71.5kg\"]")
         try await Self.fill(scene, Self.weighings([3: 80.4]) + Self.weighings([3: 71.3, 2: 71.2], of: "ben"))
         let ben = try await scene.logIn("ben")
@@ -225,7 +226,7 @@ struct ReadingTests {
         }
     }
 
-    @Test func `an address that is wrong is told what it takes`() async throws {
+    @Test func `a wrong parameter is refused with the values that it takes`() async throws {
         let scene = try await Scene()
         try await Self.fill(scene, Self.weighings([3: 80.4]))
         let cookie = try await scene.logIn()
@@ -240,7 +241,7 @@ struct ReadingTests {
         for path in ["/types/weigth", "/data?page=0", "/data?page=2", "/data?page=x"] {
             #expect(try await scene.get(path, cookie: cookie).status == 404, "\(path)")
         }
-        // What is right and has nothing is not an error.
+        // Valid parameters without results are not an error.
         for fields in [
             "from=1800-01-01&to=1800-01-02", "from=2199-01-01&to=2200-12-31", "from=1800-01-01&to=2200-12-31",
         ] {
@@ -248,7 +249,7 @@ struct ReadingTests {
         }
     }
 
-    @Test func `scripts and styles are files of this place that a browser may keep, and pages are whole without them`()
+    @Test func `scripts and styles are cacheable files of this site, and pages are complete without them`()
         async throws
     {
         let scene = try await Scene()
@@ -275,7 +276,7 @@ struct ReadingTests {
             rate: perDay.map { DayLine.Rate(perDay: $0, today: latest) }, today: today)
     }
 
-    @Test func `a goal is reached, is reached on a day, or it is said why not`() {
+    @Test func `a goal is reached, is reached on a day, or has a reason why not`() {
         #expect(forecast(70, from: 80, at: 75, perDay: -0.05) == .on(today.adding(days: 100)))
         #expect(forecast(60, from: 50, at: 59, perDay: 0.1) == .on(today.adding(days: 10)))
         #expect(forecast(70, from: 80, at: 69.9, perDay: -0.05) == .reached)

@@ -4,7 +4,7 @@ import Testing
 
 /// A program that uses the API.
 extension Scene {
-    /// A new token.
+    /// Makes a new token.
     func token(_ name: String, _ scope: String = "read", person: String? = nil) async throws -> String {
         let lines = try await command(
             ["web", "token", "new", name, "--scope", scope] + (person.map { ["--person", $0] } ?? []))
@@ -21,7 +21,7 @@ extension Scene {
 
     static func bearer(_ token: String?) -> [String] { token.map { ["Authorization: Bearer \($0)"] } ?? [] }
 
-    /// `events.py`, which listens.
+    /// Starts the listener `events.py`.
     func listen(_ words: [String], tokens: [String]) throws -> ChildProcess {
         let script = try #require(Bundle.module.path(forResource: "events", ofType: "py"))
         let files = try tokens.enumerated().map { try write($1, to: "token\($0)") }
@@ -29,7 +29,7 @@ extension Scene {
     }
 }
 
-/// An answer, or an event, as JSON.
+/// An answer or an event as JSON.
 struct Told {
     let object: [String: Any]
 

@@ -3,17 +3,17 @@ import Glibc
 import HubProcess
 import Testing
 
-/// A hub with the page, and the browsers that come to it: curl, which does what it is told and nothing else.
+/// A hub with the page, and curl as its browser.
 final class Scene: Sendable {
     private let host: HubHost
     private let hub: ChildProcess
     let port: Int
 
     /// - Parameters:
-    ///   - owner: what of the owner's the page is granted.
-    ///   - settings: more of the page's section.
+    ///   - owner: the owner rights that are granted to the page.
+    ///   - settings: more settings of the page's section.
     ///   - persons: sections of others than `me` and `ben`.
-    ///   - plugins: more sections, with a folder that they may name.
+    ///   - plugins: more sections; called with a folder that they may use.
     init(
         owner: [String] = ["*"], settings: String = "", persons: String = "", plugins: (String) -> String = { _ in "" }
     ) async throws {
@@ -44,18 +44,18 @@ final class Scene: Sendable {
         return result.lines
     }
 
-    /// With what a command ends that may fail.
+    /// The exit status of a command that may fail.
     func status(of arguments: [String]) async throws -> Int { Int(try await host.command(arguments).status) }
 
-    /// What a command tells people beside its result.
+    /// The messages of a command beside its result.
     func advice(of arguments: [String]) async throws -> String {
         try await host.command(arguments).errors.joined(separator: "\n")
     }
 
-    /// The text of `hub.conf`, as it is now.
+    /// The present text of `hub.conf`.
     var configuration: String { get throws { try String(contentsOfFile: host.configuration, encoding: .utf8) } }
 
-    /// Its own, also for what its plugins write.
+    /// The folder of the scene, which its plugins may use too.
     var folder: String { host.folder.path }
 
     /// Changes hub.conf.
@@ -64,16 +64,16 @@ final class Scene: Sendable {
         try change(text).write(toFile: host.configuration, atomically: true, encoding: .utf8)
     }
 
-    /// Stops the hub where it is, or has it go on.
+    /// Stops the hub's process, or continues it.
     func freeze(_ isFrozen: Bool) { hub.signal(isFrozen ? SIGSTOP : SIGCONT) }
 
-    /// What the hub says of itself: `hub status --json`.
+    /// The result of `hub status --json`.
     func status() async throws -> [String: Any] {
         let line = try await host.command(["status", "--json"]).lines.joined()
         return try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
     }
 
-    /// The account of a sink.
+    /// The status of a sink.
     func sink(_ name: String) async throws -> [String: Any]? {
         let sinks = try await status()["sinks"] as? [[String: Any]]
         return sinks?.first { $0["name"] as? String == name }
@@ -85,19 +85,19 @@ final class Scene: Sendable {
         return String(page[start...].prefix { $0 != "\"" })
     }
 
-    /// What a page says, without its markup.
+    /// The text of a page without its markup.
     static func words(_ page: String) -> String {
         page.replacing(/<[^>]*>/, with: " ").replacing("&#39;", with: "'").replacing("&quot;", with: "\"")
             .split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
-    /// A file in a folder of the scene's own.
+    /// Writes a file into the folder of the scene.
     func write(_ text: String, to name: String) throws -> String { try host.folder.write(text, to: name) }
 
     // MARK: - A browser
 
     struct Answer {
-        /// 0: none came.
+        /// 0 if there was no answer.
         var status = 0
         var fields: [String: String] = [:]
         var body = ""
@@ -135,10 +135,10 @@ final class Scene: Sendable {
 
     // MARK: - A log-in
 
-    /// What a browser's scripts make, keep and send with each form that writes.
+    /// The form token that a browser's scripts make, keep, and send with each form that writes.
     static let formToken = "browser_" + String(repeating: "A", count: 35)
 
-    /// The secret of a link that `hub web` makes.
+    /// The secret of a link from `hub web`.
     func link(_ person: String? = nil) async throws -> String {
         let lines = try await host.command(["web"] + (person.map { ["--person", $0] } ?? [])).lines
         let link = try #require(lines.first)

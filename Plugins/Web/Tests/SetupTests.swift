@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The page Set up: people and the house, as `hub setup` asks for them.
+/// The page Set up: persons and the household, as in `hub setup`.
 @Suite(.timeLimit(.minutes(3)))
 struct SetupTests {
     private static func scene(_ owner: [String] = ["*"]) async throws -> Scene {
@@ -17,13 +17,13 @@ struct SetupTests {
         try await scene.post(path, "token=\(Scene.formToken)&\(fields)", cookie: cookie)
     }
 
-    /// Has done what a plan, or a notice with its undo, shows.
+    /// Confirms a plan, or presses the undo of a notice.
     private static func save(_ scene: Scene, _ page: Scene.Answer, _ cookie: String) async throws -> Scene.Answer {
         let id = try #require(Scene.field("change", in: page.body), "\(page)")
         return try await send(scene, "change=\(id)", to: "/setup/save", cookie)
     }
 
-    @Test func `a person is added with the plan first, and is there when the page is back`() async throws {
+    @Test func `a person is added after a plan, and exists when the page is back`() async throws {
         let scene = try await Self.scene()
         let (owner, before) = (try await scene.logIn(), try scene.configuration)
         let page = try await scene.get("/setup", cookie: owner)
@@ -47,7 +47,7 @@ struct SetupTests {
         #expect(try scene.configuration == added)
     }
 
-    @Test func `what is said of a person and of the house is checked at its field, saved and taken back`() async throws
+    @Test func `settings of a person and of the household are checked beside the field, saved and undone`() async throws
     {
         let scene = try await Self.scene()
         let (owner, before) = (try await scene.logIn(), try scene.configuration)
@@ -61,7 +61,7 @@ struct SetupTests {
         #expect(try await Self.send(scene, "person=nobody&set-zone=UTC", owner).status == 404)
         #expect(try scene.configuration == before)
 
-        // Each ends the session of the page, but for the weight.
+        // Each ends the session of the page, except the weight.
         for (fields, old, new) in [
             (
                 "person=me&set-zone=Asia%2FTokyo&set-unit=lb", "zone = \"Europe/Berlin\"\n",
@@ -81,7 +81,7 @@ struct SetupTests {
         }
     }
 
-    @Test func `who may see one person finds no such page, and another place writes nothing`() async throws {
+    @Test func `a viewer of one person does not find the page, and another site changes nothing`() async throws {
         let scene = try await Self.scene()
         let (owner, ben, before) = (try await scene.logIn(), try await scene.logIn("ben"), try scene.configuration)
         #expect(try await scene.get("/setup", cookie: ben).status == 404)
@@ -96,9 +96,7 @@ struct SetupTests {
         #expect(try scene.configuration == before)
     }
 
-    @Test func `pages that have nothing to show lead there, and without the grant it says the command to type`()
-        async throws
-    {
+    @Test func `empty pages link to Set up, which without the grant names the command to type`() async throws {
         let scene = try await Self.scene(["status"])
         let (owner, before) = (try await scene.logIn(), try scene.configuration)
         for path in ["/", "/plugins", "/system"] {

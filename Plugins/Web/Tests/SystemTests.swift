@@ -4,11 +4,10 @@ import Testing
 
 @testable import Web
 
-/// How the hub is, and what is done about it.
+/// The page System and its actions.
 @Suite(.timeLimit(.minutes(3)))
 struct SystemTests {
-    @Test func `the page says what hub status and the doctor's look at the hub say, with the last backup`() async throws
-    {
+    @Test func `the page shows hub status, the doctor's findings about the hub, and the last backup`() async throws {
         let scene = try await Scene()
         let owner = try await scene.logIn()
         let first = Scene.words(try await scene.get("/system", cookie: owner).body)
@@ -16,7 +15,7 @@ struct SystemTests {
         _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
         let told = try await scene.command("backup", scene.folder)
         #expect(!told.isEmpty)
-        // The hub looks at the list of backups every few seconds.
+        // The hub reads the list of backups every few seconds.
         while try await scene.status()["backup"] == nil {}
         _ = try await scene.command("log", "weight", "80.5kg", "--person", "me")
         let page = Scene.words(try await scene.get("/system", cookie: owner).body)
@@ -34,7 +33,7 @@ struct SystemTests {
         )
     }
 
-    @Test func `the page leads to each plugin and to what a changed hub conf would do, for the owner alone`()
+    @Test func `the page links to each plugin and to the plan of a changed hub.conf, for the owner alone`()
         async throws
     {
         let scene = try await Scene { folder in "[plugin.json-lines]\npath = \"\(folder)/lines\"" }
@@ -46,7 +45,7 @@ struct SystemTests {
         }
     }
 
-    @Test func `the page answers before it is restarted itself, by its button, by a program and by hub conf`()
+    @Test func `the page answers before it restarts, after its button, a program's request or a changed hub.conf`()
         async throws
     {
         let scene = try await Scene()
@@ -72,7 +71,7 @@ struct SystemTests {
         #expect(try await owner.get("/apply").body.contains("The hub follows it already."))
     }
 
-    /// The process of the page, once it answers; another one than before.
+    /// The pid of the page once it answers; differs from the one before.
     private static func pid(_ scene: Scene, after before: Int = 0) async throws -> Int {
         while true {
             let plugins = try await scene.status()["plugins"] as? [[String: Any]]

@@ -5,12 +5,12 @@ import Testing
 
 @testable import Web
 
-/// Names that programs write are words on the pages of people.
+/// Names for programs are shown as words on the pages.
 @Suite(.timeLimit(.minutes(10)))
 struct WordTests {
-    /// Names of programs in the text of a page.
+    /// Names for programs in the text of a page.
     ///
-    /// Text in `code` is meant to be typed.
+    /// Text in `code` is meant to be typed, so it is skipped.
     private static func raw(_ page: String) -> Set<String> {
         let units: Set<String> = ["mmHg", "dBASPL", "mL", "dL", "kJ"]
         let text = Scene.words(page.replacing(/<(script|style|code)[^>]*>[^<]*<\/[a-z]+>/, with: " "))
@@ -18,7 +18,7 @@ struct WordTests {
         return Set(found.map { String($0.output) }).subtracting(units)
     }
 
-    /// Values under a key of metadata, in JSON.
+    /// Example values of a metadata key, in JSON.
     private static func examples(of key: MetadataKey) -> [String] {
         switch key.content {
         case .string: ["\"Some text\""]
@@ -30,7 +30,7 @@ struct WordTests {
         }
     }
 
-    /// A record of each type, each value, each activity and each fact.
+    /// Records of each type, value, activity and fact.
     private static var records: [String] {
         var lines: [String] = []
         func add(_ type: String, _ members: String, end: String = "") {
@@ -64,9 +64,7 @@ struct WordTests {
         return lines
     }
 
-    @Test func `each type, value, activity and fact that programs name is words on every page that shows it`()
-        async throws
-    {
+    @Test func `each type, value, activity and fact has words on every page that shows it`() async throws {
         let scene = try await Scene()
         let records = Self.records
         let answers = try await scene.command(
@@ -80,14 +78,14 @@ struct WordTests {
         paths += (1...records.count).map { "/records/\($0)" }
         for path in paths {
             let answer = try await browser.get(path)
-            // Some types are not entered by hand.
+            // Some types cannot be entered by hand.
             #expect(answer.status == 200 || answer.status == 404 && path.hasPrefix("/add?"), "\(path): \(answer)")
             let raw = Self.raw(answer.body)
             #expect(raw.isEmpty, "\(path): \(raw)")
         }
     }
 
-    /// A plugin that declares a type of its own, and gives a record of it.
+    /// A plugin that declares a type and stores a record of it.
     private static func declaring(_ type: String, in folder: TemporaryFolder) throws -> String {
         let described = """
             {"name":"declaring","summary":"Muscles.","version":"1.0","writes":["\(type)"],
@@ -119,7 +117,7 @@ struct WordTests {
         }
     }
 
-    @Test func `the house, persons and plugins have settings with names in words`() async throws {
+    @Test func `settings of the household, persons and plugins have names in words`() async throws {
         let browser = try await Browser(
             try await Scene(plugins: { "[plugin.json-lines]\nenabled = false\npath = \"\($0)\"" }))
         let setUp = try await browser.get("/setup")
@@ -139,7 +137,7 @@ struct WordTests {
         #expect(Scene.words(try await browser.get("/records/1").body).contains("Insulin delivery reason Bolus"))
     }
 
-    @Test func `a blood pressure at the last moment that a time can have is shown`() async throws {
+    @Test func `a blood pressure at the last possible time is shown`() async throws {
         let scene = try await Scene()
         let records = [("bloodPressure", ""), ("bloodPressureSystolic", "120"), ("bloodPressureDiastolic", "80")].map {
             let value = $1.isEmpty ? "" : #""value":\#($1),"unit":"mmHg","#

@@ -4,10 +4,10 @@ import Testing
 
 @testable import Web
 
-/// Values that are entered, corrected and taken back on the page.
+/// Entering, editing and deleting values on the page.
 @Suite(.timeLimit(.minutes(5)))
 struct WritingTests {
-    /// What the hub has of a type, by its own command.
+    /// The hub's samples of a type, from its command.
     private func samples(_ scene: Scene, _ type: String) async throws -> [[String: Any]] {
         try await scene.command("samples", type, "--json", "--last", "50").map { line in
             try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
@@ -16,7 +16,7 @@ struct WritingTests {
 
     private func value(_ sample: [String: Any]) -> Double? { sample["value"] as? Double }
 
-    @Test func `a value is entered, corrected, deleted, and each of it undone, as hub samples shows it`() async throws {
+    @Test func `entering, editing and deleting a value and each undo change the result of hub samples`() async throws {
         let scene = try await Scene(owner: ["*"])
         let browser = try await Browser(scene)
         let form = try await browser.form("/add?person=me&type=weight")
@@ -28,14 +28,14 @@ struct WritingTests {
         #expect((stored["original"] as? [String: Any])?["unit"] as? String == "lb")
         #expect((stored["metadata"] as? [String: Any])?["note"] as? String == "with shoes")
         let number = try #require(stored["number"] as? Int)
-        // Undone from the notice, and brought back.
+        // Undo it from the notice, and restore it.
         let undo = try #require(Browser.forms(page.body, to: "/records/\(number)/undo").first)
         let gone = try await browser.press(undo)
         #expect(gone.body.contains("by hand") && gone.body.contains("Bring it back"))
         #expect(try await samples(scene, "weight").isEmpty)
         let again = try await browser.press(try #require(Browser.forms(gone.body, to: "/records/\(number)/undo").last))
         #expect(again.body.contains("is back") && again.body.contains("with shoes"))
-        // Edited, and the edit undone.
+        // Edit it, and undo the edit.
         let edit = try await browser.form("/records/\(number)/edit")
         #expect(edit["value"] == "176" && edit["unit"] == "lb" && edit["note"] == "with shoes")
         let edited = try await browser.press(edit, ["value": "79,5", "unit": "kg", "reason": "the shoes"])
@@ -46,28 +46,27 @@ struct WritingTests {
         #expect(back.body.contains("as its source says"))
         let restored = try #require(try await samples(scene, "weight").first)
         #expect((restored["original"] as? [String: Any])?["value"] as? Double == 176)
-        // Deleted after it was asked for.
+        // Delete it after the confirmation.
         let ask = try await browser.form("/records/\(number)/delete")
         let deleted = try await browser.press(ask, ["reason": "the dog"])
         #expect(deleted.body.contains("the dog"))
         #expect(try await samples(scene, "weight").isEmpty)
     }
 
-    @Test func `a note of two lines stays as it is when something else is edited`() async throws {
+    @Test func `a note of two lines is unchanged if another field is edited`() async throws {
         let scene = try await Scene(owner: ["*"])
         _ = try await scene.command("log", "weight", "80.4kg", "--person", "me", "--note", "before\nbreakfast")
         let browser = try await Browser(scene)
         let form = try await browser.form("/records/1/edit")
         #expect(form["note"] == "before\nbreakfast")
-        // As a browser sends lines.
+        // With the line ends that a browser sends.
         _ = try await browser.press(form, ["note": "before\r\nbreakfast", "value": "80.3"])
         let edited = try #require(try await samples(scene, "weight").first)
         #expect(value(edited) == 80.3 && edited["edited"] as? [String] == ["value"], "\(edited)")
         #expect((edited["metadata"] as? [String: Any])?["note"] as? String == "before\nbreakfast")
     }
 
-    @Test func `a blood pressure, a meal, a workout, a night and a count are entered as their types are`() async throws
-    {
+    @Test func `a blood pressure, a meal, a workout, a night and a count have forms for their types`() async throws {
         let scene = try await Scene(owner: ["*"])
         let browser = try await Browser(scene)
         func add(_ type: String, _ fields: [String: String]) async throws {
@@ -91,13 +90,13 @@ struct WritingTests {
         #expect(try await samples(scene, "stepCount").map(value) == [5_000])
         try await add("insulinDelivery", ["value": "4", "facts": "insulinDeliveryReason=bolus"])
         #expect(try await samples(scene, "insulinDelivery").map(value) == [4])
-        // A pressure goes and comes back with its members.
+        // A blood pressure is deleted and restored with its members.
         let whole = try #require(try await samples(scene, "bloodPressure").first?["number"] as? Int)
         let edit = try await browser.form("/records/\(whole)/edit")
         #expect(edit["value"] == "121" && edit["second"] == "79")
         _ = try await browser.press(edit, ["value": "118"])
         #expect(try await samples(scene, "bloodPressureSystolic").map(value) == [118])
-        // Its members are what was edited; a second edit is of the first, and one undo takes both away.
+        // The edits are of its members; a second edit follows the first, and one undo removes both.
         let second = try await browser.press(try await browser.form("/records/\(whole)/edit"), ["second": "77"])
         #expect(second.body.matches(of: />Undo all edits</).count == 2 && !second.body.contains(">Undo</"))
         let undo = try await browser.form("/records/\(whole)", to: "/records/\(whole)/undo")
@@ -110,7 +109,7 @@ struct WritingTests {
         #expect(try await samples(scene, "bloodPressureDiastolic").isEmpty)
     }
 
-    @Test func `what cannot be read is said beside its field, and what was typed stays`() async throws {
+    @Test func `an unreadable value is reported beside its field, and the typed text stays`() async throws {
         let scene = try await Scene(owner: ["*"])
         let browser = try await Browser(scene)
         let weight = try await browser.form("/add?person=me&type=weight")
@@ -132,7 +131,7 @@ struct WritingTests {
             #expect(answer.body.contains("value=\"kept &lt;b&gt;\"") && answer.body.contains("aria-invalid"))
         }
         #expect(try await samples(scene, "weight").isEmpty)
-        // Half a pressure is none.
+        // Half a blood pressure is refused.
         let pressure = try await browser.form("/add?person=me&type=bloodPressure")
         #expect(try await browser.send(pressure, ["value": "120"]).body.contains("id=\"second-fault\""))
         #expect(
@@ -143,7 +142,7 @@ struct WritingTests {
         }
     }
 
-    @Test func `what looks like a slip is asked about, and the same form sent twice is one entry`() async throws {
+    @Test func `a probable slip needs confirmation, and a form that is sent twice makes one entry`() async throws {
         let scene = try await Scene(owner: ["*"])
         let browser = try await Browser(scene)
         let form = try await browser.form("/add?person=me&type=weight")
@@ -160,13 +159,13 @@ struct WritingTests {
         #expect(try await samples(scene, "weight").count == 1)
         let sure = try #require(Browser.forms(asked.body, to: "/add").first)
         #expect(sure["value"] == "180" && sure["sure"]?.isEmpty == false)
-        // Another value than the one that was asked about is asked about as well.
+        // Another value than the one to be confirmed needs a confirmation too.
         #expect(try await browser.send(sure, ["value": "190"]).body.contains("Is that right?"))
         _ = try await browser.press(sure)
         #expect(try await samples(scene, "weight").count == 2)
     }
 
-    @Test func `moments are by the person's clocks on every page, and are typed so again`() async throws {
+    @Test func `times are in the person's zone on every page, and can be typed again in that form`() async throws {
         let scene = try await Scene(owner: ["*"], persons: "[person.mei]\nzone = \"Asia/Tokyo\"\n")
         let browser = try await Browser(scene)
         _ = try await scene.command(
@@ -183,7 +182,7 @@ struct WritingTests {
         #expect(day.status == 422 && day.body.contains("add the time of day"))
     }
 
-    @Test func `a record that has changed since its form was opened is shown as it is, and nothing is overwritten`()
+    @Test func `an edit fails if the record changed after its form was opened, and the form shows the new values`()
         async throws
     {
         let scene = try await Scene(owner: ["*"])
@@ -193,7 +192,7 @@ struct WritingTests {
         _ = try await scene.command("edit", "1", "81.2kg")
         let answer = try await browser.send(edit, ["note": "mine"])
         #expect(answer.status == 422 && answer.body.contains("has changed since the form was opened"))
-        // What was typed is kept; what was not, is as it is now.
+        // The typed text stays, and the other fields show the present values.
         let again = try #require(Browser.forms(answer.body, to: "/records/1/edit").first)
         #expect(again["value"] == "81.2" && again["note"] == "mine")
         #expect(try await samples(scene, "weight").map(value) == [81.2])
@@ -205,9 +204,7 @@ struct WritingTests {
         #expect(try await browser.send(try await browser.form("/records/1/edit")).body.contains("Nothing was changed"))
     }
 
-    @Test func `a blood pressure of which a value has changed since its form was opened is shown as it is`()
-        async throws
-    {
+    @Test func `an edit of a blood pressure fails if a member changed after its form was opened`() async throws {
         let scene = try await Scene(owner: ["*"])
         let browser = try await Browser(scene)
         _ = try await scene.command("log", "bloodPressure", "120/80", "--person", "me")
@@ -222,9 +219,7 @@ struct WritingTests {
         #expect(try await samples(scene, "bloodPressureSystolic").map(value) == [125])
     }
 
-    @Test func `who may see one person writes and undoes their own records, and no other's, at any address`()
-        async throws
-    {
+    @Test func `a viewer of one person writes and undoes only the person's records, at any address`() async throws {
         let scene = try await Scene(owner: ["*"])
         _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
         _ = try await scene.command("log", "weight", "71.3kg", "--person", "ben")
@@ -238,7 +233,7 @@ struct WritingTests {
             let answer = try await browser.get(path)
             #expect(answer.status == 404 && answer.body == unknown.body, "\(path)")
         }
-        // Forms of their own records, sent to another's.
+        // Forms of own records, sent to another's addresses.
         let add = try await browser.form("/add?type=weight", to: "/add")
         let edit = try await browser.form("/records/2/edit")
         let undo = try await browser.press(edit, ["value": "71.2"])
@@ -256,7 +251,7 @@ struct WritingTests {
             let answer = try await browser.send(Browser.Form(action: action, fields: fields))
             #expect(answer.status == 404, "\(action): \(answer.body)")
             #expect(!answer.body.contains("80.4"))
-            // Without the token of this log-in not even their own; what is the owner's is not there with any.
+            // Without the form token not even own records can be changed; owner's addresses do not exist with any token.
             let other = try await browser.send(Browser.Form(action: action, fields: fields), ["token": "x"])
             let isOwners = action.hasPrefix("/inbox") || action.hasPrefix("/devices")
             #expect(other.status == (isOwners ? 404 : 403), "\(action)")
@@ -266,7 +261,7 @@ struct WritingTests {
         _ = try await browser.press(add, ["value": "71.8", "at": "2024-03-15 07:30"])
         #expect(try await samples(scene, "weight").compactMap(value).sorted() == [71.3, 71.8, 80.4])
         #expect(try await samples(scene, "weight").filter { $0["person"] as? String == "ben" }.count == 2)
-        // What was theirs once, and who has it now, they do not learn.
+        // The viewer does not learn the new owner of a former record.
         _ = try await scene.command("assign", "2", "--to", "me")
         #expect(try await browser.get("/records/2").body == unknown.body)
         _ = try await scene.command("assign", "1", "--to", "ben")
@@ -274,7 +269,7 @@ struct WritingTests {
         #expect(moved.status == 200 && !moved.body.contains(">me<"))
     }
 
-    @Test func `text of every kind is kept as it is, and is never markup`() async throws {
+    @Test func `text of every kind is kept, and is never markup`() async throws {
         let scene = try await Scene(owner: ["*"])
         let browser = try await Browser(scene)
         let evil = #""><script>alert(1)</script><img src=x onerror='alert(1)'>&amp;"#
@@ -296,7 +291,7 @@ struct WritingTests {
         #expect(edited.body.contains("&lt;script&gt;"))
     }
 
-    @Test func `where hub.conf does not grant it, the page says which command does, and shows what it may`()
+    @Test func `without a grant the page names the command that gives it, and shows the permitted parts`()
         async throws
     {
         let scene = try await Scene(owner: ["status"])
@@ -318,9 +313,7 @@ struct WritingTests {
         #expect(try await browser.get("/devices").status == 200)
     }
 
-    @Test func `a page that is enabled without the owner's rights says the one command after which nothing is missing`()
-        async throws
-    {
+    @Test func `a page that is enabled without owner rights names the one command that grants all`() async throws {
         let scene = try await Scene(owner: [])
         let command = "hub permissions allow web '*' --owner"
         _ = try await scene.command("configure", "web", "--disable")
@@ -335,7 +328,7 @@ struct WritingTests {
         }
     }
 
-    @Test func `names that programs write are words on the page`() async throws {
+    @Test func `names for programs are shown as words on the page`() async throws {
         let scene = try await Scene(owner: ["*"])
         let lines = [
             #"{"type":"bloodType","value":"aPositive","start":"2024-03-15T07:30:05+01:00","key":"a","subject":{"name":"me"}}"#,
