@@ -144,8 +144,7 @@ import Testing
         #expect(try await scene.records().count == 8_001)
     }
 
-    @Test
-    func `A missing folder is reported, does not count as empty, and is read again when it is back`()
+    @Test func `A missing folder is reported, does not count as empty, and is read again when it is back`()
         async throws
     {
         let scene = try Scene(plugin: "")

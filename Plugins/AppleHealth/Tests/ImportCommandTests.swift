@@ -132,9 +132,7 @@ import Testing
         #expect(foreign.status == 64 && foreign.errors.contains { $0.contains("this is a Libra export") })
     }
 
-    @Test func `With several people the command asks for the person, and their records stay separate`()
-        async throws
-    {
+    @Test func `With several people the command asks for the person, and their records stay separate`() async throws {
         let scene = try Scene(persons: "[person.anna]\n[person.ben]\n")
         try await scene.start()
         let file = try everything()

@@ -99,9 +99,7 @@ struct CertificateTests {
         #expect(try await scene.rows("value") == ["70", "71"])
     }
 
-    @Test func `an expired certificate is refused, and the report shows since when and the remedy`()
-        async throws
-    {
+    @Test func `an expired certificate is refused, and the report shows since when and the remedy`() async throws {
         let (scene, line) = try await invited()
         _ = try await scene.ask("enrol", "invite=\(line)")
         try await sign(scene, days: -1)

@@ -128,9 +128,7 @@ struct LossTests {
         #expect(new.contains("2|\(next)|q|82|0"), "\(new)")
     }
 
-    @Test
-    func
-        `after a restore to before an erasure the centre erases again, and no study sees a withdrawn person`()
+    @Test func `after a restore to before an erasure the centre erases again, and no study sees a withdrawn person`()
         async throws
     {
         let scene = try await CentralScene(persons: [("ben", "Europe/Berlin")])

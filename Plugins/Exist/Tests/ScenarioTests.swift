@@ -248,9 +248,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `a person must log in again if the answer to a refresh is lost, and retries end`()
-        async throws
-    {
+    @Test func `a person must log in again if the answer to a refresh is lost, and retries end`() async throws {
         let scene = try await ExistScene(rate: 3_600)
         let run = try await scene.loggedIn()
         #expect(try await scene.deliver([try ExistScene.day("2024-05-20", 80)]).areDelivered)
@@ -389,9 +387,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `with a token of another account nothing is written until a person repairs it`()
-        async throws
-    {
+    @Test func `with a token of another account nothing is written until a person repairs it`() async throws {
         let scene = try await ExistScene()
         let run = try await scene.loggedIn()
         #expect(try await scene.deliver([try ExistScene.day("2024-05-19", 80)]).areDelivered)

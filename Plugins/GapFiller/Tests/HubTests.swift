@@ -160,9 +160,7 @@ import Testing
         #expect(try await !scene.host.command("status").lines.contains { $0.contains("of carl") })
     }
 
-    @Test func `days of thinned readings stay, and later readings change only the days they affect`()
-        async throws
-    {
+    @Test func `days of thinned readings stay, and later readings change only the days they affect`() async throws {
         let scene = try await Scene(
             hub: Self.may20,
             plugins: "[retention.old]\ntypes = [\"weight\"]\nthin_after_days = 5\n")

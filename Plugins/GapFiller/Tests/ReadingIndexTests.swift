@@ -193,9 +193,7 @@ import Testing
                 == "this machine does not know Mars/Olympus, the zone of me: install tzdata, or correct it in hub.conf")
     }
 
-    @Test func `readings of a person missing from hub.conf are in no day, and the report names a remedy`()
-        throws
-    {
+    @Test func `readings of a person missing from hub.conf are in no day, and the report names a remedy`() throws {
         var library = try library()
         library.load([weight(1, 80, "2024-05-18", person: "carl"), weight(2, 80, "2024-05-19")], at: now)
         #expect(library.take([weight(3, 81, "2024-05-19", person: "carl")], at: now).isEmpty)

@@ -69,9 +69,7 @@ import Testing
         #expect(found == expected, "\(scene.fillerLog.suffix(5))")
     }
 
-    @Test func `R8.110 R8.111 hub days and hub stats by day agree after every change`()
-        async throws
-    {
+    @Test func `R8.110 R8.111 hub days and hub stats by day agree after every change`() async throws {
         let scene = try await Scene(hub: conf, plugins: "[priority.steps]\nsources = [\"watch\", \"phone\"]\n")
         try scene.give(phone.map(\.json), from: "phone")
         try await scene.startFiller("types = [\"stepCount\"]")
@@ -111,9 +109,7 @@ import Testing
             scene, ["2024-03-30": 1_375, "2024-03-31": 256.75, "2024-04-01": 166.75])
     }
 
-    @Test
-    func
-        `R8.191 an event from two sources counts once in days and statistics, and its other record after a retraction`()
+    @Test func `R8.191 an event from two sources counts once in days and statistics, even after a retraction`()
         async throws
     {
         let scene = try await Scene(hub: conf)

@@ -179,9 +179,7 @@ struct BrokerTests {
         #expect(await scene.hub.events.count { $0.device == "bath" && !$0.isResolved } == 1)
     }
 
-    @Test func `Readings during the hub's absence keep their arrival times, and none delays the next`()
-        async throws
-    {
+    @Test func `Readings during the hub's absence keep their arrival times, and none delays the next`() async throws {
         let broker = try await Broker()
         let scene = try await Scene(
             settings: topics(broker, ["scale/#=ble-scale-sync:bath", "phones/anna=hae:anna-iphone:me"])
@@ -212,9 +210,7 @@ struct BrokerTests {
         }
     }
 
-    @Test
-    func
-        `A message on a person's topic that names someone else is refused; one on a household's topic may name a person`()
+    @Test func `A message on a person's topic must not name someone else; one on a household's topic may`()
         async throws
     {
         let broker = try await Broker()

@@ -108,9 +108,7 @@ struct CertificateTests {
         #expect(await scene.hub.held.count == 1)
     }
 
-    @Test func `A renewed certificate is used for the next phone once both files are there`()
-        async throws
-    {
+    @Test func `A renewed certificate is used for the next phone once both files are there`() async throws {
         let (old, new) = (try await Certificates(), try await Certificates())
         try await old.issue()
         try await new.issue()

@@ -56,9 +56,7 @@ import Testing
         }
     }
 
-    @Test func `A post succeeds only after the hub has stored it, and each item has its result`()
-        async throws
-    {
+    @Test func `A post succeeds only after the hub has stored it, and each item has its result`() async throws {
         let scene = try await Scene {
             $0.answers = false
             $0.heartbeat = Scene.quickHeartbeat
@@ -124,9 +122,7 @@ import Testing
         }
     }
 
-    @Test func `A good post soon after a bad one does not hide the refusal, even after a restart`()
-        async throws
-    {
+    @Test func `A good post soon after a bad one does not hide the refusal, even after a restart`() async throws {
         let scene = try await Scene()
         try await scene.run { () async throws in
             _ = try await scene.post("/ingest/plain", #"{"weight":"heavy"}"#)
@@ -139,9 +135,7 @@ import Testing
         #expect(await scene.hub.events.allSatisfy { !$0.isResolved })
     }
 
-    @Test func `The first fully accepted post resolves the previous process's report about a token`()
-        async throws
-    {
+    @Test func `The first fully accepted post resolves the previous process's report about a token`() async throws {
         // The hub keeps an event of a device until it is resolved, even over restarts.
         let scene = try await Scene()
         try await scene.run { () async throws in
@@ -261,9 +255,7 @@ import Testing
         }
     }
 
-    @Test func `A post that waits for the hub when the plugin stops is answered 503 and not stored`()
-        async throws
-    {
+    @Test func `A post that waits for the hub when the plugin stops is answered 503 and not stored`() async throws {
         let scene = try await Scene { $0.answers = false }
         let run = PluginRun(HTTPIngest(), at: scene.place, settings: nil)
         await scene.hub.events(1)

@@ -69,9 +69,7 @@ import Testing
         }
     }
 
-    @Test func `Unfinished heads and bodies do not hold a connection, and others are served meanwhile`()
-        async throws
-    {
+    @Test func `Unfinished heads and bodies do not hold a connection, and others are served meanwhile`() async throws {
         var limits = IngestLimits()
         (limits.connection.head, limits.connection.pace) = (.milliseconds(400), .milliseconds(400))
         let scene = try await Scene(limits: limits)

@@ -46,9 +46,7 @@ import Testing
         }
     }
 
-    @Test func `A reading that arrives while the hub stops is kept and stored at the next start`()
-        async throws
-    {
+    @Test func `A reading that arrives while the hub stops is kept and stored at the next start`() async throws {
         let scene = try await Scene { $0.answers = false }
         let run = PluginRun(HTTPIngest(), at: scene.place, settings: nil)
         await scene.hub.events(1)

@@ -30,7 +30,7 @@ import Testing
 
     @Test
     func
-        `A post of which every item is refused is 422 to who looks at the status, and 200 to who would repeat it for ever`()
+        `A fully refused post is 422 for senders that read the status, and 200 for those that would repeat it for ever`()
         async throws
     {
         let scene = try await Scene()

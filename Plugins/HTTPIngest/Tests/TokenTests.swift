@@ -43,9 +43,7 @@ import Testing
         try state.close()
     }
 
-    @Test func `Apps are separate sources from the beginning unless there were tokens before`()
-        async throws
-    {
+    @Test func `Apps are separate sources from the beginning unless there were tokens before`() async throws {
         for hadTokens in [false, true] {
             let place = try TestPlace()
             let state = try PluginState(directory: place.state)
@@ -60,9 +58,7 @@ import Testing
         }
     }
 
-    @Test func `The openScale ledger holds decades of measurements, and deleted ones are gone`()
-        async throws
-    {
+    @Test func `The openScale ledger holds decades of measurements, and deleted ones are gone`() async throws {
         let place = try TestPlace()
         let memory = IntakeMemory(try PluginState(directory: place.state))
         let token = PhoneToken(name: "a", id: "0badcafe", hash: [], person: nil, made: 0)

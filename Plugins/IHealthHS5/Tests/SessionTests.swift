@@ -62,9 +62,7 @@ struct SessionTests {
         await scale.stop()
     }
 
-    @Test func `an idle scale with five users sends events for new records only`()
-        async throws
-    {
+    @Test func `an idle scale with five users sends events for new records only`() async throws {
         let bench = try await ScaleBench()
         let scale = try Scale(users: [0: 1, 1: 2, 2: 3, 3: 4, 4: 5])
         // Each list of the users is followed by a check of all memories.

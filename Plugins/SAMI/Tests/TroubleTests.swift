@@ -87,9 +87,7 @@ import WebFaults
         #expect(await scene.hub.heldText() == ["weight 81.0 kg", "weight 80.0 kg"])
     }
 
-    @Test
-    func
-        `What arrives later than the overlap comes at once while the stream is open, else with the look at everything`()
+    @Test func `A message later than the overlap arrives with the live stream, otherwise with the full read`()
         async throws
     {
         let scene = try await Scene(settings: ["full_every": #""10d""#])
