@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppleHealth
 
-/// Which entries of the folder are exports, and how their changes are detected.
+/// Tests the list of exports in a folder, and the detection of their changes.
 @Suite struct ExportFolderTests {
     private let path = "/tmp/apple-folder-\(UInt64.random(in: 0 ... .max))"
     private let files = FileManager.default

@@ -7,7 +7,7 @@ import Testing
 @testable import AppleHealth
 
 @Suite struct ManifestTests {
-    @Test func `The manifest is sound, and sample.conf is what it renders`() throws {
+    @Test func `The manifest is sound, and sample.conf matches it`() throws {
         #expect(AppleHealth.manifest.faults.isEmpty)
         let rendered = SampleConfiguration.render(
             instance: AppleHealth.manifest.name, declarations: AppleHealth.manifest.settings)

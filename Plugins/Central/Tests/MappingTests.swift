@@ -7,7 +7,7 @@ import Testing
 
 @testable import Central
 
-/// Which parts of a record go to the centre, and which stay.
+/// The parts of a record that go to the centre, and those that stay.
 @Suite struct MappingTests {
     private let consent = Consent(
         study: "heart", person: "6f1c2a9e5b7d4c30", name: "me", types: ["weight"], since: "2024-01-01",
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `the manifest is sound, and sample.conf is what it renders`() throws {
+    @Test func `the manifest is sound, and sample.conf matches it`() throws {
         #expect(Central.fullManifest.faults == [])
         let rendered = SampleConfiguration.render(instance: "central", declarations: Central.manifest.settings)
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../sample.conf")

@@ -4,7 +4,7 @@ import PluginKit
 /// The validated settings of one instance.
 struct ExistSettings: Sendable {
     enum LogInWay: String, CaseIterable, Sendable { case browser, token }
-    /// Which days without a measurement are sent.
+    /// The days without a measurement that are sent.
     enum Carried: String, CaseIterable, Sendable {
         /// Days whose weigh-in lies within the window of days that are sent.
         case window

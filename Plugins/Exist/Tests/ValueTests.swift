@@ -142,7 +142,7 @@ struct ValueTests {
         #expect(throws: PluginFailure.self) { try ExistSettings(PluginSettings(values)) }
     }
 
-    @Test func `the manifest is sound, and sample.conf is what it renders`() throws {
+    @Test func `the manifest is sound, and sample.conf matches it`() throws {
         #expect(Exist.fullManifest.faults == [])
         let rendered = SampleConfiguration.render(instance: "exist", declarations: ExistSettings.declarations)
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../sample.conf")

@@ -192,7 +192,7 @@ import Testing
         #expect(failure?.message.contains(words) == true, "\(failure?.message ?? "")")
     }
 
-    @Test func `sample.conf is what the manifest renders, and the manifest is sound`() throws {
+    @Test func `The manifest is sound, and sample.conf matches it`() throws {
         #expect(HTTPIngest.fullManifest.faults == [])
         let rendered = SampleConfiguration.render(
             instance: HTTPIngest.manifest.name, declarations: HTTPIngest.manifest.settings)

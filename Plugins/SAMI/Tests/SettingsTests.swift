@@ -16,7 +16,7 @@ import Testing
         return try SAMISettings(PluginSettings(own.merging(more) { $1 }))
     }
 
-    @Test func `The manifest is sound, and sample.conf is what it renders`() throws {
+    @Test func `The manifest is sound, and sample.conf matches it`() throws {
         #expect(SAMI.fullManifest.faults == [])
         let rendered = SampleConfiguration.render(
             instance: SAMI.manifest.name, declarations: SAMI.manifest.settings)

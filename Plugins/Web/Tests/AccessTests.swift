@@ -319,7 +319,7 @@ struct AccessTests {
             try await scene.post("/logout", form, cookie: cookie).fields["set-cookie"]?.contains("Max-Age=0") == true)
     }
 
-    @Test func `the manifest is sound, and sample.conf is what it renders`() throws {
+    @Test func `the manifest is sound, and sample.conf matches it`() throws {
         #expect(Web.manifest.faults == [])
         let rendered = SampleConfiguration.render(instance: Web.manifest.name, declarations: Web.manifest.settings)
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../sample.conf")

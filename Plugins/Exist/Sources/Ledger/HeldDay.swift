@@ -15,7 +15,7 @@ struct DayKey: Hashable, Sendable, Comparable {
     var month: String { "held/\(attribute)/\(date.text.prefix(7))" }
 }
 
-/// What Exist holds for a day, as far as its answers show.
+/// The values that Exist holds for a day, as far as its answers show.
 struct HeldDay: Codable, Hashable, Sendable {
     /// The digits that Exist confirmed last.
     var confirmed: String?
