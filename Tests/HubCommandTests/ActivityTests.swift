@@ -7,7 +7,7 @@ import Testing
 
 @testable import HubCommand
 
-/// `hub activity`: the rings of each day, by a real hub.
+/// `hub activity`: the rings of each day, from a running hub.
 @Suite(.timeLimit(.minutes(1))) struct ActivityTests {
     private func summary(_ date: String, _ figures: String) -> String {
         #"{"type":"activitySummary","start":"\#(date)T00:00:00+01:00","end":"\#(date)T23:59:59+01:00","key":"\#(date)","activitySummary":{\#(figures)}}"#
@@ -33,14 +33,14 @@ import Testing
         """
 
     @Test
-    func `a day has the figures and goals of its last summary, else what its samples add up to, marked, without goals`()
+    func `a day shows its last summary, else the sum of its samples, marked as computed and without goals`()
         async throws
     {
         let hub = try await TestHub(Self.persons)
         try await blocking {
             try hub.give([
                 self.summary("2026-03-10", #""activeEnergyBurned":{"value":100,"goal":400,"unit":"kcal"}"#),
-                // Samples of a day that has a summary change nothing of it.
+                // If a day has a summary, its samples do not change the figures.
                 self.energy("e0", 999, "10T08:00"),
                 self.energy("e1", 100, "11T08:00"), self.energy("e2", 50, "11T23:59"), self.energy("e3", 7, "12T00:00"),
                 self.stood("s1", "11T08"), self.stood("s2", "11T09"), self.stood("s3", "11T10", "idle"),
@@ -49,7 +49,7 @@ import Testing
                     #""activeEnergyBurned":{"value":0,"goal":500,"unit":"kcal"},"appleStandHours":{"value":0,"goal":0,"unit":"count"}"#
                 ),
             ])
-            // An export repeats the day with another goal: the last one holds.
+            // A second export repeats the day with another goal; the later summary wins.
             try hub.give([
                 self.summary(
                     "2026-03-10",
@@ -95,14 +95,14 @@ import Testing
         #expect(last.output.split(separator: "\n").count == 2, "one for each source and day")
         let listed = try await hub.run(["samples", "activitySummary"])
         #expect(listed.output.contains("  energy 418 kJ, exercise 31 min  "), "\(listed.output)")
-        // A day whose samples were thinned is not taken for one without any.
+        // If the samples of a day were thinned, the day does not count as a day without samples.
         #expect(try await hub.run(["retention", "--yes"]).code == 0)
         let thinned = try await hub.run(["activity"] + march)
         #expect(thinned.errors.hasPrefix("3 days from 2026-03-10 to 2026-03-12 do not count here, or not whole"))
         #expect(!thinned.output.contains("12. März"), "\(thinned.output)")
     }
 
-    @Test func `of several sources of a day the better one counts, whole, and of several persons one is named`()
+    @Test func `the preferred source supplies the whole day, and with several people the command asks for one`()
         async throws
     {
         let hub = try await TestHub(

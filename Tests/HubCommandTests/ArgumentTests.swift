@@ -2,15 +2,15 @@ import Foundation
 import HubProcess
 import Testing
 
-/// A program that cannot see its own arguments.
+/// A program that cannot read its own arguments.
 @Suite struct ArgumentTests {
     private static let canHide = Tool.run("unshare", ["--mount", "mount", "-t", "tmpfs", "none", "/proc"])
 
     @Test(
         .enabled(if: canHide, "only root can take /proc away from a program"),
         arguments: [["hub", "status"], ["hub-gap-filler", "--describe"]])
-    func `without /proc a program says in one line why it sees no arguments`(words: [String]) async throws {
-        // Often, because the threads of the runtime that end a program without /proc do so now and then.
+    func `without /proc a program says in one line why it cannot see its arguments`(words: [String]) async throws {
+        // Repeated, because the runtime threads that crash a program without /proc do so only sometimes.
         let script =
             #"mount -t tmpfs none /proc; for n in $(seq 100); do "$0" "$@"; code=$?; [ $code = 71 ] || exit $code; done"#
         let child = try ChildProcess(

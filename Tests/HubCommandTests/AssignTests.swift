@@ -17,7 +17,9 @@ import Testing
         #"{"type":"weight","value":\#(kilograms),"unit":"kg","start":"2026-03-15T07:30:05+01:00","key":"\#(key)"}"#
     }
 
-    @Test func `a weight is assigned against its odds only after a yes, and with its odds at once`() async throws {
+    @Test func `a weight is assigned against its odds only with --yes, and without a question if the odds agree`()
+        async throws
+    {
         let hub = try await TestHub(Self.people)
         try hub.give([Self.weight(71, "k1"), Self.weight(84, "k2")])
         let refused = try await hub.run(["assign", "1", "--to", "anna"])
@@ -34,7 +36,7 @@ import Testing
         #expect(try await hub.stop() == 0)
     }
 
-    @Test func `a guest's reading leaves the inbox, is listed by samples --guest, and --undo brings it back`()
+    @Test func `a guest's reading leaves the inbox, is listed by samples --guest, and returns with --undo`()
         async throws
     {
         let hub = try await TestHub(Self.people)

@@ -4,7 +4,7 @@ import HubClient
 import HubProcess
 import Testing
 
-/// What a hub asks of a plugin whose program speaks in lines: commands, its settings, and its end.
+/// The hub's requests to a plugin whose program speaks in lines: commands, settings and stop.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct BridgeCommandTests {
     private static func state(_ hub: TestHub, _ name: String) -> String {
         (try? String(contentsOfFile: "\(hub.data)/plugins/kitchen/\(name)", encoding: .utf8)) ?? ""
@@ -14,7 +14,7 @@ import Testing
         while !state(hub, name).contains(text) { try await Task.sleep(for: .milliseconds(20)) }
     }
 
-    /// What the person of the first test says and hears, on one thread.
+    /// The messages that the client of the first test sends and receives, on one thread.
     private static func ask(_ hub: TestHub) throws {
         let person = try DoorPeer(hub.endpoints.door, instance: "asker", patience: .seconds(20))
         func hear(_ verb: String) throws -> String { String(decoding: try person.receive(verb), as: UTF8.self) }
@@ -26,7 +26,8 @@ import Testing
         #expect(try hear("OUTCOME") == #"{"id":2,"outcome":"failed","code":"tired","reason":"not today"}"#)
     }
 
-    @Test func `a command tells how far it is, is cancelled, and what the program says later harms no other`()
+    @Test
+    func `a command reports progress and can be cancelled, and a late answer to it does not affect the next command`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -65,7 +66,7 @@ import Testing
         #expect(try await hub.stop() == 0)
     }
 
-    @Test func `a program is asked for its objections to its settings where the manifest says so`() async throws {
+    @Test func `the hub asks a program to check its settings if the manifest declares checksSettings`() async throws {
         let folder = try TemporaryFolder()
         let manifest = """
             {"name":"lines","summary":"Has a place.","version":"1","writes":["weight"],"checksSettings":true,
@@ -93,7 +94,7 @@ import Testing
         #expect(try await hub.stop() == 0)
     }
 
-    /// Whether a process has this program in its command line.
+    /// Whether the command line of any process contains this program.
     private static func runs(_ program: String) -> Bool {
         let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return processes.contains { name in
@@ -104,9 +105,9 @@ import Testing
         }
     }
 
-    @Test func `R14.31 a program that does not end is ended, when the hub stops and when it is gone`() async throws {
+    @Test func `R14.31 a program that ignores its stop is killed when the hub stops or dies`() async throws {
         let manifest = #"{"name":"lines","summary":"Goes on.","version":"1","writes":["weight"]}"#
-        // What it has started holds its streams.
+        // The background `sleep` keeps the program's streams open.
         let program = "trap '' TERM\nsleep 60 &\necho on > \"$HUB_STATE/begun\"\nwhile :; do sleep 0.2; done\n"
         try await withThrowingTaskGroup(of: Void.self) { group in
             for isKilled in [false, true] {

@@ -2,7 +2,7 @@ import Foundation
 import HubProcess
 import Testing
 
-/// `hub bridge follow`, as a script reads it.
+/// `hub bridge follow`, as a script uses it.
 @Suite(.timeLimit(.minutes(4))) struct BridgeFollowTests {
     private struct Line: Decodable {
         struct Record: Decodable {
@@ -21,7 +21,9 @@ import Testing
         try lines.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
     }
 
-    @Test func `R14.10 each record comes once, in order, through kills of the hub, and its retraction`() async throws {
+    @Test func `R14.10 follow gives each record once and in order although the hub is killed, then its retraction`()
+        async throws
+    {
         let hub = try await TestHub()
         try hub.give(CareTests.weights(1...3))
         let follower = try hub.start(["bridge", "follow", "weight", "--since", "beginning"])
@@ -43,14 +45,17 @@ import Testing
         #expect(lines.compactMap(\.record?.seq) == Array(1...9))
         for line in lines { #expect(line.cursor?.hasSuffix("-\(line.record?.seq ?? 0)") == true) }
 
-        // From a line's cursor on comes what is after it.
+        // The cursor of a line continues after that line.
         let cursor = try #require(lines[5].cursor)
         let rest = try await hub.run(["bridge", "follow", "weight", "--since", cursor, "--count", "3"])
         #expect(
             try Self.read(rest.output.split(separator: "\n").map(String.init)).compactMap(\.record?.seq) == [7, 8, 9])
     }
 
-    @Test func `R14.11 with --since last it goes on where it ended, and the place has one follower`() async throws {
+    @Test
+    func `R14.11 follow --since last continues after the last line given, and a place has one follower at a time`()
+        async throws
+    {
         let hub = try await TestHub()
         let folder = try TemporaryFolder()
         let state = "\(folder.path)/places/mine"
@@ -76,7 +81,7 @@ import Testing
         #expect(other.code == 64 && other.errors.contains("is of another question"), "\(other)")
     }
 
-    @Test func `R14.12 a restored store is told, and read from its beginning`() async throws {
+    @Test func `R14.12 follow reports a restored store and reads it from the beginning`() async throws {
         let folder = try TemporaryFolder()
         let hub = try await TestHub(in: folder)
         try hub.give(CareTests.weights(1...2))
@@ -98,12 +103,14 @@ import Testing
         #expect(lines.suffix(3).compactMap(\.record?.seq) == [1, 2, 3])
     }
 
-    @Test func `R14.13 a reader that has gone ends it, and a program gets the lines on its stdin`() async throws {
+    @Test func `R14.13 follow ends when its reader closes the pipe, and passes lines to a program's stdin`()
+        async throws
+    {
         let hub = try await TestHub()
         try hub.give(CareTests.weights(1...5))
         let command = "\(Programs.path("hub")) bridge follow weight --since beginning --config \(hub.configuration)"
         let shell = try ChildProcess("/bin/bash", ["-c", "\(command) | head -2; echo ${PIPESTATUS[0]}"])
-        // It has no more to say, and ends.
+        // It has written all records and ends, because its reader has gone.
         let ended = await shell.result()
         #expect(ended.output.split(separator: "\n").count == 3 && ended.output.hasSuffix("\n0\n"), "\(ended)")
 
@@ -113,7 +120,7 @@ import Testing
         let bad = try await hub.run(words + ["exit 7"])
         #expect(bad.code == 1 && bad.errors.contains("/bin/sh ended with exit code 7"), "\(bad)")
 
-        // While it waits for a hub as well.
+        // The same while it waits for the hub.
         #expect(try await hub.stop() == 0)
         let waiting = try ChildProcess("/bin/bash", ["-c", "\(command) | :; echo ${PIPESTATUS[0]}"])
         #expect(await waiting.result().output == "0\n")

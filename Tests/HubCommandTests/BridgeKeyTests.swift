@@ -9,9 +9,9 @@ import ZeroMQ
 
 @testable import HubCommand
 
-/// Bridges that come by the network, with a key.
+/// Bridges that connect over the network, with a key.
 @Suite(.timeLimit(.minutes(2))) struct BridgeKeyTests {
-    @Test func `with a key publish, follow and sink reach a hub on another machine, under the name of the key`()
+    @Test func `with a key, publish, follow and sink reach a hub on another machine under the name of the key`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -27,7 +27,7 @@ import ZeroMQ
         let made = try await hub.run(["keys", "new", "far"])
         let key = try folder.write(made.output, to: "far.key")
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
-        /// As on another machine: no hub.conf, and no sockets.
+        /// Runs as on another machine: without hub.conf and without sockets.
         func start(_ words: [String], key: String?, input: FileHandle? = nil) throws -> ChildProcess {
             try ChildProcess(
                 "/usr/bin/env",
@@ -47,7 +47,7 @@ import ZeroMQ
         follower.signal(SIGTERM)
         #expect(await follower.result().code == 0)
 
-        // What it has given itself is not delivered to it.
+        // The sink does not receive the records that its own instance has given.
         let deliver =
             "while read -r l; do d=${l#*:}; echo \"{\\\"delivery\\\":${d%%,*},\\\"result\\\":\\\"delivered\\\"}\"; done"
         let sink = await (try start(["sink", "--once", "weight", "--", "/bin/sh", "-c", deliver], key: key)).result()
@@ -58,7 +58,7 @@ import ZeroMQ
         let other = await (try start(["publish", "--as", "kitchen"], key: key)).result()
         #expect(other.code == 64 && other.errors.contains("is of far, which is the name then"), "\(other)")
         #expect(try await hub.run(["keys", "revoke", "far"]).code == 0)
-        // A sink whose answers end, as those of a file do, may end before it hears that it is refused.
+        // A sink whose answers end, as those of a file do, may end before it learns that it is refused.
         for words in [["publish"], ["follow"], ["sink", "weight", "--", "/bin/cat"]] {
             let input = FileHandle(forReadingAtPath: file)
             let refused = await (try start(words, key: key, input: input)).result()
@@ -66,7 +66,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `the log of a session that fails calls a bridge a bridge`() async throws {
+    @Test func `the log of a failed session calls a bridge a bridge`() async throws {
         struct Kept: LogHandler {
             let lines: Locked<[String]>
             var metadata: Logger.Metadata = [:]

@@ -2,9 +2,9 @@ import Foundation
 import HubProcess
 import Testing
 
-/// `hub bridge plugin`: a folder with a manifest and a program in sh, started and confined by a hub.
+/// `hub bridge plugin`: a folder with a manifest and a shell program, started and confined by a hub.
 @Suite(.serialized, .timeLimit(.minutes(4))) struct BridgePluginTests {
-    /// A folder with the plugin of the document, and `hub.conf`'s section of it.
+    /// Writes a folder with the plugin of the document; returns its section of `hub.conf`.
     static func make(
         _ folder: TemporaryFolder, manifest: String? = nil, program: String? = nil, options: String = ""
     ) throws -> String {
@@ -27,7 +27,7 @@ import Testing
         return lines
     }
 
-    @Test func `R14.30 R14.31 R13.15 the document's plugin is checked, gives, does a command, stops and gives again`()
+    @Test func `R14.30 R14.31 R13.15 the document's plugin passes check, gives records, runs a command, and restarts`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -48,13 +48,13 @@ import Testing
         try more.write(contentsOf: Data("2024-03-18T07:29:00+01:00 72.6\n".utf8))
         try await eventually { try await hub.run(["do", "kitchen", "refresh"]).code == 0 }
         #expect(try await Self.samples(hub, count: 4).count == 4)
-        // It is confined, and ends in order with the hub.
+        // It runs confined, and stops with the hub.
         let plugins = try await hub.run(["status", "--json"]).output
         #expect(plugins.contains(#""state":"running""#), "\(plugins)")
         #expect(try await hub.stop() == 0)
     }
 
-    @Test func `R14.20 R14.32 a sink that the hub starts has deliveries, answers to questions, and its results`()
+    @Test func `R14.20 R14.32 a sink that the hub starts receives deliveries, answers to its queries, and results`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -101,7 +101,7 @@ import Testing
         #expect(try await hub.stop() == 0)
     }
 
-    @Test func `R14.33 a program of lines gets, puts, leases and releases a token, and says that its log-in failed`()
+    @Test func `R14.33 a program of lines gets, puts, leases and releases a token, and reports that its log-in failed`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -139,7 +139,9 @@ import Testing
         #expect(try await hub.stop() == 0)
     }
 
-    @Test func `R14.31 its exit code is the plugin's, and a wrong manifest is told by hub check`() async throws {
+    @Test func `R14.31 the plugin's exit code is that of its program, and hub check rejects a wrong manifest`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         let conf = try Self.make(
             folder, manifest: #"{"name":"lines","summary":"x","version":"1","writes":["wieght"]}"#, program: "exit 3")

@@ -4,7 +4,7 @@ import Testing
 
 /// `hub bridge publish`, as a program in any language uses it.
 @Suite(.timeLimit(.minutes(4))) struct BridgePublishTests {
-    /// A record a line, with the key `k<number>`.
+    /// One record as a line, with the key `k<number>`.
     static func line(_ number: Int) -> String {
         let (minute, second) = (number / 60 % 60, number % 60)
         let time =
@@ -37,7 +37,7 @@ import Testing
         return (result.code, answers, result.errors)
     }
 
-    @Test func `R14.1 R14.2 each record has an answer, and a line that is none does not harm the others`()
+    @Test func `R14.1 R14.2 each record is answered, and an invalid line does not affect the others`()
         async throws
     {
         let hub = try await TestHub()
@@ -66,7 +66,7 @@ import Testing
         #expect(try await hub.run(["samples", "--json"]).output.split(separator: "\n").count == 4)
     }
 
-    @Test func `R14.3 records of a group on lines that follow each other are stored together, or none is`()
+    @Test func `R14.3 records of a group on consecutive lines are stored together or not at all`()
         async throws
     {
         let hub = try await TestHub()
@@ -85,7 +85,8 @@ import Testing
         #expect(code == 1)
         #expect(answers.prefix(7).allSatisfy { $0.result == "stored" }, "\(answers)")
         #expect(answers.suffix(2).allSatisfy { $0.result == "rejected" && $0.code == "group" }, "\(answers)")
-        // A live value does not part a group; a line that may have been one of its records makes it doubtful.
+        // A live value does not split a group. An unreadable line may have been one of its records, so it makes the
+        // group an error.
         let live = #"{"live":{"type":"weight","value":72.1,"unit":"kg"}}"#
         let (_, parted, _) = try await publish(
             hub,
@@ -96,7 +97,7 @@ import Testing
             parted.map(\.result) == ["stored", "stored", "stored", "error", "error", "error", "error"], "\(parted)")
     }
 
-    @Test func `R14.4 nothing is lost or doubled when the hub is killed while lines come`() async throws {
+    @Test func `R14.4 no record is lost or duplicated when the hub is killed during a publish`() async throws {
         let hub = try await TestHub()
         let input = Pipe()
         let program = try hub.start(
@@ -126,7 +127,7 @@ import Testing
         #expect(Set(answers.compactMap(\.number)).count == count)
     }
 
-    @Test func `R14.4 a hub that is stopped in order and started again goes on where it was`() async throws {
+    @Test func `R14.4 publish continues without loss after the hub stops in order and starts again`() async throws {
         let hub = try await TestHub()
         let input = Pipe()
         let program = try hub.start(["bridge", "publish"], input: input.fileHandleForReading)
@@ -143,7 +144,7 @@ import Testing
         #expect(await program.result().code == 0)
     }
 
-    @Test func `R14.2 SIGTERM ends it and tells of what has no answer, as it does when the answers have no reader`()
+    @Test func `R14.2 SIGTERM ends publish and it reports unanswered lines, also when the answers lose their reader`()
         async throws
     {
         let hub = try await TestHub()
@@ -151,7 +152,7 @@ import Testing
         let input = Pipe()
         let program = try hub.start(["bridge", "publish"], input: input.fileHandleForReading)
         try input.fileHandleForWriting.write(contentsOf: Data((Self.line(1) + "\n").utf8))
-        // Once the pipe is empty it has been read.
+        // Once the pipe is empty, the program has read the line.
         var waiting: CInt = 1
         while waiting > 0 {
             _ = ioctl(input.fileHandleForReading.fileDescriptor, UInt(FIONREAD), &waiting)
@@ -180,7 +181,7 @@ import Testing
         #expect(ended.errors.contains("the answers have no reader any more"))
     }
 
-    @Test func `a program after two dashes is read, and its failure is told`() async throws {
+    @Test func `publish reads the output of a program after two dashes and reports its failure`() async throws {
         let hub = try await TestHub()
         let good = try await hub.start(
             ["bridge", "publish", "--", "/bin/sh", "-c", "echo '\(Self.line(1))'"]
@@ -192,7 +193,7 @@ import Testing
         #expect(bad.code == 1 && bad.errors.contains("hub: /bin/sh ended with exit code 3"), "\(bad)")
     }
 
-    @Test func `live values and events are passed on, and have an answer only where they are wrong`() async throws {
+    @Test func `live values and events are passed on and answered only if they are invalid`() async throws {
         let hub = try await TestHub()
         let taps = [
             try hub.start(["tap", "live/weight/", "--json", "--count", "1"]),
@@ -205,7 +206,7 @@ import Testing
             {"event":{"event":"connected","device":"scale-1"}}
 
             """
-        // They are heard by those who are there.
+        // Only taps that have already subscribed receive them, so they are sent repeatedly.
         while taps.contains(where: \.isRunning) {
             try input.fileHandleForWriting.write(contentsOf: Data(lines.utf8))
             try await Task.sleep(for: .milliseconds(100))
@@ -221,7 +222,7 @@ import Testing
         #expect(answers.map(\.result) == ["error"] && answers[0].reason?.contains("event") == true, "\(answers)")
     }
 
-    @Test func `lines that cannot be read are not taken for the end of them`() async throws {
+    @Test func `an error while reading stdin is not mistaken for its end`() async throws {
         let hub = try await TestHub()
         for words in [["publish"], ["sink", "--name", "office"]] {
             let folder = try FileHandle(forReadingFrom: URL(filePath: "/tmp"))
@@ -230,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `the document's line gives a record`() async throws {
+    @Test func `the program in the document publishes a record`() async throws {
         let hub = try await TestHub()
         let result = try await BridgeDocument.start("publish.sh", hub).result()
         #expect(
@@ -240,7 +241,7 @@ import Testing
     }
 }
 
-/// The programs of *Any language* in Docs/Clients.md, exactly as they stand there.
+/// The programs of *Any language* in Docs/Clients.md, exactly as they are printed there.
 enum BridgeDocument {
     static func text() throws -> String {
         try String(

@@ -2,10 +2,10 @@ import Foundation
 import HubProcess
 import Testing
 
-/// `hub bridge sink`, with a program in sh on the other side.
+/// `hub bridge sink` with a shell program on the other side.
 @Suite(.timeLimit(.minutes(4))) struct BridgeSinkTests {
 
-    /// A program that reads deliveries: `$1` of each line is its number, `$2` the record's number.
+    /// A program that reads deliveries: in `body`, `$d` is the number of the delivery and `$n` that of the record.
     private static func program(_ body: String, in folder: TemporaryFolder) throws -> String {
         try folder.write(
             """
@@ -27,7 +27,7 @@ import Testing
             .map(String.init)
     }
 
-    @Test func `R14.20 each record is delivered, and what failed or is for later is kept so`() async throws {
+    @Test func `R14.20 each record is delivered, and failed and postponed results are kept`() async throws {
         let hub = try await TestHub()
         let folder = try TemporaryFolder()
         try hub.give(CareTests.weights(1...4))
@@ -50,7 +50,7 @@ import Testing
         #expect(faults.first?.contains("line 4 is not JSON") == true)
         #expect(faults.contains { $0.contains("result: expected delivered, failed, later or auth") })
         #expect(faults.contains { $0.contains("delivery 99 is not open") })
-        // Asked again, the hub has nothing that is due.
+        // On a second run nothing is due.
         #expect(try await hub.run(words).code == 75)
         #expect(Self.seen(folder) == ["1", "2", "3", "4"])
         let trace = try await hub.run(["trace", "2", "--json"]).output
@@ -58,7 +58,9 @@ import Testing
         #expect(try await hub.run(["trace", "1", "--json"]).output.contains(#""receipt":"r1""#))
     }
 
-    @Test func `R14.21 what has no answer when program or hub end is delivered again, the rest is not`() async throws {
+    @Test func `R14.21 unanswered deliveries are repeated after the program or the hub ends, answered ones are not`()
+        async throws
+    {
         let hub = try await TestHub()
         let folder = try TemporaryFolder()
         try hub.give(CareTests.weights(1...3))
@@ -86,7 +88,7 @@ import Testing
         #expect(await sink.result().code == 0)
     }
 
-    @Test func `R14.20 a log-in that has failed holds up the rest, until the sink is started again`() async throws {
+    @Test func `R14.20 after a failed log-in no more is delivered until the sink is started again`() async throws {
         let hub = try await TestHub()
         let folder = try TemporaryFolder()
         try hub.give(CareTests.weights(1...3))
@@ -101,7 +103,7 @@ import Testing
         #expect(try await hub.run(["status"]).output.contains("it has expired"))
         refused.signal(SIGTERM)
         #expect(await refused.result().code == 0)
-        // Two were on their way.
+        // Two records were already in flight.
         #expect(!Self.seen(folder).contains("3"))
 
         let good = try TemporaryFolder()
@@ -112,7 +114,9 @@ import Testing
         #expect(Self.seen(good).sorted() == ["1", "2", "3"])
     }
 
-    @Test func `R14.22 a sink needs a name, and one at the terminal's streams answers by hand`() async throws {
+    @Test func `R14.22 a sink needs a name, and a sink without a program is answered through the terminal`()
+        async throws
+    {
         let hub = try await TestHub()
         let nameless = try await hub.run(["bridge", "sink", "weight"])
         #expect(nameless.code == 64 && nameless.errors.contains("--name is missing"), "\(nameless)")

@@ -2,9 +2,9 @@ import Foundation
 import HubProcess
 import Testing
 
-/// `hub bridge publish --spool`: what is kept on disk, and until when.
+/// `hub bridge publish --spool`: which lines are kept on disk, and until when.
 @Suite(.timeLimit(.minutes(2))) struct BridgeSpoolTests {
-    @Test func `R14.5 with a spool lines are kept while the hub is away, and given by the next start`() async throws {
+    @Test func `R14.5 a spool keeps lines while the hub is away, and the next start publishes them`() async throws {
         let hub = try await TestHub()
         #expect(try await hub.stop() == 0)
         let folder = try TemporaryFolder()
@@ -13,7 +13,7 @@ import Testing
         let first = try hub.start(["bridge", "publish", "--spool", spool], input: input.fileHandleForReading)
         try input.fileHandleForWriting.write(
             contentsOf: Data("\(BridgePublishTests.line(1))\n\(BridgePublishTests.line(2))\nno\n".utf8))
-        // The answer to the third line says that those before it were read; at the end of stdin they are on the disk.
+        // The answer to the third line shows that the first two were read. At the end of stdin they are on disk.
         #expect(
             await first.lines(count: 1) == [
                 #"{"line":3,"result":"error","reason":"line 3 is not JSON: at byte 1 expected a value; write one record a line, as jq -c does"}"#
@@ -29,7 +29,7 @@ import Testing
         #expect(answers.map(\.key) == ["k1", "k2"] && answers.allSatisfy { $0.line == nil && $0.result == "stored" })
     }
 
-    @Test func `R14.6 what the hub has refused is kept until an answer has told it, by the next start with the record`()
+    @Test func `R14.6 a refusal is kept until it has been reported, and the next start reports it with the record`()
         async throws
     {
         let hub = try await TestHub()
@@ -37,7 +37,7 @@ import Testing
         let words = ["bridge", "publish", "--spool", "\(folder.path)/spool"]
         let heavy = #"{"type":"weight","value":"heavy","unit":"kg","start":"2026-03-10T10:00:00Z","key":"k1"}"#
         let file = try folder.write("\(heavy)\n\(BridgePublishTests.line(2))\n", to: "lines")
-        // Its reader has gone before it begins.
+        // The reader of the answers has gone before the program begins.
         let command = "\(Programs.path("hub")) \(words.joined(separator: " ")) --config \(hub.configuration) < \(file)"
         let script = """
             mkfifo '\(folder.path)/gate'
@@ -56,7 +56,7 @@ import Testing
         #expect(second.output.contains(#""record":\#(heavy)}"#), "\(second.output)")
         let third = try await hub.run(words)
         #expect(third.code == 0 && third.output == "", "\(third)")
-        // Told at once it is not told by the next.
+        // A refusal that was reported at once is not reported again by the next start.
         let again = try hub.start(words, input: FileHandle(forReadingFrom: URL(filePath: file)))
         let told = await again.result()
         #expect(told.code == 1 && told.output.contains(#"{"line":1,"key":"k1","result":"rejected""#), "\(told)")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HubCommand
 
-/// `hub backup` and `hub restore` on a hub that is a process of its own.
+/// `hub backup` and `hub restore` with a hub in another process.
 @Suite struct CareTests {
     static func weights(_ days: ClosedRange<Int>) -> [String] {
         days.map { day in
@@ -20,7 +20,7 @@ import Testing
         let removed: [String]
     }
 
-    @Test func `a backup of a running hub, restored, is where it was, and a follower begins again by itself`()
+    @Test func `a restored backup of a running hub has its former state, and a follower starts over`()
         async throws
     {
         let hub = try await TestHub()
@@ -56,7 +56,7 @@ import Testing
         #expect(restored.code == 0, "\(restored.errors)")
         #expect(restored.output.contains("the replaced store is kept as \(hub.data)/hub.sqlite.replaced-2"))
         try await hub.restart()
-        // The follower is told nothing but the new epoch in the pulse.
+        // The new epoch in the pulse is the follower's only sign of the restore.
         try await follower.line { $0.contains("restored") }
         try hub.give(CareTests.weights(4...4))
         let kept = try await hub.run(["samples", "weight", "--json"])
@@ -67,7 +67,7 @@ import Testing
         #expect(seen == [1, 2, 3, 4, 5, 1, 2, 3, 4])
     }
 
-    @Test func `backups are rotated, and nothing but this hub's backups is removed`() async throws {
+    @Test func `rotation removes old backups of this hub and no other file`() async throws {
         let hub = try await TestHub()
         try hub.give(CareTests.weights(1...1))
         let folder = try TemporaryFolder()
@@ -89,12 +89,12 @@ import Testing
         #expect(!noted.contains("hub-20220101T000000Z.sqlite") && !noted.contains("hub-20210101T000000Z.sqlite"))
     }
 
-    @Test func `after a clock that was ahead, --keep removes the oldest records and never the backup it has made`()
+    @Test func `after a clock was ahead, --keep removes the backup with the oldest records, never the one just made`()
         async throws
     {
         let hub = try await TestHub()
         let folder = try TemporaryFolder()
-        // As a clock that was ten years ahead had named them.
+        // Named as by a clock that was ten years ahead.
         let ahead = (1...2).map { "hub-2099010\($0)T000000Z.sqlite" }
         for (day, name) in zip(1...2, ahead.reversed()) {
             try hub.give(CareTests.weights(day...day))
@@ -104,12 +104,13 @@ import Testing
         let made = try await hub.run(["backup", folder.path, "--keep", "2", "--json"])
         #expect(made.code == 0, "\(made.errors)")
         let report = try JSON.decode(Report.self, from: made.output.utf8)
-        // The first one made has the later name and the fewer records.
+        // The first backup has the later name and fewer records.
         #expect(report.removed == [ahead[1]])
         let kept = [URL(filePath: report.file).lastPathComponent, ahead[0]]
         #expect(Set(try FileManager.default.contentsOfDirectory(atPath: folder.path)) == Set(kept))
 
-        // An epoch that a restore has ended is older than the present one, however far it reached.
+        // A backup from an epoch that a restore has ended counts as older than the current epoch, even if it has more
+        // records.
         #expect(try await hub.stop() == 0)
         #expect(try await hub.run(["restore", "\(folder.path)/\(ahead[0])", "--yes"]).code == 0)
         let after = try await hub.run(["backup", folder.path + "/hub-20200101T000000Z.sqlite"])
@@ -119,7 +120,7 @@ import Testing
         #expect(try JSON.decode(Report.self, from: last.output.utf8).removed == [ahead[0]])
     }
 
-    @Test func `a backup goes neither over a file nor into the hub's own folder`() async throws {
+    @Test func `backup neither overwrites a file nor writes into the hub's own folder`() async throws {
         let hub = try await TestHub()
         let folder = try TemporaryFolder()
         try folder.write("mine")
@@ -148,7 +149,7 @@ import Testing
         #expect(single.code == HubExit.usage.rawValue)
     }
 
-    @Test func `a file that is not a backup, or is of another hub, is not restored`() async throws {
+    @Test func `restore refuses a file that is no backup, and a backup of another hub`() async throws {
         let (hub, other) = (try await TestHub(), try await TestHub())
         let folder = try TemporaryFolder()
         try folder.write("no database")
@@ -169,7 +170,7 @@ import Testing
         #expect(try await hub.run(["samples", "--json"]).output.split(separator: "\n").count == 2)
     }
 
-    @Test func `names that are nearly right are answered with the right one, and nothing else`() async throws {
+    @Test func `a misspelled name is answered with the closest match only`() async throws {
         let type = try await Programs.hub(["samples", "wieght"])
         #expect(type.code == HubExit.usage.rawValue)
         #expect(type.errors == "hub: there is no type wieght; did you mean weight? hub types lists all\n")

@@ -25,7 +25,9 @@ import Testing
         try String(contentsOfFile: hub.configuration, encoding: .utf8)
     }
 
-    @Test func `settings are changed, told and taken back as it is said, and comments stay`() async throws {
+    @Test func `configure changes settings, prints the command that undoes the change, and keeps comments`()
+        async throws
+    {
         let hub = try await Self.hub()
         let before = try Self.text(hub)
         let dry = try await hub.run(["configure", "probe", "poll_every=5min", "--dry-run"])
@@ -49,7 +51,8 @@ import Testing
         #expect(!secret.output.contains("geheim"))
         _ = try await hub.run(["configure", "probe", "--unset", "names", "--unset", "poll_every", "--unset", "token"])
         #expect(try Self.text(hub).replacing("enabled = true\n", with: "") == before)
-        // A relative path would be typed from another folder than hub.conf's.
+        // There is no command that restores a relative path: it would be relative to the folder of the shell, not to
+        // that of `hub.conf`.
         let path = try await hub.run(["configure", "probe", "folder=/tmp", "poll_every=5min"])
         #expect(path.code == 0 && path.errors.contains("had back by no line to type: folder"), "\(path)")
         #expect(try await hub.stop() == 0)
@@ -76,8 +79,7 @@ import Testing
         #expect(try await hub.stop() == 0)
     }
 
-    @Test func `a person is added and described and the house has a zone, and what takes it back is said`() async throws
-    {
+    @Test func `configure adds a person and sets the hub's zone, and prints the command that undoes it`() async throws {
         let hub = try await Self.hub()
         let before = try Self.text(hub)
         let added = try await hub.run(["configure", "--person", "anna", "locale=de_DE"])
@@ -105,7 +107,9 @@ import Testing
         #expect(try await hub.stop() == 0)
     }
 
-    @Test func `what is wrong is said with its place and exit code, and nothing is written`() async throws {
+    @Test func `an invalid change is refused with its setting and exit code, and hub conf stays as it was`()
+        async throws
+    {
         let hub = try await Self.hub()
         let before = try Self.text(hub)
         for (arguments, code, reason) in [
@@ -127,18 +131,18 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `R8.182 a hub that is killed while it writes leaves a whole file, the old or the new`()
+    func `R8.182 hub conf is whole, old or new, if the hub is killed while it writes`()
         async throws
     {
         let hub = try await Self.hub()
         var (old, seen) = (try Self.text(hub), [Bool]())
         for round in 0..<10 {
             let call = try hub.start(["configure", "probe", "poll_every=\(round + 2)min"])
-            // It takes about as long as its programs: the end comes a little later each time.
+            // The time of the kill moves through the call: it grows a little each round.
             try await Task.sleep(for: .milliseconds(60 * round))
             hub.signal(SIGKILL)
             await hub.waitForEnd()
-            // It would look for the hub for seconds.
+            // The command would look for the hub for several seconds.
             call.signal(SIGKILL)
             _ = await call.result()
             let now = try Self.text(hub)

@@ -10,7 +10,7 @@ import Testing
 
 @testable import HubCommand
 
-/// `hub days`, as people and programs read it.
+/// `hub days`, as text for people and as JSON for programs.
 @Suite struct DayTextTests {
     private func line(
         _ date: String, _ value: Double, from observed: String? = nil, series: String = "mean30", person: String = "me",
@@ -26,7 +26,7 @@ import Testing
         return DayLines.Line(day: record, json: Array("{\"date\":\"\(date)\",\"value\":\(value)}".utf8))
     }
 
-    @Test func `measured days and carried ones are told apart, and values are rounded for reading`() throws {
+    @Test func `the table distinguishes measured from carried days and rounds values for display`() throws {
         let lines = DayLines([
             try line("2026-03-02", 80.566666666666, from: "2026-03-01", basis: [1, 2, 3]),
             try line("2026-03-01", 80.566666666666, basis: [1, 2, 3]), try line("2026-03-04", 79, basis: [4]),
@@ -40,7 +40,7 @@ import Testing
         #expect(!painted[1].contains("\u{1B}[2m") && painted[2].contains("\u{1B}[2m"))
     }
 
-    @Test func `a day whose basis names the first of its readings alone still says how many it is made of`() throws {
+    @Test func `a day whose basis lists only its first readings still shows the total number of readings`() throws {
         let record =
             #"{"kind":"day","type":"stepCount","value":9000,"unit":"count","series":"sum","date":"2026-03-01","person":"me","personId":"u1","source":{"plugin":"gap-filler"},"method":"sum","basis":[1,2],"metadata":{"formula":"sum","basisCount":1440},"number":7,"seq":7}"#
         let answer = try #require(
@@ -52,7 +52,7 @@ import Testing
         #expect(lines.contains("made of    records 1, 2 and 1,438 others, which are not named"), "\(lines)")
     }
 
-    @Test func `several persons or series have a column of their own`() throws {
+    @Test func `several people or series get their own column`() throws {
         let lines = DayLines([
             try line("2026-03-01", 80), try line("2026-03-01", 60, person: "anna"),
             try line("2026-03-01", 79.5, series: "first30"),
@@ -65,7 +65,7 @@ import Testing
         #expect(table[2].contains("first30") && table[3].contains("mean30"))
     }
 
-    @Test func `a trend stands beside the days, also where a hole has none`() throws {
+    @Test func `a trend is shown for each day, also for days without a value`() throws {
         var lines = DayLines([
             try line("2026-03-01", 80), try line("2026-03-02", 80, from: "2026-03-01"), try line("2026-03-05", 79.6),
         ])
@@ -82,7 +82,7 @@ import Testing
                 == "2026-03-03           79.8 kg  no day: the trend alone")
     }
 
-    @Test func `dates and values of days are as their person reads them`() throws {
+    @Test func `dates and values of days use the person's locale`() throws {
         var me = PersonSection(name: "me")
         me.locale = "fr_FR"
         let lines = DayLines([
@@ -103,14 +103,14 @@ import Testing
         #expect(json[0].hasSuffix("\"trend\":80}") && json[1].hasSuffix("\"trend\":79.9}"))
     }
 
-    @Test func `without dates the last thirty days are meant, by the clocks of the person`() throws {
+    @Test func `without dates the range is the last thirty days in the person's zone`() throws {
         let now = try Timestamp(parsing: "2026-03-31T23:30:00Z").microseconds
         func range(_ arguments: String...) throws -> String {
             let clock = try PersonClock(zone: "Europe/Berlin", now: now)
             let range = try DaysCommand.parse(["weight"] + arguments).range(by: clock)
             return "\(range.lowerBound.text) \(range.upperBound.text)"
         }
-        // It is the 1st there; a person's zone may be a day ahead.
+        // It is already the 1st in Berlin, and a person's zone may be a day ahead of that.
         #expect(try range() == "2026-03-03 2026-04-02")
         #expect(try range("--from", "yesterday") == "2026-03-31 2026-04-02")
         #expect(try range("--from", "2026-03-01", "--to", "2026-03-05") == "2026-03-01 2026-03-05")

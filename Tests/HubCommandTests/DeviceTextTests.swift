@@ -12,13 +12,13 @@ import Testing
         name: "ihealth-hs5", kind: "ihealth-hs5", enabled: true, settings: [:],
         commands: [CommandDeclaration("users-list", help: "Lists."), CommandDeclaration("users-create", help: "Adds.")])
 
-    @Test func `words are joined to the plugin's command, and what has a value is an argument`() throws {
+    @Test func `words are joined to the name of a plugin's command, and words with a value are its arguments`() throws {
         let request = try DeviceRequest(["users", "create", "slot=3", "person=anna"], of: plugin)
         #expect(request.command == "users-create" && request.arguments == ["slot=3", "person=anna"])
         #expect(try DeviceRequest(["users-list"], of: plugin).command == "users-list")
     }
 
-    @Test func `a person's position is three words, unless the plugin has such a command of its own`() throws {
+    @Test func `a slot command is three words, unless the plugin has a command of that name`() throws {
         let slot = try #require(try SlotRequest(["slot", "ben", "1"], of: plugin))
         #expect(slot.instance == "ihealth-hs5" && slot.person == "ben" && slot.position == 1)
         #expect(try SlotRequest(["users", "list"], of: plugin) == nil)
@@ -31,7 +31,7 @@ import Testing
         #expect(try SlotRequest(["slot", "list"], of: own) == nil)
     }
 
-    @Test func `what the plugin cannot do is refused with what it can`() throws {
+    @Test func `an unknown device command is refused with a list of those the plugin has`() throws {
         let unknown = try #require(throws: Failure.self) { try DeviceRequest(["fly"], of: plugin) }
         #expect(unknown.exit == .usage)
         #expect(unknown.message == "ihealth-hs5 cannot fly; it can: users list, users create")
@@ -39,7 +39,7 @@ import Testing
         #expect(near.message == "ihealth-hs5 cannot users lst; did you mean users list?")
     }
 
-    @Test func `devices are a table with battery, the last error below its device`() throws {
+    @Test func `the device table shows the battery, and the last error below its device`() throws {
         let heard = try #require(LocalTime.text("2026-03-15T06:30:05Z"))
         let devices = [
             HubStatus.DeviceStatus(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HubCommand
 
-/// What `hub status` and `hub doctor` say of a disk that fails or does not answer, and of what has nothing to do with the disk.
+/// The reports of `hub status` and `hub doctor` about a disk that fails or hangs, and about faults of the clock.
 @Suite(.serialized, .enabled(if: Need.compiler.isMet, "\(Need.compiler.reason)")) struct DiskFaultTests {
     private static func weight(_ key: Int) -> String {
         #"{"type":"weight","value":71.3,"unit":"kg","start":"2026-03-01T07:30:05+01:00","key":"\#(key)"}"#
@@ -18,7 +18,7 @@ import Testing
         return (result.code, try JSON.decode(HubStatus.self, from: result.output.utf8))
     }
 
-    /// Asks until it is as it should be; the tool that runs the tests bounds how long.
+    /// Repeats the query until the status matches; the test runner limits the time.
     private func status(_ hub: TestHub, until isMeant: (HubStatus) -> Bool) async throws -> HubStatus {
         while true {
             let status = try await status(hub).1
@@ -26,7 +26,8 @@ import Testing
         }
     }
 
-    @Test func `reads that fail are a fault of the store in the status, which passes with them`() async throws {
+    @Test func `the status shows failing reads as a store fault, and clears it when reads succeed again`() async throws
+    {
         let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         let hub = try await TestHub(in: folder, under: faults.environment)
@@ -45,7 +46,7 @@ import Testing
         #expect(good == 0 && well.records == 1)
     }
 
-    @Test func `an import into a hub whose disk is full ends with the reason instead of waiting`() async throws {
+    @Test func `an import into a hub with a full disk ends with the reason instead of waiting`() async throws {
         let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         let hub = try await TestHub(in: folder, under: faults.environment)
@@ -62,7 +63,7 @@ import Testing
         #expect(again.code == 0, "\(again.errors)")
     }
 
-    @Test func `a disk that does not answer is told by the hub itself, and no advice is to kill it`() async throws {
+    @Test func `the hub itself reports a disk that hangs, and never advises to kill it`() async throws {
         let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         let hub = try await TestHub(in: folder, under: faults.environment)
@@ -77,7 +78,7 @@ import Testing
         #expect(try await status(hub) { $0.store.state == "ok" }.records == 1)
     }
 
-    @Test func `a commit that does not return is told`() async throws {
+    @Test func `the status shows a commit that does not return`() async throws {
         let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         let hub = try await TestHub(in: folder, under: faults.environment)
@@ -89,14 +90,15 @@ import Testing
         #expect(try await status(hub) { $0.store.state == "ok" && $0.records == 1 }.head == 1)
     }
 
-    @Test func `nothing is confirmed while the sequences cannot be reserved, and all of it once they can`() async throws
+    @Test func `no record is confirmed while the sequences cannot be reserved, and all are once they can`() async throws
     {
         let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         let hub = try await TestHub(in: folder, under: faults.environment)
         try faults.begin("sync eio hub.sqlite.sequences")
         do {
-            // Gone before the test waits, and may go on in another thread, which must not close the socket.
+            // The peer goes out of scope before the test waits: the test may resume on another thread, which must not
+            // close the socket.
             let peer = try DoorPeer(hub.endpoints.door, instance: "early", patience: .seconds(10))
             try peer.give([DiskFaultTests.weight(1)])
             let answer = #expect(throws: DoorPeer.Silence.self) { try peer.receive("STORED") }
@@ -108,7 +110,7 @@ import Testing
         #expect(try await status(hub).1.head == 1)
     }
 
-    @Test func `a page damaged under a running hub is named by the question that meets it, and no record is confirmed`()
+    @Test func `a page damaged under a running hub is named by the query that reads it, and no record is confirmed`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -118,7 +120,7 @@ import Testing
         try await hub.restart()
         let path = hub.data + "/hub.sqlite"
         let data = try Data(contentsOf: URL(filePath: path))
-        // The record itself is in a leaf of a table, which begins with 13; its key is in an index too.
+        // The record itself is in a table leaf, whose first byte is 13; an index contains the key, too.
         let places = data.ranges(of: Data("10425".utf8)).map(\.lowerBound)
         let place = try #require(places.first { data[$0 / 4_096 * 4_096] == 13 })
         let page = place / 4_096 + 1
@@ -136,14 +138,15 @@ import Testing
         try peer.give([DiskFaultTests.weight(1_000)])
         let answer = #expect(throws: DoorPeer.Silence.self) { try peer.receive("STORED") }
         #expect(answer?.error?.contains("nothing is confirmed since damage was found") == true)
-        // A sink is told to ask again, not that it is refused: it goes on by itself when a person has decided.
+        // The hub tells a sink to retry instead of refusing it: the sink continues without help once a person has
+        // repaired the store.
         let sink = try DoorPeer(hub.endpoints.door, instance: "sink", patience: .seconds(10))
         try sink.send("WANT", #"{"want":"all","start":"now","credit":{"records":10,"bytes":1048576}}"#)
         let refusal = #expect(throws: DoorPeer.Silence.self) { try sink.receive("WANT") }
         #expect(refusal?.error?.contains(#""code":"store""#) == true, "\(String(describing: refusal))")
     }
 
-    @Test func `a log that cannot be brought into the store is told before it fills the disk`() async throws {
+    @Test func `the status warns of a log that cannot be checkpointed before the log fills the disk`() async throws {
         let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         let hub = try await TestHub(in: folder, under: faults.environment)
@@ -151,7 +154,7 @@ import Testing
         var key = 0
         var warned = try await status(hub)
         while warned.1.store.warning == nil {
-            // Keys in no order touch many pages.
+            // Keys in random order touch many pages.
             try hub.give((key..<key + 1_000).map { DiskFaultTests.weight($0 * 7_919 % 1_000_003) })
             key += 1_000
             try #require(key < 200_000)
@@ -169,7 +172,7 @@ import Testing
         #expect(try await status(hub) { $0.store.warning == nil }.records == Int64(key))
     }
 
-    @Test func `a hub that cannot open its store ends and does not say that it is ready`() async throws {
+    @Test func `a hub that cannot open its store exits and never reports that it is ready`() async throws {
         let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         let hub = try await TestHub(in: folder)
@@ -183,13 +186,13 @@ import Testing
         }
     }
 
-    @Test func `doctor calls a disk that fails by its name, and advises no backup`() async throws {
+    @Test func `doctor names a failing disk as the cause and does not advise to restore a backup`() async throws {
         let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         let hub = try await TestHub(in: folder)
         try hub.give([DiskFaultTests.weight(1)])
         #expect(try await hub.stop() == 0)
-        // The first pages are read, those behind them are not.
+        // The first pages are cached; reads of later pages fail.
         try faults.begin("read eio hub.sqlite")
         let failing = try await hub.run(["doctor"], under: faults.environment)
         #expect(failing.code == HubExit.broken.rawValue)
@@ -200,7 +203,7 @@ import Testing
         #expect(well.output.contains("ok       store      1 record"), "\(well.output)")
     }
 
-    @Test func `doctor leaves what stands still alone, and looks at the rest`() async throws {
+    @Test func `doctor skips a check that hangs and runs the others`() async throws {
         let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         let hub = try await TestHub(in: folder)
@@ -212,19 +215,21 @@ import Testing
             hanging.output.contains(
                 "error    store      the store: not looked at, for nothing has come back for 5 seconds"))
         #expect(hanging.output.contains("machine    libzmq"))
-        // Not even its settings can be read.
+        // Even `hub.conf` cannot be read.
         try faults.begin("read hang hub.conf")
         let blind = try await hub.run(["doctor"], under: faults.environment)
         #expect(blind.code == HubExit.broken.rawValue)
         #expect(blind.output.contains("error    config     \(hub.configuration): not looked at"), "\(blind.output)")
     }
 
-    /// 250 years ahead, the year 9900 and later, the last that a number of microseconds holds and beyond it; before 1970 and before all dates.
+    /// 250 years ahead; the year 9900 and later; the last year that a number of microseconds holds, and beyond it; before 1970; before all
+    /// dates.
     @Test(arguments: [
         7_889_400_000, 251_000_000_000, 9_200_000_000_000, 9_300_000_000_000, -1_900_000_000, -70_000_000_000,
         -9_300_000_000_000,
     ])
-    func `a clock that is wrong by any number of years ends neither the hub nor a command`(seconds: Int) async throws {
+    func `a clock that is wrong by any number of years crashes neither the hub nor a command`(seconds: Int) async throws
+    {
         let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         try faults.begin("clock \(seconds)")
@@ -240,7 +245,9 @@ import Testing
         #expect(try await hub.stop() == 0)
     }
 
-    @Test func `R10.16 a retry asked while the clock was a year ahead comes when it was asked for`() async throws {
+    @Test func `R10.16 a retry asked for while the clock was a year ahead comes after the time it asked for`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         try faults.begin("clock 31536000")
@@ -259,7 +266,7 @@ import Testing
         #expect(again.contains(#""delivery":2"#), "\(again)")
     }
 
-    @Test func `R10.16 a retry comes when it was asked for also where the clock is set back while the hub starts`()
+    @Test func `R10.16 a retry comes after the time it asked for, also if the clock is set back while the hub starts`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -279,7 +286,7 @@ import Testing
             let results = #"[{"result":"retry","after":1000,"reason":"busy"}]"#
             try sink.send(
                 "DONE", #"{"want":"all","delivery":1,"results":\#(results),"credit":{"records":1,"bytes":1000}}"#)
-            // What comes after it shows that it has arrived.
+            // The hub has processed `DONE` once it answers a later message.
             _ = try sink.ask(#""want":"status""#)
         }
         try answerRetry()
@@ -287,7 +294,7 @@ import Testing
         hub.signal(SIGKILL)
         await hub.waitForEnd()
 
-        // The store is open, with its waits by the clock that is ahead, and the rest of the hub is not yet there.
+        // The store is open, with its waits by the clock that is ahead, but the rest of the hub has not started yet.
         try faults.begin("clock 31536000", "read hang secrets.db")
         let next = try hub.start(["run"], under: faults.environment)
         let files = "/proc/\(next.pid)/fd"

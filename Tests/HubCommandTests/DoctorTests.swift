@@ -7,7 +7,7 @@ import Testing
 
 @testable import HubCommand
 
-/// `hub doctor` finds what is wrong, and names the command that repairs it.
+/// `hub doctor` finds faults and names the command that repairs each.
 @Suite struct DoctorTests {
     private struct Report: Decodable {
         struct Finding: Decodable {
@@ -30,13 +30,13 @@ import Testing
         return report
     }
 
-    /// What a test can be sure of; clock, disk and limits are the machine's.
+    /// The subjects that a test controls; clock, disk and limits depend on the machine.
     private static let ours = ["config", "endpoints", "modes", "store", "hub"]
 
     private static let weight =
         #"{"type":"weight","value":71.3,"unit":"kg","start":"2026-03-01T07:30:05+01:00","key":"a"}"#
 
-    @Test func `of a hub that is well nothing is wrong, running or stopped, and nothing is changed`() async throws {
+    @Test func `doctor finds no fault in a healthy hub, running or stopped, and changes nothing`() async throws {
         let hub = try await TestHub()
         try hub.give([DoctorTests.weight])
         let running = try report(try await hub.run(["doctor", "--deep", "--json"]))
@@ -52,7 +52,7 @@ import Testing
         #expect(text.output.contains("ok       store      1 record, newest "))
     }
 
-    @Test func `what others could read is an error, and --fix takes it from them`() async throws {
+    @Test func `files that others can read are an error, and --fix restricts their permissions`() async throws {
         let hub = try await TestHub()
         for (path, mode) in [("hub.sqlite", 0o644), ("", 0o755)] {
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: "\(hub.data)/\(path)")
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only the superuser can write for another"))
-    func `a list of backups that is not the owner's of the store is an error with its repair`() async throws {
+    func `a list of backups with another owner than the store is an error with its repair`() async throws {
         let hub = try await TestHub()
         let folder = try TemporaryFolder()
         #expect(try await hub.run(["backup", folder.path + "/one.sqlite"]).code == 0)
@@ -80,7 +80,7 @@ import Testing
         #expect(found.map(\.repair) == ["sudo chown --reference=\(store) \(store).backups"])
     }
 
-    @Test func `a damaged store is an error with the way to the backup`() async throws {
+    @Test func `a damaged store is an error whose repair is to restore a backup`() async throws {
         let hub = try await TestHub()
         try hub.give([DoctorTests.weight])
         #expect(try await hub.stop() == 0)
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `no new store is begun in silence where a hub has lived, and a restored one is used`(
+    func `a hub whose store is lost does not start an empty one, and runs on a restored one`(
         isGone: Bool
     ) async throws {
         let hub = try await TestHub()
@@ -116,7 +116,7 @@ import Testing
         #expect(try report(try await hub.run(["doctor", "--json"])).faults("store").isEmpty)
     }
 
-    @Test func `records from later than now show that the clock went back or a device's is wrong`() async throws {
+    @Test func `records of the future are a warning: the clock went back or a device's clock is wrong`() async throws {
         let hub = try await TestHub()
         try hub.give([
             #"{"type":"weight","value":71,"unit":"kg","start":"2026-01-01T00:00:00Z","key":"past"}"#,
@@ -127,7 +127,7 @@ import Testing
         #expect(found.faults("store")[0].text.contains("samples of the future, up to 2061-01-01"))
     }
 
-    @Test func `sockets that a killed hub left are no fault, a hub that hangs is one`() async throws {
+    @Test func `sockets left by a killed hub are no fault, but a hub that hangs is one`() async throws {
         let hub = try await TestHub()
         hub.signal(SIGSTOP)
         let hanging = try report(try await hub.run(["doctor", "--json"]))
@@ -141,7 +141,7 @@ import Testing
             killed.findings.contains { $0.subject == "endpoints" && $0.text.contains("left by a hub that was killed") })
     }
 
-    @Test func `a hub.conf with errors is diagnosed without guessing where the data are`() async throws {
+    @Test func `a hub.conf with errors is reported without a guess where the data are`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("[hub]\nlog_level = \"loud\"\n")
         let found = try report(try await Programs.hub(["doctor", "--json", "--config", folder.configuration]))
@@ -166,7 +166,7 @@ import Testing
         #expect(Doctor.fileSystem(of: "/x", mounts: "") == nil)
     }
 
-    @Test func `a person whom nothing tells from the others is named, where there are others`() {
+    @Test func `a person without a distinguishing trait is listed if there are other people`() {
         var (anna, ben) = (PersonSection(name: "anna"), PersonSection(name: "ben"))
         func indistinct(_ persons: [PersonSection]) -> [String] {
             Doctor.indistinct(HubConfiguration(hub: HubSectionStub.section, persons: persons, plugins: []))
@@ -177,7 +177,7 @@ import Testing
         #expect(indistinct([anna, ben, PersonSection(name: "carl")]) == ["carl"] && indistinct([anna, ben]) == [])
     }
 
-    @Test func `what the running hub says of plugins and sinks is read whatever else it says`() async throws {
+    @Test func `doctor reads plugins and sinks from a status that has unknown members`() async throws {
         let status = #"""
             {"store":{"state":"full","error":"no room; make some","warning":"little room"},"inbox":2,"new":{"x":1},
              "plugins":[{"name":"a","enabled":true,"alive":false,"state":"quarantined","advice":"crashed; hub release a"},

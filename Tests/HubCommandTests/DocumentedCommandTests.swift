@@ -5,15 +5,15 @@ import Testing
 
 @testable import HubCommand
 
-/// The commands that the documents show.
+/// The commands in the documents.
 @Suite struct DocumentedCommandTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
         .standardizedFileURL
 
-    /// Each line of a shell block that begins with `hub`, as the shell divides it into words.
+    /// Each line of a shell block that begins with `hub`, split into words by the shell.
     ///
-    /// Lines with pipes or variables, and those that continue in the next line, are left to the tests that run whole programs. `hub plugin`
-    /// is another program.
+    /// Lines with pipes, variables or continuations are left out; tests that run whole programs cover them. `hub plugin` is another
+    /// program.
     private static func commands(in file: URL) async throws -> [[String]] {
         let text = try String(contentsOf: file, encoding: .utf8)
         let blocks = text.components(separatedBy: "```sh\n").dropFirst().compactMap {
@@ -29,7 +29,7 @@ import Testing
         return printed.output.split(separator: "\n").map { $0.split(separator: "\u{1F}").dropFirst().map(String.init) }
     }
 
-    @Test func `every command of the documents is one that hub takes, with its arguments and options`() async throws {
+    @Test func `hub accepts every command of the documents with its arguments and options`() async throws {
         let folders =
             ["Docs"]
             + (try FileManager.default.contentsOfDirectory(atPath: Self.root.path + "/Plugins")).map { "Plugins/\($0)" }

@@ -10,7 +10,7 @@ import ZeroMQ
 
 @testable import HubCommand
 
-/// A ROUTER that answers as a test says; everything on one thread, in turns.
+/// A ROUTER that answers as a script says, on the thread of `serve`.
 private final class ScriptedHub {
     let endpoint: String
     private let socket: Socket
@@ -27,7 +27,8 @@ private final class ScriptedHub {
         try? FileManager.default.removeItem(atPath: String(endpoint.dropFirst("ipc://".count).dropLast("/door".count)))
     }
 
-    /// Serves until `script` returns nothing more to say; it gets verb and body of each message.
+    /// Serves until `script` returns `nil`; the script receives the verb and body of each message and returns the
+    /// answers.
     func serve(_ script: (String, String) -> [(String, String)]?) throws {
         while try socket.wait(for: .readable, upTo: .seconds(10)).contains(.readable) {
             var frames = Multipart()
@@ -45,7 +46,7 @@ private final class ScriptedHub {
     }
 }
 
-/// How a scripted hub greets.
+/// The `WELCOME` of a scripted hub.
 let scriptedWelcome =
     #"{"protocol":1,"session":"s","hub":"h","epoch":"k7qz2m5a","head":7,"instance":"hub-test","plugin":"hub-test","grants":{"read":{"types":["*"],"persons":["*"]},"write":{"types":["*"],"persons":["*"]}},"limits":{"frameBytes":1048576,"batchRecords":1000,"recordBytes":65536,"keyBytes":64,"payloadBytes":262144,"queries":2,"pageRecords":1000,"pageBytes":1048576,"livePerSecond":50,"sessions":256},"credit":{"records":1,"bytes":1},"heartbeat":{"interval":5000,"timeout":20000},"settings":{},"persons":[],"clock":"system","time":"2026-03-15T06:30:05Z","feed":"ipc:///f","serves":["HELLO","QUERY"]}"#
 
@@ -67,7 +68,7 @@ let scriptedWelcome =
         return result
     }
 
-    @Test func `a question that a hub has taken with it is asked of the next one at once`() async throws {
+    @Test func `a query that was lost with a killed hub is sent to the next hub at once`() async throws {
         let hub = try await TestHub()
         let endpoint = hub.endpoints.door
         let (sessions, session) = AsyncStream.makeStream(of: Void.self)
@@ -80,14 +81,15 @@ let scriptedWelcome =
             return try client.ask(.status).text
         }
         _ = await sessions.first { _ in true }
-        // It may have been sent by then, or not.
+        // The query may or may not have been sent by then.
         hub.signal(SIGKILL)
         await hub.waitForEnd()
         try await hub.restart()
         #expect(try await answer.contains("\"records\":0"))
     }
 
-    @Test func `a hub that ends while it is asked, and no other comes, is absent, and not one that hangs`() async throws
+    @Test func `a hub that is killed during a query and not restarted is reported as absent, not as hanging`()
+        async throws
     {
         let hub = try await TestHub()
         let endpoint = hub.endpoints.door
@@ -105,7 +107,7 @@ let scriptedWelcome =
         #expect(try await failure == DoorClient.absent(endpoint))
     }
 
-    @Test func `it greets as an owner for once, answers PING and says BYE`() async throws {
+    @Test func `the client sends HELLO in mode once, answers PING and ends with BYE`() async throws {
         let seen = Locked<[String]>([])
         let text = try await talk { verb, body in
             seen.change { $0.append("\(verb) \(body)") }
@@ -126,7 +128,7 @@ let scriptedWelcome =
             ])
     }
 
-    @Test func `a hub that has forgotten the session is greeted and asked again`() async throws {
+    @Test func `after hello-first the client sends HELLO and its query again`() async throws {
         let asked = Locked(0)
         let text = try await talk { verb, _ in
             switch verb {
@@ -146,7 +148,7 @@ let scriptedWelcome =
         #expect(asked.value == 2)
     }
 
-    @Test func `pages are asked for until there is no next, the other members unchanged`() async throws {
+    @Test func `pages are requested until there is no next, with the other members unchanged`() async throws {
         let questions = Locked<[String]>([])
         let records = try await talk { verb, body in
             switch verb {
@@ -197,7 +199,7 @@ let scriptedWelcome =
         #expect(failure == Failure(exit, "the hub says: why (\(code))"))
     }
 
-    @Test func `where no hub listens the answer comes at once, and says what to do`() throws {
+    @Test func `if no hub listens, the client fails at once and names the command to run`() throws {
         let failure = try #require(throws: Failure.self) {
             _ = try DoorClient(endpoint: "ipc:///nonexistent/door", command: "test")
         }
@@ -206,7 +208,7 @@ let scriptedWelcome =
                 == Failure(.noHub, "no hub answers at ipc:///nonexistent/door: is it running? Start it with hub run"))
     }
 
-    @Test func `a hub that says nothing is not waited for without end`() async throws {
+    @Test func `a hub that does not answer fails the call after the client's patience`() async throws {
         let failure = try await talk { verb, _ in
             verb == "HELLO" ? nil : []
         } _: { endpoint -> Failure? in
@@ -219,7 +221,7 @@ let scriptedWelcome =
     }
 }
 
-/// A value that two threads change.
+/// A value shared by two threads.
 final class Locked<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var content: Value
@@ -250,10 +252,10 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Its closures run on the thread of the call alone.
+    /// The call uses the closures on its own thread only.
     private struct UncheckedWatch: @unchecked Sendable { let watch: CallWatch }
 
-    @Test func `a call tells progress, answers what is asked, and ends with the outcome`() async throws {
+    @Test func `a call reports progress, answers questions, and ends with the outcome`() async throws {
         let told = Locked<[Int64]>([])
         var watch = CallWatch()
         watch.progress = { step in told.change { $0.append(step.done) } }
@@ -277,7 +279,7 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
         #expect(told.value == [5])
     }
 
-    @Test func `a person who gives up sends one cancel, and waits for the outcome`() async throws {
+    @Test func `cancelling a call sends one cancel and waits for the outcome`() async throws {
         var watch = CallWatch()
         watch.isCancelled = { true }
         let commands = Locked<[String]>([])
@@ -310,7 +312,9 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
         return try JSON.decode([String: SettingValue].self, from: json.bytes)
     }
 
-    @Test func `words become what their declarations want; what is wrong stays text for the hub to judge`() throws {
+    @Test func `words become values of their declared types; a word that does not fit stays text for the hub to judge`()
+        throws
+    {
         #expect(
             try arguments("days=7", "all=true", "file=notes.txt", "kinds=a,b", "kinds=c", "code=12=3") == [
                 "days": .integer(7), "all": .boolean(true), "file": .string("/home/me/notes.txt"),
@@ -321,12 +325,12 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
             try arguments("all=off", "kinds=a, b,") == [
                 "all": .boolean(false), "kinds": .list([.string("a"), .string("b")]),
             ])
-        // A comma that may part thousands is read neither way.
+        // A comma may be a decimal or a thousands separator, so such a number stays text.
         #expect(try arguments("factor=61,5") == ["factor": .number(61.5)])
         #expect(try arguments("factor=1,234") == ["factor": .string("1,234")])
     }
 
-    @Test func `text that is not an argument is a usage error`() throws {
+    @Test func `a word without a key, or a key given twice, is a usage error`() throws {
         #expect(throws: Failure(.usage, "days: an argument is written key=value")) { try arguments("days") }
         #expect(throws: Failure(.usage, "=7: an argument is written key=value")) { try arguments("=7") }
         #expect(throws: Failure(.usage, "code: it is given twice")) { try arguments("code=1", "code=2") }
@@ -362,11 +366,11 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
             ]
         ),
     ])
-    func `a result is lines and tables for people`(_ json: String, _ lines: [String]) throws {
+    func `a result is printed as lines and tables`(_ json: String, _ lines: [String]) throws {
         #expect(ResultText().lines(try #require(RawJSON(json))) == lines)
     }
 
-    @Test func `what is deeper than anybody reads stays as it was written`() throws {
+    @Test func `a result nested too deeply is printed as JSON`() throws {
         let deep = String(repeating: "[", count: 20) + String(repeating: "]", count: 20)
         #expect(ResultText().lines(try #require(RawJSON(deep))) == [String(deep.dropFirst(8).dropLast(8))])
         #expect(ResultText().lines(try #require(RawJSON(#"["\ud800"]"#))) == [#"["\ud800"]"#], "half a character")

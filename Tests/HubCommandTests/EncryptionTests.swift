@@ -6,7 +6,7 @@ import Testing
 
 @testable import HubCommand
 
-/// Encrypted backups and chains of them, by the programs themselves.
+/// Encrypted backups and chains of them, with the real programs.
 @Suite(.enabled(if: Need.age.isMet, "\(Need.age.reason)")) struct EncryptionTests {
     private struct Report: Decodable {
         let file: String
@@ -15,7 +15,7 @@ import Testing
         let position: Int?
     }
 
-    /// A key pair of age.
+    /// An age key pair.
     private struct Pair {
         let file, recipient: String
 
@@ -31,7 +31,7 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
     }
 
-    @Test func `an encrypted backup is restored with its key, and with nothing else`() async throws {
+    @Test func `an encrypted backup is restored with its key only`() async throws {
         let hub = try await TestHub()
         let (folder, stick) = (try TemporaryFolder(), try TemporaryFolder())
         let (mine, other) = (try await Pair(folder, "mine"), try await Pair(folder, "other"))
@@ -84,7 +84,7 @@ import Testing
         #expect(try await hub.run(["samples", "--json"]).output.split(separator: "\n").count == 3)
     }
 
-    @Test func `a backup that cannot be encrypted leaves nothing behind, and says what is missing`() async throws {
+    @Test func `a backup that cannot be encrypted leaves no file and reports the reason`() async throws {
         let hub = try await TestHub()
         let (folder, stick) = (try TemporaryFolder(), try TemporaryFolder())
         try hub.give(CareTests.weights(1...1))
@@ -102,11 +102,11 @@ import Testing
     }
 
     @Test(.enabled(if: Need.python.isMet, "\(Need.python.reason)"))
-    func `a passphrase is asked for at the terminal`() async throws {
+    func `the passphrase is read from the terminal`() async throws {
         let hub = try await TestHub()
         let stick = try TemporaryFolder()
         try hub.give(CareTests.weights(1...2))
-        // A terminal of its own, at which the same phrase is typed whenever one is asked for.
+        // A pseudo-terminal that types the same passphrase at each prompt.
         let typing = """
             import os, pty, sys
             pid, terminal = pty.fork()
@@ -132,7 +132,8 @@ import Testing
         #expect(sound.code == 0 && sound.output.contains("sound: 2 records"), "\(sound.output)")
     }
 
-    @Test func `a chain of encrypted increments is listed, restored at any point, and rotated whole`() async throws {
+    @Test func `a chain of encrypted increments is listed, restored at any point, and rotated as a whole`() async throws
+    {
         let hub = try await TestHub()
         let (folder, stick) = (try TemporaryFolder(), try TemporaryFolder())
         let key = try await Pair(folder, "key")
@@ -146,7 +147,7 @@ import Testing
         for day in 1...4 {
             try hub.give(CareTests.weights(day...day))
             made.append(try await backUp())
-            // Names have seconds.
+            // The names of backups have a resolution of one second.
             try await Task.sleep(for: .milliseconds(1_050))
         }
         #expect(made.map(\.position) == [0, 1, 2, 3])
@@ -157,9 +158,9 @@ import Testing
             let sound = try await hub.run(["backup", "--verify", report.file, "--identity", key.file])
             #expect(sound.output.contains("sound: \(day + 1) record"), "\(sound.errors)")
         }
-        // All of it is needed for the newest.
+        // The newest increment needs the whole chain.
         #expect(try await backUp("--keep", "2").removed == [])
-        // Another one to encrypt for: another chain; then the first may go, its newest first.
+        // Another recipient begins another chain. Then the first chain may be removed, its newest increment first.
         let other = try await Pair(folder, "other")
         try await Task.sleep(for: .milliseconds(1_050))
         let next = try await hub.run(
@@ -172,7 +173,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.compiler.isMet, "\(Need.compiler.reason)"))
-    func `a backup that is killed leaves no half file that is taken for a whole one`() async throws {
+    func `a backup killed at any write leaves no incomplete file that looks complete`() async throws {
         let folder = try TemporaryFolder()
         let hub = try await TestHub(in: folder)
         let stick = try TemporaryFolder()
@@ -194,7 +195,7 @@ import Testing
                 #expect(sound.code == 0, "killed at write \(last): \(name): \(sound.errors)")
             }
             if result.code == 0 {
-                // One more can be made: of a killed one nothing is in the way.
+                // A backup that is killed does not prevent the next one.
                 if last > 30 { break }
                 last = 1 + kills
                 try await Task.sleep(for: .milliseconds(1_050))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HubCommand
 
-/// `hub erase` on a hub that is a process of its own, and is killed.
+/// `hub erase` with a hub in another process, also one that is killed.
 @Suite(.serialized) struct EraseTests {
     private func weights(_ range: Range<Int>) -> [String] {
         range.map {
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    /// The value of each record, as text and as SQLite keeps it.
+    /// The value of each record, as text and in SQLite's encoding.
     private static let value = [
         Data("71.390725".utf8), withUnsafeBytes(of: 71.390725.bitPattern.bigEndian) { Data($0) },
     ]
@@ -36,17 +36,17 @@ import Testing
         return try JSONDecoder().decode(HubStatus.self, from: Data(status.output.utf8)).erasure
     }
 
-    /// Returns when some records are erased and others are not, while the command runs.
+    /// Returns when some of the records have been erased and others have not, while the command runs.
     private func waitForSome(of total: Int64, _ hub: TestHub, _ command: ChildProcess) async throws {
         while true {
-            // `nil` once it has ended.
+            // `nil` once the command has ended.
             let isRunning = command.residentBytes != nil
             if let state = try await erasure(hub), state.records == total, state.left ?? 0 < total { return }
             try #require(isRunning, "the command ended before its erasure was seen under way")
         }
     }
 
-    @Test func `R8.43 what is about to be erased is shown, asked about, and then gone`() async throws {
+    @Test func `R8.43 erase lists the records, asks for confirmation, and removes them`() async throws {
         let hub = try await TestHub()
         let folder = try TemporaryFolder()
         try hub.give(weights(0..<3))
@@ -90,7 +90,7 @@ import Testing
         #expect(!doctor.output.contains("counters say"), "\(doctor.output)")
     }
 
-    @Test func `R8.43 a backup whose disk did not answer is said to be there perhaps`() throws {
+    @Test func `R8.43 a backup whose disk did not answer is listed as possibly present`() throws {
         let text =
             #"{"records":1,"versions":1,"bytes":1,"sinks":[],"copies":[],"backups":["/a","/b"],"unseen":["/b"],"unknown":[]}"#
         let lines = EraseCommand.backups(try JSONDecoder().decode(EraseCommand.Answer.self, from: Data(text.utf8)))
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(3)))
-    func `R6.40 a hub that is killed while it erases goes on with it, and nothing is left`() async throws {
+    func `R6.40 a hub that is killed during an erasure completes it after a restart`() async throws {
         let hub = try await TestHub()
         for part in 0..<5 { try hub.give(weights((part * 900)..<(part * 900 + 900))) }
         #expect(try files(with: "needle", in: hub.data) != [])
@@ -118,16 +118,18 @@ import Testing
         #expect(try files(with: "needle", in: hub.data) == [])
     }
 
-    // MARK: - Beside something else
+    // MARK: - Concurrent operations
 
     private func expectGone(_ hub: TestHub, _ note: Comment? = nil) throws {
         #expect(try files(with: [Data("needle".utf8)] + Self.value, in: hub.data) == [], note)
     }
 
     @Test(.timeLimit(.minutes(3)), arguments: [false, true])
-    func `R8.43 R6.40 a backup that runs while records are erased is named, and the hub keeps nothing of them`(
-        _ isIncremental: Bool
-    ) async throws {
+    func
+        `R8.43 R6.40 an erasure lists a backup made at the same time, and the hub's folder keeps no trace of the records`(
+            _ isIncremental: Bool
+        ) async throws
+    {
         let hub = try await TestHub()
         let folder = try TemporaryFolder()
         let arguments = ["backup", folder.path] + (isIncremental ? ["--incremental"] : [])
@@ -140,7 +142,7 @@ import Testing
             let full = try await hub.run(arguments)
             #expect(full.code == 0, "\(full.errors)")
             try hub.give(weights(2_700..<2_750))
-            // Named by the second.
+            // Backups are named by the second.
             while try backups().contains(BackupFiles.name(Date())) { try await Task.sleep(for: .milliseconds(1)) }
         }
         func noted() -> Int {
@@ -150,7 +152,7 @@ import Testing
         let before = noted()
         let backup = try hub.start(arguments)
         while noted() == before { try await Task.sleep(for: .milliseconds(1)) }
-        // Held wherever it is in its work: it has begun to read, or is about to, and the erasure comes to its end or waits for it.
+        // Stops the backup at any point: it has begun to read or is about to. The erasure ends or waits for it.
         backup.signal(SIGSTOP)
         let erase = try hub.start(["erase", "--type", "weight", "--yes", "--json"])
         while try await !hub.run(["samples", "--json"]).output.isEmpty {}
@@ -160,7 +162,7 @@ import Testing
         let answer = try JSONDecoder().decode(EraseCommand.Answer.self, from: Data(done.output.utf8))
         #expect(answer.records == (isIncremental ? 2_750 : 2_700))
         let file = try #require(try backups().first { $0.hasSuffix(isIncremental ? ".increment" : ".sqlite") })
-        // It is called `.part` while it is not finished.
+        // An unfinished backup has the suffix `.part`.
         #expect(answer.backups.count == (isIncremental ? 2 : 1))
         #expect(answer.backups.contains { $0.contains("/\(file)") }, "\(answer.backups)")
         try expectGone(hub)
@@ -172,7 +174,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(3)))
-    func `R6.40 R6.44 what retention thins while records are erased does not live on in a day`() async throws {
+    func `R6.40 R6.44 retention during an erasure leaves no erased value in a day`() async throws {
         let hub = try await TestHub(
             "[person.me]\n[retention.old]\ntypes = [\"weight\"]\nthin_after_days = 30\n")
         for part in 0..<3 { try hub.give(weights((part * 900)..<(part * 900 + 900))) }
@@ -192,7 +194,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(3)))
     func
-        `R6.40 a store that is compacted while an erasure is under way is not, and one whose hub was killed goes on with it`()
+        `R6.40 a store is not compacted during an erasure, and compacting one of a killed hub lets the erasure continue`()
         async throws
     {
         let hub = try await TestHub()

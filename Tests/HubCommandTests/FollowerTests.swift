@@ -8,11 +8,11 @@ import ZeroMQ
 
 @testable import HubCommand
 
-/// What a follower of the feed hands out, beside a hub that says what a test wants.
+/// The messages from a follower of the feed, with a hub that a test scripts.
 @Suite(.timeLimit(.minutes(2))) struct FollowerTests {
     private static let epoch = "k7qz2m5a"
 
-    /// Two records as a hub has them, sequence 1 and 2.
+    /// Two records as a hub gives them, with sequences 1 and 2.
     private func records() async throws -> [String] {
         let hub = try await TestHub()
         try hub.give(CareTests.weights(1...2))
@@ -20,7 +20,7 @@ import ZeroMQ
         return lines.sorted { first, _ in first.contains(#""seq":1,"#) || first.contains(#""seq":1}"#) }
     }
 
-    @Test func `what is published between two pages of what was missed is handed out once`() async throws {
+    @Test func `a record published between two pages of missed records is given once`() async throws {
         let records = try await records()
         try #require(records.count == 2)
         let folder = try TemporaryFolder()
@@ -44,7 +44,9 @@ import ZeroMQ
         try await hub
     }
 
-    @Test func `a hub that is away is not asked: what the next one has is told after that it is back`() async throws {
+    @Test func `a follower does not query a hub that is away, and reports missed records after the hub is back`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         let feed = "ipc://\(folder.path)/feed"
         let asked = try await blocking {
@@ -70,12 +72,12 @@ import ZeroMQ
         #expect(asked == 0)
     }
 
-    /// Answers until the second record is published; all on one thread.
+    /// Answers until the second record is published, all on one thread.
     private static func serve(_ door: String, _ feed: String, _ records: [String], _ isBound: Locked<Bool>) throws {
         let context = try Context()
         let router = try Socket(.router, in: context)
         let publisher = try Socket(.xpub, in: context)
-        // What was sent last leaves before they close.
+        // The last messages leave before the sockets close.
         try router.set(.linger, to: .seconds(30))
         try publisher.set(.linger, to: .seconds(30))
         try router.bind(door)
@@ -90,7 +92,7 @@ import ZeroMQ
             try publish(
                 "hub/pulse/", "0 0 \(epoch)", #"{"epoch":"\#(epoch)","head":\#(head),"time":"2026-03-15T06:30:05Z"}"#)
         }
-        /// Questions since the follower was there: by the third it has begun to read the feed.
+        /// The queries since the follower subscribed: by the third it has begun to read the feed.
         var (subscriptions, questions) = (0, 0)
         while questions < 7 {
             var frames = Multipart()
@@ -109,7 +111,7 @@ import ZeroMQ
                 var rest = #""records":[],"cursor":"\#(epoch)-0""#
                 switch questions {
                 case 4:
-                    // The page has nothing, and there is another; the first record comes between the two.
+                    // The page is empty but not the last; the first record is published between the two pages.
                     rest = #""records":[],"next":"n","cursor":"\#(epoch)-0""#
                     try publish("sample/weight/me/test-pub/", "1 0 \(epoch)", records[0])
                 case 5: try pulse(1)

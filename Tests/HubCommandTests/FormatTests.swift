@@ -6,7 +6,7 @@ import Testing
 
 @testable import HubCommand
 
-/// What a person meets who starts the hub of today over the files of an older one.
+/// The current hub, started with files of an older format.
 @Suite struct FormatTests {
     private func place(_ format: OldFormat) throws -> (TemporaryFolder, store: String) {
         let folder = try TemporaryFolder()
@@ -20,7 +20,7 @@ import Testing
 
     @Test(
         .enabled(if: Need.compiler.isMet, "\(Need.compiler.reason)"), arguments: [OldFormat.all[0], OldFormat.all[7]])
-    func `a hub killed at any write of the upgrade leaves a store that opens with everything`(_ format: OldFormat)
+    func `a hub killed at any write of the upgrade leaves a store that opens with all its records`(_ format: OldFormat)
         async throws
     {
         let expected = try format.rows.count { $0.hasPrefix("sample ") || $0.hasPrefix("day ") }
@@ -31,7 +31,7 @@ import Testing
             try faults.begin("end \(last)")
             let hub = try ChildProcess(
                 "/usr/bin/env", faults.environment + [Programs.path("hub"), "run", "--config", folder.configuration])
-            // The upgrade is done when it is ready.
+            // The hub is ready once the upgrade is done.
             let isReady = await hub.errorLines(count: 1) { $0.hasPrefix("hub: ready: ") }.count == 1
             await hub.killAndWait()
             killed += isReady ? 0 : 1
@@ -46,8 +46,7 @@ import Testing
         #expect(killed > 10)
     }
 
-    @Test func `hub run says that it upgrades a store, and hub doctor finds nothing wrong with it after`() async throws
-    {
+    @Test func `hub run reports that it upgrades a store, and hub doctor finds no error afterwards`() async throws {
         let (folder, _) = try place(OldFormat.all[0])
         let hub = try ChildProcess("hub", ["run", "--config", folder.configuration])
         let lines = await hub.errorLines(count: 1) { $0.hasPrefix("hub: ready: ") }

@@ -6,16 +6,16 @@ import Testing
 
 @testable import HubCommand
 
-/// Foods, workouts and what else the words of a command line say of an entry.
+/// Foods, workouts and the other words on the command line that describe an entry.
 @Suite struct HandArgumentTests {
-    @Test func `a name that is far too long for a type is shown by its beginning`() {
+    @Test func `a type name that is far too long is abbreviated in the error`() {
         let reason = TypeArgument.unknown(String(repeating: "sleep", count: 20_000))
         #expect(reason == "there is no type \(String(repeating: "sleep", count: 12))…; hub types lists them")
         #expect(TypeArgument.resolved("sleep") == "sleepAnalysis")
         #expect(TypeArgument.unknown("step").contains("did you mean stepCount, "))
     }
 
-    @Test func `a type that has one value needs none, and may say how long it lasted`() throws {
+    @Test func `a type with one possible value needs no value and may have a duration`() throws {
         let meditation = try entry("meditation|10min")
         #expect(meditation.type == "mindfulSession" && meditation.value == .name("notApplicable"))
         #expect(meditation.seconds == 600)
@@ -48,7 +48,7 @@ import Testing
         #expect(try entry("Running|1h 15min", "--distance", "12km").members.map(\.type) == [.distanceWalkingRunning])
         #expect(try entry("workout|tai|30min".replacing("tai", with: "taiChi")).value == .name("taiChi"))
         #expect(try entry("yoga").seconds == nil)
-        // Every activity that HealthKit has, none of which is a type.
+        // All activities of HealthKit; none of their names is a type.
         for activity in WorkoutActivity.all {
             #expect(try entry("\(activity.name)|1h").value == .name(activity.name), "\(activity.name)")
         }
@@ -69,7 +69,7 @@ import Testing
         ("weight|80kg", ["--energy", "300kcal"], "only a food and a workout have it"),
         ("swiming|30min", [], "did you mean the activity swimming?"),
     ])
-    func `what is not clear of a food or a workout is refused with what to type`(
+    func `an ambiguous or incomplete food or workout is refused with an example to type`(
         _ line: String, _ options: [String], _ hint: String
     ) throws {
         let failure = try #require(throws: Failure.self) {
@@ -79,7 +79,7 @@ import Testing
         #expect(failure.exit == .usage && failure.message.contains(hint), "\(failure.message)")
     }
 
-    @Test func `what is typed elsewhere is said with the options for it`() throws {
+    @Test func `an option used for the wrong purpose is refused with the option to use instead`() throws {
         let note = #expect(throws: Failure.self) {
             let entry = try entry("weight|80kg", "--metadata", "note=x")
             _ = try Failure.ofHand { () throws(HandFault) in try entry.metadata() }
@@ -96,7 +96,7 @@ import Testing
         #expect(long?.message.hasSuffix("or its beginning and its end (--from, --to)") == true)
     }
 
-    @Test func `metadata is typed as its key says, whatever a person calls it`() throws {
+    @Test func `metadata is parsed as its key requires, by HealthKit's name or the hub's`() throws {
         let entry = try entry(
             "weight|80kg", "--metadata", "HKInsulinDeliveryReason=bolus", "--metadata", "menstrualCycleStart=yes",
             "--metadata", "lapLength=25 m", "--metadata", "swolfScore=35,5", "--metadata", "mine=a=b")

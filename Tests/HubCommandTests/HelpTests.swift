@@ -9,9 +9,9 @@ import Testing
 
 @testable import HubCommand
 
-/// Help and usage failures, compared whole: they are what people learn the program from.
+/// Compares all help texts and usage errors as a whole, because people learn the program from them.
 @Suite struct HelpTests {
-    /// By what is typed after `hub`; `hub` for the program itself.
+    /// The commands by the words after `hub`, and `hub` for the program itself.
     private static let commands: [(name: String, command: any ParsableCommand.Type)] =
         [("hub", RootCommand.self)] + below(RootCommand.self, "")
 
@@ -43,7 +43,7 @@ import Testing
     ) throws {
         let command = try #require(HelpTests.commands.first { $0.name == name }).command
         let discussion = command.configuration.discussion
-        // What those of keys, permissions, ingest and web have in common stands there.
+        // The parent command has those that the subcommands of keys, permissions, ingest and web share.
         let isPart =
             name.hasPrefix("keys ") || name.hasPrefix("permissions ")
             || name.hasPrefix("ingest ") || name.hasPrefix("web ")
@@ -78,7 +78,7 @@ import Testing
         (["backup", "--verify"], "Error: --verify needs the backup's path."),
         (["trace", "0"], "Error: 0 is not the number of a record."),
     ])
-    func `a usage failure says what is wrong, and has exit code 64`(_ arguments: [String], _ message: String) throws {
+    func `a usage error states what is wrong and has exit code 64`(_ arguments: [String], _ message: String) throws {
         let error = try #require(throws: (any Error).self) { try RootCommand.parseAsRoot(arguments) }
         #expect(RootCommand.exitCode(for: error).rawValue == HubExit.usage.rawValue)
         #expect(RootCommand.fullMessage(for: error).hasPrefix(message + "\nUsage: hub \(arguments[0]) "))
@@ -92,7 +92,7 @@ import Testing
         #expect(printed == HubExit.table + "\n")
     }
 
-    @Test func `a date that is none is refused with the forms there are`() throws {
+    @Test func `an invalid date is refused with the accepted formats`() throws {
         let error = try #require(throws: (any Error).self) {
             try RootCommand.parseAsRoot(["samples", "--from", "monday"])
         }
@@ -102,7 +102,7 @@ import Testing
                 "'monday' is none of: a date (2026-03-01, 1.3.2026 or 1.3.), today, yesterday"))
     }
 
-    @Test func `the question holds what was asked for, with one name for each type`() throws {
+    @Test func `the query has the given filters and one name for each type`() throws {
         let parsed = try RootCommand.parseAsRoot([
             "samples", "bodyMass", "x.acme.thing", "--person", "anna", "--source", "ihealth-hs3", "--last", "3",
             "--from", "2026-03-01T00:00:00Z",
@@ -120,7 +120,7 @@ import Testing
         #expect(query.limit == 3)
     }
 
-    @Test func `an empty span is the asker's mistake`() throws {
+    @Test func `an empty span is a usage error`() throws {
         let parsed = try RootCommand.parseAsRoot(["samples", "--from", "2026-03-02", "--to", "2026-03-01"])
         let command = try #require(parsed as? SamplesCommand)
         let failure = try #require(throws: Failure.self) {

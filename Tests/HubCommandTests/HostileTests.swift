@@ -7,13 +7,13 @@ import ZeroMQ
 
 @testable import HubCommand
 
-/// A hub whose plugin writes escape sequences wherever it may write: what each command of `hub` prints of it.
+/// A hub with a plugin that writes escape sequences into every text it can; the output of each `hub` command about it.
 @Suite struct HostileTests {
     private static let hostile = PlainTextTests.hostile
 
-    /// Declares itself and a command, prints what it likes, and leaves the session to the test.
+    /// A plugin that prints its manifest or the hostile text and exits; the test runs its session.
     private static func program(in folder: TemporaryFolder) throws -> String {
-        // The hub asks for one line here.
+        // The hub expects one line here.
         let bad = try JSON.line(String(hostile.filter { !$0.isNewline }))
         let path = folder.path + "/hub-evil"
         let manifest =
@@ -27,7 +27,7 @@ import ZeroMQ
         return path
     }
 
-    /// Answers every command until it is ended: one is done, the next fails.
+    /// Answers every command until it is ended: one outcome is done, the next is failed.
     private final class Session: Sendable {
         private let isOver = Locked(false)
         private let thread: DispatchGroup
@@ -92,7 +92,7 @@ import ZeroMQ
         var count = 0
         while !isOver.value {
             guard let message = try receive(upTo: .milliseconds(100)) else {
-                // Again and again: who listens may have come late.
+                // Sent repeatedly, because a subscriber may have come late.
                 try send("LIVE", #"{"type":"weight","value":72.1,"unit":"kg","note":\#(bad)}"#)
                 try send("EVENT", #"{"event":"connected","device":"d1","severity":"info","text":\#(bad)}"#)
                 continue
@@ -114,13 +114,13 @@ import ZeroMQ
         try send("BYE", "{}")
     }
 
-    /// A member that may be anything.
+    /// A member of any type.
     private struct RawNumber: Decodable {
         var value: Int64?
         init(from decoder: any Decoder) throws { value = try? decoder.singleValueContainer().decode(Int64.self) }
     }
 
-    @Test func `no command of hub lets a plugin steer the terminal, and JSON stays JSON`() async throws {
+    @Test func `no output of hub lets a plugin control the terminal, and JSON output remains JSON`() async throws {
         let folder = try TemporaryFolder()
         let hub = try await TestHub(
             """
@@ -134,7 +134,7 @@ import ZeroMQ
         let check = try await hub.run(["check"])
         #expect(check.code == 0, "\(check)")
         var plugins: [Status.Plugin] = []
-        // Its program has given up, which is when one may be started by hand as that instance.
+        // Its program has failed for good; only then may a session be opened by hand under its name.
         let end = ContinuousClock.now + .seconds(20)
         repeat {
             let status = try await hub.run(["status", "--json"]).output
@@ -171,7 +171,7 @@ import ZeroMQ
             let said = try await hub.run(command + ["--json"])
             for line in said.output.split(separator: "\n") {
                 #expect(RawJSON(String(line)) != nil, "\(command): \(line)")
-                // Also through a pipe, which mostly ends on a terminal.
+                // Also through a pipe, because its reader often writes to a terminal.
                 #expect(PlainTextTests.isHarmless(line), "\(command): \(line)")
             }
             #expect(!said.output.isEmpty, "\(command)")

@@ -4,11 +4,11 @@ import Testing
 
 @testable import HubCommand
 
-/// What the hub keeps its plugins to.
+/// The limits that the hub sets for its plugins.
 @Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: Need.python.isMet, "\(Need.python.reason)"))
 struct IsolationTests {
     @Test(arguments: HostilePlugin.Ground.allCases.filter(\.canBe))
-    func `R13.11 R13.14 a hostile plugin opens nothing that is not its own, and what it has started ends with it`(
+    func `R13.11 R13.14 a hostile plugin opens nothing but its own files, and its child processes end with it`(
         _ ground: HostilePlugin.Ground
     ) async throws {
         let hostile = try await HostilePlugin(on: ground)
@@ -20,12 +20,12 @@ struct IsolationTests {
         #expect(hostile.code == 0)
     }
 
-    @Test func `R13.12 without hub-confine no plugin starts, and check, status and doctor say what is missing`()
+    @Test func `R13.12 without hub-confine no plugin starts, and check, status and doctor name it`()
         async throws
     {
         let folder = try TemporaryFolder()
         let bin = try TemporaryFolder()
-        // A hub without its programs beside it.
+        // A hub without the programs that are installed beside it.
         try FileManager.default.copyItem(atPath: Programs.path("hub"), toPath: bin.path + "/hub")
         let program = try folder.write("#!/bin/sh\ntouch '\(folder.path)/ran'\n", to: "plugin")
         try mode(0o755, of: program)
@@ -50,7 +50,7 @@ struct IsolationTests {
     }
 
     @Test
-    func `R13.13 confine = false is told by check, plugins and doctor, and its plugin still gets a clean environment`()
+    func `R13.13 check, plugins and doctor report confine = false, and such a plugin still gets a clean environment`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -80,7 +80,7 @@ struct IsolationTests {
         }
         let variables = try String(contentsOfFile: folder.path + "/environment", encoding: .utf8)
         #expect(!variables.contains("OTHER_TOKEN") && variables.contains("HUB_INSTANCE=open"))
-        // Plugins have the clocks of the household, too.
+        // Plugins also have the household's time zone.
         #expect(variables.contains("TZ=Asia/Kolkata\n"), "\(variables)")
         #expect(variables.contains("HOME=\(folder.path)/data/plugins/open"))
         #expect(try await hub("plugins", "--all").output.contains("confined no: it may do all that the hub's user may"))
@@ -89,7 +89,7 @@ struct IsolationTests {
         #expect(await process.waitForExit() == 0)
     }
 
-    /// A plugin in Python that has these rights, writes what `attempts` found into a file, and waits.
+    /// A Python plugin with these rights that writes the results of its attempts to a file and waits.
     private static func listener(reaches: String, in folder: TemporaryFolder) throws -> String {
         try folder.write(
             #"""
@@ -139,7 +139,7 @@ struct IsolationTests {
     }
 
     @Test(arguments: [false, true])
-    func `R13.11 a plugin that may use the network waits for connections only if it may listen, and its log says so`(
+    func `R13.11 a plugin with network access accepts connections only if it may listen, and its log says so`(
         mayListen: Bool
     ) async throws {
         let folder = try TemporaryFolder()
@@ -170,7 +170,9 @@ struct IsolationTests {
         #expect(await process.waitForExit() == 0)
     }
 
-    /// An interpreter outside of what plugins see, and not below `/tmp`, of which they have one of their own.
+    /// An interpreter that plugins cannot see.
+    ///
+    /// It is not below `/tmp`, because plugins have a private `/tmp`.
     private struct OtherHome: ~Copyable {
         let path = "/var/tmp/hub-\(UUID().uuidString)"
         var bin: String { "\(path)/3.9/bin" }
@@ -179,7 +181,7 @@ struct IsolationTests {
 
         init() throws {
             try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: true)
-            // Not a copy of the link that it may be.
+            // `/bin/sh` may be a link; copy its target.
             try FileManager.default.copyItem(
                 atPath: URL(filePath: "/bin/sh").resolvingSymlinksInPath().path, toPath: interpreter)
         }
@@ -189,7 +191,7 @@ struct IsolationTests {
 
     private static let manifest = #"{"name":"other","summary":"S.","version":"1","writes":["weight"]}"#
 
-    /// A script with this first line that prints its manifest.
+    /// A script that begins with this line and prints its manifest.
     private func script(_ first: String, _ more: String = "exit 3", in folder: TemporaryFolder) throws -> String {
         let program = try folder.write(
             "\(first)\ntest \"$1\" = --describe && { echo '\(Self.manifest)'; exit; }\n\(more)\n", to: "other")
@@ -197,7 +199,7 @@ struct IsolationTests {
         return program
     }
 
-    /// The output of a command of the hub, with one more folder in `PATH`.
+    /// The output of a hub command with one more folder in `PATH`.
     private func said(_ command: String, _ folder: TemporaryFolder, path: String) async throws -> String {
         let result = try await ChildProcess(
             "/usr/bin/env",
@@ -207,7 +209,9 @@ struct IsolationTests {
     }
 
     @Test(arguments: ["shebang", "env", "link", "virtual environment"])
-    func `hub check and apply name an interpreter outside of a plugin's reach, and the setting that helps`(way: String)
+    func `hub check and apply name an interpreter that a plugin cannot reach, and the setting that makes it readable`(
+        way: String
+    )
         async throws
     {
         let folder = try TemporaryFolder()
@@ -217,11 +221,11 @@ struct IsolationTests {
         switch way {
         case "env": first = "#!/usr/bin/env python9"
         case "link":
-            // In the plugin's own folder, which it sees.
+            // In the plugin's own folder, which the plugin can read.
             symlink(home.interpreter, folder.path + "/python9")
             first = "#!\(folder.path)/python9"
         case "virtual environment":
-            // It has to see both its modules and the interpreter that it leads to.
+            // The plugin must be able to read both its modules and the interpreter that its link points to.
             let bin = environment.path + "/venv/bin"
             try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: true)
             try environment.write("home = \(home.bin)\n", to: "venv/pyvenv.cfg")
@@ -250,7 +254,7 @@ struct IsolationTests {
         #expect(await process.waitForExit() == 0)
     }
 
-    @Test func `hub check says why an interpreter is not found: no such file, no such name, line ends of Windows`()
+    @Test func `hub check says why an interpreter is not found: no such file, no such name, Windows line ends`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -265,8 +269,7 @@ struct IsolationTests {
         }
     }
 
-    @Test func `hub check names the interpreter that env passed over if the one it found lacks a module`() async throws
-    {
+    @Test func `hub check names the interpreter that env skipped if the one it found lacks a module`() async throws {
         let folder = try TemporaryFolder()
         let home = try OtherHome()
         try FileManager.default.copyItem(atPath: home.interpreter, toPath: home.bin + "/python3")
@@ -279,7 +282,7 @@ struct IsolationTests {
         #expect(answer.contains(home.setting), "\(answer)")
     }
 
-    @Test func `a running plugin's log names a file and an interpreter outside of its reach, and so does hub status`()
+    @Test func `the plugin's log names a file and an interpreter beyond its reach, and hub status the interpreter`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -297,7 +300,7 @@ struct IsolationTests {
         let place = try #require(life.first?.firstRange(of: "hub-confine: process "))
         let pid = try #require(life.first.flatMap { pid_t($0[place.upperBound...].prefix { $0.isNumber }) })
         try await process.line { $0.contains("waits") }
-        // Its next life has an interpreter that it does not see.
+        // After its restart it has an interpreter that it cannot see.
         try FileManager.default.removeItem(atPath: link)
         symlink(home.interpreter, link)
         kill(pid, SIGKILL)
@@ -313,7 +316,7 @@ struct IsolationTests {
         #expect(!process.errorLines.contains { $0.contains("/none is on this machine") })
     }
 
-    /// A hub with one plugin, in its folder.
+    /// Writes a `hub.conf` with one plugin into the folder.
     private func configure(_ plugin: String, _ program: String, _ more: String = "", in folder: TemporaryFolder) throws
     {
         try folder.write(

@@ -5,7 +5,7 @@ import PluginKit
 import Samples
 import Testing
 
-/// What a sink's program says, as the hub is told it.
+/// The results that the hub gets from a sink's program.
 @Suite(.timeLimit(.minutes(1))) struct LineSinkTests {
     private static func record(_ number: Int64) throws -> DeliveredRecord {
         let sample = try Sample(
@@ -17,7 +17,7 @@ import Testing
         return DeliveredRecord(stored, epoch: "k7qz2m5a", json: "{}")
     }
 
-    /// Delivers two records, and answers them.
+    /// Delivers two records, answers them, and returns the waits of the retries.
     private static func waits(
         _ sink: LineSink, _ lines: LineReader, first: Int, _ answers: String...
     ) async throws -> [Int64] {
@@ -32,7 +32,7 @@ import Testing
         return await results.compactMap { if case .retry(let after, _) = $0 { after } else { nil } }
     }
 
-    @Test func `R14.20 what is for later without a time waits longer each time, until a record is delivered`()
+    @Test func `R14.20 records answered later without a time wait longer each time, until a record is delivered`()
         async throws
     {
         let pipe = Pipe()

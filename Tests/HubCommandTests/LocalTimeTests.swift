@@ -5,9 +5,9 @@ import Testing
 
 @testable import HubCommand
 
-/// What the hub did, by the clock on the wall.
+/// Times of hub messages in local time.
 @Suite struct LocalTimeTests {
-    @Test func `instants in a sentence of the hub's are by the clocks of a zone, to the second`() throws {
+    @Test func `times within a message are converted to a zone, to the second`() throws {
         let berlin = try #require(TimeZone(identifier: "Europe/Berlin"))
         #expect(
             LocalTime.inSentence(
@@ -20,7 +20,7 @@ import Testing
         #expect(LocalTime.text("soon", zone: berlin) == nil)
     }
 
-    @Test func `without a zone in hub.conf the machine's counts, in hub trace too`() async throws {
+    @Test func `without a zone in hub.conf the machine's zone is used, also by hub trace`() async throws {
         let hub = try await TestHub()
         try hub.give(CareTests.weights(1...1))
         let trace = try await hub.run(["trace", "1"], under: ["TZ=Asia/Kolkata"])

@@ -9,7 +9,7 @@ import Testing
 @testable import HubCommand
 @testable import HubStore
 
-/// What those who depend on a hub see when its disk has lost what it had confirmed.
+/// The behaviour of the hub and its followers after the disk has lost confirmed records.
 @Suite struct LostEndTests {
     private static func weights(_ numbers: ClosedRange<Int>) -> [String] {
         numbers.map {
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `an old file in the place of the store is told for a week, and a follower begins again by itself`()
+    @Test func `a store replaced by an old file is reported for a week, and a follower starts over`()
         async throws
     {
         let hub = try await TestHub()
@@ -64,7 +64,7 @@ import Testing
         #expect(try await hub.run(["doctor", "--deep"]).output.contains("every index and counter is right"))
     }
 
-    @Test func `R8.38 after a power cut a follower that knows more than the hub begins again, in the same epoch`()
+    @Test func `R8.38 after a power cut a follower that is ahead of the hub starts over, in the same epoch`()
         async throws
     {
         let hub = try await TestHub()
@@ -73,7 +73,7 @@ import Testing
         let follower = try hub.start(["tap", "sample/weight/", "--since", "0", "--count", "9"])
         try await follower.line { $0.contains("#3") }
         let before = try JSON.decode(HubStatus.self, from: try await hub.run(["status", "--json"]).output.utf8)
-        // As if nothing of what comes now had reached the disk.
+        // As if no later write reached the disk.
         try copy(LostEndTests.files, from: hub.data, to: old.path)
         try hub.give(LostEndTests.weights(4...5))
         try await follower.line { $0.contains("#5") }
@@ -97,7 +97,7 @@ import Testing
         #expect(seen.count == 9 && seen[8] > 5, "\(seen): a sequence was used twice")
     }
 
-    @Test func `R8.38 what a hub that is back publishes does not hide from a follower what was lost`() async throws {
+    @Test func `R8.38 records published after a power cut do not hide the lost ones from a follower`() async throws {
         let hub = try await TestHub()
         let old = try TemporaryFolder()
         try hub.give(LostEndTests.weights(1...3))
@@ -124,12 +124,14 @@ import Testing
     }
 }
 
-/// Follows the feed on a thread of its own, and can be kept from the door, which may open later than the feed.
+/// Follows the feed on its own thread.
+///
+/// A test can keep it from the door, as if the door opened later than the feed.
 private final class ShutOutFollower: Sendable {
     struct State {
         var seen: [Int64] = []
         var wasRestored = false
-        /// Since the door was shut.
+        /// Whether the hub has come back since the door was shut.
         var isBack = false
         var isShut = false
         var isOver = false
@@ -165,7 +167,7 @@ private final class ShutOutFollower: Sendable {
 
     func set(isShut: Bool) { state.change { ($0.isShut, $0.isBack) = (isShut, false) } }
 
-    /// The tool that runs the tests bounds how long.
+    /// The test runner limits the time.
     func wait(until isMeant: (State) -> Bool) async throws {
         while !isMeant(state.value) {
             try #require(state.value.failure == nil)

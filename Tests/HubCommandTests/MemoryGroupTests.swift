@@ -6,10 +6,10 @@ import Testing
 
 @testable import HubCommand
 
-/// A hub with a control group of its own.
+/// A hub in its own control group.
 @Suite(.enabled(if: Need.python.isMet && Need.memoryGroups.isMet, "\(Need.memoryGroups.reason)"))
 struct MemoryGroupTests {
-    @Test func `the kernel ends a plugin that wants more than its memory_limit, and the hub's status says so`()
+    @Test func `the kernel ends a plugin that exceeds its memory_limit, and hub status says so`()
         async throws
     {
         let folder = try TemporaryFolder()

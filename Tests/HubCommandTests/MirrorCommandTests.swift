@@ -3,7 +3,7 @@ import HubClient
 import HubProcess
 import Testing
 
-/// Commands count and show an event of several sources once.
+/// Commands count and show an event from several sources once.
 @Suite(.timeLimit(.minutes(2))) struct MirrorCommandTests {
     private func record(_ members: String, _ key: String, _ start: String, _ end: String? = nil, device: String)
         -> String
@@ -17,7 +17,8 @@ import Testing
         record(#""type":"dietaryWater","value":250,"unit":"mL""#, key, start, device: device)
     }
 
-    /// Four glasses, steps, a night, a workout and a day's rings, by a push and by the export of a watch that has another name.
+    /// Four glasses, steps, a night, a workout and its energy, each from two sources: a push, and an export of the same watch
+    /// under another name.
     private func hub() async throws -> TestHub {
         let hub = try await TestHub("[person.anna]\nzone = \"Europe/Berlin\"\n")
         var records: [String] = []
@@ -34,7 +35,7 @@ import Testing
                 record(#""type":"activeEnergyBurned","value":300,"unit":"kcal""#, "e", "09:00", "09:30", device: device)
             )
         }
-        // Two real glasses in one source.
+        // Two different glasses from one source.
         records += [water("x", "12:00", "export"), water("y", "12:00", "export")]
         try hub.give(records)
         return hub
@@ -46,7 +47,9 @@ import Testing
         return result.output.split(separator: "\n").map(String.init)
     }
 
-    @Test func `R8.191 an event by two sources counts once in statistics, activity and lists, and trace says which`()
+    @Test
+    func
+        `R8.191 an event from two sources counts once in statistics, activity and lists, and trace names the one that counts`()
         async throws
     {
         let hub = try await hub()
@@ -76,13 +79,13 @@ import Testing
         #expect(
             second.contains("counts     no: the same event as 7 by test-pub/push, which comes first (first record)"),
             "\(second)")
-        // The other counts when the one is taken back.
+        // If the counting record is retracted, its mirror counts.
         _ = try await hub.run(["retract", "1", "2"])
         let after = try await lines(hub, "stats", "dietaryWater", "--json").joined()
         #expect(after.contains(#""sum":1500"#), "\(after)")
     }
 
-    @Test func `a command that removes a record by number names the other records of its event, which stay`()
+    @Test func `a command that removes a record by number names the other records of its event and keeps them`()
         async throws
     {
         let hub = try await hub()
@@ -95,7 +98,7 @@ import Testing
         #expect(done.code == 0 && done.errors.contains(other), "\(done)")
     }
 
-    @Test func `R8.192 exports without loss have both records of an event, marked, and an import leaves the marks out`()
+    @Test func `R8.192 lossless exports contain both records of an event, marked, and an import ignores the marks`()
         async throws
     {
         let hub = try await hub()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HubCommand
 
-/// How people see what of the owner's a plugin asks for and is granted, with a real hub and a program that it starts.
+/// The owner's rights that a plugin asks for and is granted, as shown by a real hub that starts its program.
 @Suite struct OwnersRightsTests {
     private static let manifest =
         #"{"name":"probe","summary":"s","version":"1","reads":["weight"],"owner":["status","trace","restart"]}"#
@@ -26,7 +26,7 @@ import Testing
             toFile: hub.configuration, atomically: true, encoding: .utf8)
     }
 
-    @Test func `permissions allow and deny write what of the owner's is granted, and the opposite takes it back`()
+    @Test func `permissions allow and deny write the owner's rights of a plugin, and each undoes the other`()
         async throws
     {
         let (hub, _) = try await Self.hub()
@@ -61,7 +61,8 @@ import Testing
         #expect(try await hub.stop() == 0)
     }
 
-    @Test func `R12.10 R12.11 permissions, plugins, check and doctor say what is asked for, granted and needless`()
+    @Test
+    func `R12.10 R12.11 permissions, plugins, check and doctor show which rights are asked for, granted and unused`()
         async throws
     {
         let (hub, _) = try await Self.hub()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubCommand
 
-/// kill -9 of the hub between the parts of a weigh-in, and while a person corrects one: a group is never divided.
+/// Kills the hub between the parts of a weigh-in and during a correction: a group is never divided.
 @Suite(.serialized) struct PeopleKillTests {
     private static let people = """
         [person.anna]
@@ -39,13 +39,13 @@ import Testing
         return try result.output.split(separator: "\n").map { try JSONDecoder().decode(Row.self, from: Data($0.utf8)) }
     }
 
-    /// Sends what must be there in the end, again and again until the hub that is there says so.
+    /// Sends the records and waits until the hub has stored them.
     private func give(_ hub: TestHub, _ records: [String]) async throws {
         try await blocking { try hub.give(records) }
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `R6.28 a hub that is killed between the parts of a weigh-in gives all of it to one person`()
+    func `R6.28 a hub killed between the parts of a weigh-in assigns all parts to one person`()
         async throws
     {
         let hub = try await TestHub(Self.people)
@@ -56,7 +56,7 @@ import Testing
                 hub.signal(SIGKILL)
                 await hub.waitForEnd()
             } else {
-                // While the rest is under way: it may be stored or not, and is sent again.
+                // The rest is in flight: it may be stored or not, and is sent again.
                 let pause = UInt32.random(in: 0...8_000)
                 try await blocking {
                     try hub.give(parts) {
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `R6.31 a hub that is killed while a person corrects a weigh-in has moved all of it or nothing`()
+    func `R6.31 a hub killed during the correction of a weigh-in has moved the whole group or nothing`()
         async throws
     {
         let hub = try await TestHub(Self.people)
@@ -105,7 +105,7 @@ import Testing
         #expect(try await hub.stop() == 0)
     }
 
-    @Test func `the inbox shows a weigh-in as one line with its candidates, and assign gives all of it away`()
+    @Test func `the inbox shows a weigh-in as one line with its candidates, and assign moves the whole group`()
         async throws
     {
         let hub = try await TestHub(Self.people)

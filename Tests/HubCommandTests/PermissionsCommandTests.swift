@@ -7,11 +7,13 @@ import Testing
 
 @testable import HubCommand
 
-/// `hub permissions`: what plugins may read and share, shown and changed.
+/// `hub permissions`: shows and changes the types that plugins may read and share.
 @Suite struct PermissionsCommandTests {
     private static let section = "\n[plugin.probe]  # mine\nexecutable = \"PROGRAM\"\n\n# the end\n"
 
-    /// A hub with a plugin that asks to read all and to share weights; its process ends, and its session is the test's.
+    /// A hub with a plugin that asks to read all types and to share weights.
+    ///
+    /// Its process exits, and the test opens its session.
     private static func hub() async throws -> (hub: TestHub, folder: TemporaryFolder) {
         let folder = try TemporaryFolder()
         let path = folder.path + "/hub-probe"
@@ -30,7 +32,7 @@ import Testing
         try String(contentsOfFile: hub.configuration, encoding: .utf8)
     }
 
-    /// Values of heart rates that the plugin finds.
+    /// The number of heart rates that the plugin can read.
     private static func found(_ hub: TestHub) throws -> Int {
         struct Record: Decodable { var type: String }
         let peer = try DoorPeer(
@@ -38,7 +40,7 @@ import Testing
         return try peer.ask(#""want":"records","types":["heartRate"]"#, "records", as: [Record].self).count
     }
 
-    @Test func `a type is denied and allowed in hub.conf, where all else stays, and the plugin feels it at once`()
+    @Test func `denying or allowing a type edits only its entry in hub.conf and takes effect at once`()
         async throws
     {
         let (hub, _) = try await Self.hub()
@@ -83,7 +85,8 @@ import Testing
         #expect(try Self.text(hub).contains("grants = { read = [\"*\"], write = [\"!*\"] }"))
         #expect(try await hub.run(["permissions", "probe"]).output.contains("weight      granted  denied"))
 
-        // What was not decided is decided now: the opposite does not bring that back, and is not said to.
+        // The type had been undecided and is now granted. Denying it would not restore that, and the command does not
+        // claim so.
         try Self.text(hub).replacing("\"!*\"", with: "").write(
             toFile: hub.configuration, atomically: true, encoding: .utf8)
         _ = try await hub.run(["apply"])
@@ -94,7 +97,9 @@ import Testing
         #expect(try await hub.stop() == 0)
     }
 
-    @Test func `what cannot be changed is refused with what can, and hub.conf stays`() async throws {
+    @Test func `an impossible change of permissions is refused with the possible ones, and hub.conf stays`()
+        async throws
+    {
         let (hub, folder) = try await Self.hub()
         let before = try Self.text(hub)
         for (arguments, reason) in [
@@ -107,7 +112,7 @@ import Testing
             let result = try await hub.run(["permissions", "deny"] + arguments)
             #expect(result.code == 64 && result.errors.contains(reason), "\(arguments): \(result)")
         }
-        // An error that a person has begun to write is theirs to end.
+        // The command does not touch a file that a person has left with an error.
         let broken = before + "[person.me2]\nheigth = 1\n"
         try broken.write(toFile: folder.configuration, atomically: true, encoding: .utf8)
         let refused = try await hub.run(["permissions", "deny", "probe", "weight"])

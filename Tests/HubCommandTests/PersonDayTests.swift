@@ -5,9 +5,9 @@ import Testing
 
 @testable import HubCommand
 
-/// A day is the person's, whatever zone the machine is in.
+/// Days are those of the person, whatever the zone of the machine.
 @Suite(.timeLimit(.minutes(2))) struct PersonDayTests {
-    /// Of a machine in UTC.
+    /// A hub on a machine in UTC.
     private func hub(_ zone: String, _ persons: String = "[person.anna]\n") async throws -> TestHub {
         try await TestHub("zone = \"\(zone)\"\n\(persons)", under: ["TZ=UTC"])
     }
@@ -16,12 +16,12 @@ import Testing
         #"{"type":"weight","value":\#(kilograms),"unit":"kg","start":"\#(start)","key":"\#(start)"}"#
     }
 
-    /// The times that a table begins with.
+    /// The times in the first column of a table.
     private func times(_ output: String) -> [String] {
         output.split(separator: "\n").dropFirst().map { String($0.prefix(26)) }
     }
 
-    @Test func `a day that is named is the person's in every command, and so is a moment that is shown`() async throws {
+    @Test func `every command takes and shows days and times in the person's zone`() async throws {
         let hub = try await hub("Europe/Berlin")
         let inside = ["2026-06-30T22:00:00Z", "2026-06-30T22:30:00Z", "2026-07-01T21:59:59Z"]
         try await blocking {
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: ["9999-12-31", "0001-01-01"])
-    func `a day that no record can have is named, with the days that records can have`(day: String) async throws {
+    func `a day outside the valid range is refused, with that range`(day: String) async throws {
         let hub = try await hub("UTC")
         for words in [["stats", "weight", "--on", day], ["samples", "--from", day, "--to", day]] {
             let answer = try await hub.run(words)
@@ -72,12 +72,12 @@ import Testing
     }
 
     @Test(arguments: [
-        // 23 and 25 hours; a midnight that the clocks skip, and one that they show twice.
+        // Days of 23 and 25 hours; a midnight that does not exist, and one that occurs twice.
         ("Europe/Berlin", "2026-03-29", "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"),
         ("Europe/Berlin", "2026-10-25", "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"),
         ("America/Santiago", "2026-09-06", "2026-09-06T04:00:00Z", "2026-09-07T03:00:00Z"),
         ("America/Havana", "2026-11-01", "2026-11-01T04:00:00Z", "2026-11-02T05:00:00Z"),
-    ]) func `an erased day is exactly the person's, also when its clocks change`(
+    ]) func `an erased day is exactly the person's day, also when the clocks change`(
         zone: String, day: String, start: String, end: String
     ) async throws {
         let hub = try await hub(zone)
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test
-    func `a range over several people is in the zone of [hub], a row in its person's, and two zones show offsets`()
+    func `a range over several people uses the zone of [hub], a row its person's zone, and mixed zones show offsets`()
         async throws
     {
         let hub = try await hub(
@@ -126,7 +126,7 @@ import Testing
         #expect(sources.contains("2026-07-01 +09:00") && sources.contains("2026-06-30 -04:00"), "\(sources)")
     }
 
-    @Test func `moments without a person are by the clocks of [hub]`()
+    @Test func `times without a person are in the zone of [hub]`()
         async throws
     {
         let hub = try await hub("Asia/Kolkata", "[person.anna]\nzone = \"Europe/Berlin\"\n")
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test
-    func `a record that was measured elsewhere is shown by the person's clocks, and its trace has the local time`()
+    func `a record from another zone is shown in the person's zone, and its trace has the local time`()
         async throws
     {
         let hub = try await hub("Europe/Berlin")
@@ -149,13 +149,13 @@ import Testing
         #expect(times(shown) == ["2026-07-02 00:30:00 +02:00"], "\(shown)")
         let trace = try await hub.run(["trace", "1"]).output
         #expect(trace.contains("local time 2026-07-01 18:30:00 -04:00 (America/New_York)"), "\(trace)")
-        // The place of measurement keeps its clock: the day of the sample stays the one that was there.
+        // An edit keeps the zone of the measurement, so the sample stays on its local day.
         let edit = try await hub.run(["edit", "1", "--at", "2026-07-02 00:45", "--yes"])
         #expect(edit.output.contains("→ 2026-07-02 00:45:00 +02:00"), "\(edit)")
         #expect(try await hub.run(["samples", "--json"]).output.contains("\"start\":\"2026-07-01T18:45:00-04:00\""))
     }
 
-    @Test func `an import counts its days by the person's clocks`() async throws {
+    @Test func `an import counts days in the person's zone`() async throws {
         let hub = try await hub("Europe/Berlin")
         let path = try hub.folder.write(
             """
@@ -175,7 +175,7 @@ import Testing
         #expect(one.contains("1 record from 2026-07-01 to 2026-07-01"), "\(one)")
     }
 
-    @Test func `an import names what was odd by the person's clocks`() async throws {
+    @Test func `an import reports odd records with times in the person's zone`() async throws {
         let hub = try await hub("Europe/Berlin")
         let path = try hub.folder.write(
             """
@@ -191,7 +191,7 @@ import Testing
     }
 }
 
-/// Dates of the tests.
+/// Calculates with the dates of the tests.
 private enum SpokenDayText {
     static func adding(_ days: Int, to text: String) -> String? {
         guard let date = try? Date(text + "T12:00:00Z", strategy: .iso8601) else { return nil }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubCommand
 
-/// People are named in any case, and by the names that are shown.
+/// Commands accept people's names in any case, and their display names.
 @Suite(.timeLimit(.minutes(3))) struct PersonNameTests {
     private static let persons = """
         [person.anna]
@@ -15,8 +15,7 @@ import Testing
 
         """
 
-    @Test func `R8.63 a name in another case is the person's in every command, and the stored name stays`() async throws
-    {
+    @Test func `R8.63 every command accepts a person's name in any case, and the stored name stays`() async throws {
         let hub = try await TestHub(Self.persons)
         for (name, value) in [("Anna", "61kg"), ("JUERGEN", "82kg"), ("jürgen", "83kg")] {
             let logged = try await hub.run(["log", "weight", value, "--person", name])
@@ -55,7 +54,7 @@ import Testing
         #expect(text.split(separator: "[person.").count == 3, "\(text)")
     }
 
-    @Test func `a day of --person in another case is by the clocks of that person`() async throws {
+    @Test func `a day with --person in another case is in that person's zone`() async throws {
         let hub = try await TestHub(Self.persons)
         for time in ["2026-07-01T15:00:00Z", "2026-07-01T14:59:59Z"] {
             let logged = try await hub.run(["log", "weight", "80kg", "--at", time, "--person", "juergen", "--yes"])
@@ -67,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `R8.60 tables show the name with any letters, and status both names`() async throws {
+    @Test func `R8.60 tables show the display name in any script, and status shows both names`() async throws {
         let hub = try await TestHub(Self.persons)
         for name in ["anna", "juergen"] {
             #expect(try await hub.run(["log", "weight", "80kg", "--person", name]).code == 0)
@@ -82,7 +81,7 @@ import Testing
         #expect(answer.contains(#""displayName":"Jürgen""#) && answer.contains(#""name":"juergen""#), "\(answer)")
     }
 
-    @Test func `an unknown name has the error that names those that there are`() async throws {
+    @Test func `an unknown name is refused with the names that exist`() async throws {
         let hub = try await TestHub(Self.persons)
         for words in [
             ["log", "weight", "80kg", "--person"], ["samples", "--person"], ["stats", "weight", "--person"],
@@ -98,8 +97,7 @@ import Testing
         #expect(new.code != 0 && new.errors.contains(#"call the section zoe, with display_name = "Zoë""#), "\(new)")
     }
 
-    @Test func `configure gives a display name, and a line of an import finds its person in another case`() async throws
-    {
+    @Test func `configure sets a display name, and an imported line finds its person in another case`() async throws {
         let hub = try await TestHub("[person.ben]\n[person.anna]\n")
         let named = try await hub.run(["configure", "--person", "anna", "display_name=Änne"])
         #expect(named.code == 0, "\(named)")

@@ -11,9 +11,9 @@ import Testing
 
 @testable import HubCommand
 
-/// What comes from outside steers no terminal.
+/// Text from outside cannot control the terminal.
 @Suite struct PlainTextTests {
-    /// A text with one of everything.
+    /// A text with an example of each kind of control character.
     static let hostile =
         "a\u{1B}[2J\u{1B}]0;t\u{7}\u{9B}31m\u{0}\u{7F}\u{85}\r\u{202E}\u{2066}\u{200F}\u{61C}\u{2028}\u{2029}\tb\nforged"
 
@@ -21,7 +21,7 @@ import Testing
         !text.unicodeScalars.contains(where: PlainText.steers)
     }
 
-    @Test func `everything that steers is written out, and twice is the same as once`() {
+    @Test func `control characters are escaped, and escaping twice has the same result as once`() {
         #expect(PlainText.line("weight 80.3 kg, Müller’s 体重 👨‍👩‍👧") == "weight 80.3 kg, Müller’s 体重 👨‍👩‍👧")
         #expect(PlainText.escaped("a\u{1B}[2J\u{9B}1m\u{202E}\n\t\r\u{7F}") == #"a\u001b[2J\u009b1m\u202e\n\t\r\u007f"#)
         let shown = PlainText.line(Self.hostile)
@@ -31,14 +31,14 @@ import Testing
         for scalar in all { #expect(Self.isHarmless(PlainText.line("a\(Character(scalar))b"))) }
     }
 
-    @Test func `only this program paints`() {
+    @Test func `only colours of this program reach the terminal`() {
         let painted = Shade.bad.paint("no", true)
         #expect(PlainText.line(painted) == "\u{1B}[31mno\u{1B}[0m")
         #expect(PlainText.line("\u{1B}[31mno\u{1B}[0m") == #"\u001b[31mno\u001b[0m"#)
         #expect(PlainText.line(Shade.bad.paint("\u{1B}[32mok", true)) == "\u{1B}[31m\\u001b[32mok\u{1B}[0m")
     }
 
-    @Test func `JSON stays the same JSON`() throws {
+    @Test func `escaped JSON decodes to the same value`() throws {
         let text = try JSON.line(["a": Self.hostile])
         let shown = PlainText.json(text)
         #expect(Self.isHarmless(shown))
@@ -46,7 +46,7 @@ import Testing
         #expect(PlainText.json("{\n\t\"a\": 1\r\n}") == "{\n\t\"a\": 1\r\n}", "the space between its parts is not text")
     }
 
-    /// A record that is hostile wherever its source may write what it likes.
+    /// A record with hostile text in every member that its source controls.
     private func record() throws -> StoredRecord {
         let bad = try JSON.line(Self.hostile)
         let json =
@@ -55,7 +55,7 @@ import Testing
         return try reader.record(Array(json.utf8)[...])
     }
 
-    @Test func `whatever a command shows of others, each is one line and steers nothing`() throws {
+    @Test func `every text from outside is printed as one line without control characters`() throws {
         let bad = Self.hostile
         let quoted = try JSON.line(bad)
         let record = try record()
@@ -91,7 +91,7 @@ import Testing
         for (command, lines) in printed {
             #expect(!lines.isEmpty, "\(command)")
             for line in lines {
-                // As Output and Terminal write it, less the colours of this program.
+                // As Output and Terminal write it, without the colours of this program.
                 let shown = PlainText.line(line).replacing(/\u{1B}\[(0|2|31|32|33)m/, with: "")
                 #expect(Self.isHarmless(shown), "\(command): \(shown)")
             }
@@ -99,7 +99,7 @@ import Testing
         #expect(samples.count == 2 && samples[1].contains(#"a\u001b[2J"#), "a forged line is none: \(samples)")
     }
 
-    @Test func `a text of several lines keeps them, and each is plain`() {
+    @Test func `a text of several lines keeps its lines, each without control characters`() {
         #expect(PlainText.lines("I own:\n  \u{1B}[2Ja scale\n") == "I own:\n  \\u001b[2Ja scale\n")
     }
 }

@@ -10,9 +10,9 @@ import Testing
 
 @testable import HubCommand
 
-/// `hub profile`: what is known of people themselves.
+/// `hub profile`: facts about the people themselves.
 @Suite struct ProfileCommandTests {
-    @Test func `a value is read in the words that people have for it`() throws {
+    @Test func `a characteristic is parsed from common words for it`() throws {
         let read: [(TypeID, String, String)] = [
             (.bloodType, "A+", "aPositive"), (.bloodType, "a-", "aNegative"), (.bloodType, "0+", "oPositive"),
             (.bloodType, "AB −", "abNegative"), (.bloodType, "bPositive", "bPositive"),
@@ -45,7 +45,7 @@ import Testing
             "wheelchairUse": .init(from: .record, number: 18, start: "2026-03-02T07:30:00+01:00"),
             "cardioFitnessMedicationsUse": .init(),
         ]
-        // It is the 6th there already.
+        // It is already the 6th in Berlin.
         let now = try Timestamp(parsing: "2026-05-05T22:30:00Z")
         let reader = Reader(locale: Reader.locale("de_DE"))
         let rows = ProfileText.rows(try Profile(anna, on: nil, now: now), reader)
@@ -66,7 +66,9 @@ import Testing
         #expect(try !JSON.line(unknown).contains("age"), "a program is given none either")
     }
 
-    @Test func `what hub.conf does not say is entered, shown, taken back, and answered to programs`() async throws {
+    @Test func `a characteristic that hub.conf does not set can be entered, shown, retracted and queried by programs`()
+        async throws
+    {
         let hub = try await TestHub(
             "[person.anna]\nbirth_date = \"1988-02-29\"\nlocale = \"en_GB\"\nzone = \"UTC\"\n[person.ben]\nunit = \"lb\"\n"
         )
@@ -106,7 +108,7 @@ import Testing
     }
 
     @Test
-    func `values are shown as their person reads them, by hub.conf or this machine, and every digit to a program`()
+    func `values use the person's settings in hub.conf or this machine's locale, and programs get every digit`()
         async throws
     {
         let hub = try await TestHub(

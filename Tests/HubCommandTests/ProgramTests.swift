@@ -7,13 +7,13 @@ import ZeroMQ
 
 @testable import HubCommand
 
-/// The program itself, against a hub that is a process of its own.
+/// The `hub` program against a hub in another process.
 @Suite struct ProgramTests {
     private static let weights = (1...5).map { day in
         #"{"type":"weight","value":7\#(day).3,"unit":"kg","start":"2026-03-0\#(day)T07:30:05+01:00","key":"2026030\#(day)"}"#
     }
 
-    @Test func `what a person enters, corrects and assigns is told by every command`() async throws {
+    @Test func `every command shows records that a person entered, corrected and assigned`() async throws {
         let hub = try await TestHub("[person.me]\nzone = \"Europe/Berlin\"\n")
         let logged = try await hub.run(["log", "weight", "12st", "8lb", "--at", "2026-03-01T07:30:00+01:00"])
         #expect(logged.code == 0, "\(logged.errors)")
@@ -66,7 +66,7 @@ import ZeroMQ
             "\(swim.output)")
         let records = try await numbers()
         #expect(records.count == 7)
-        // The energy and the distance are records of their own, and stand with the workout all the same.
+        // Energy and distance are separate records, but the list shows them with the workout.
         let workouts = try await hub.run(["samples", "workout"])
         #expect(workouts.output.contains("Swimming (30 min, 300 kcal, 1,000 m)"), "\(workouts.output)")
         let story = try await hub.run(["trace", "5"])
@@ -75,7 +75,7 @@ import ZeroMQ
         let food = try await hub.run(["trace", "1"])
         #expect(!food.output.contains("\nactive "), "\(food.output)")
         #expect(records.filter { $0.contains(#""foodType":"Ham Sandwich""#) }.count == 4)
-        // The same is asked about, another food is not.
+        // An entry with the same food needs a confirmation, one with another food does not.
         func same(_ name: String) async throws -> ChildProcess.Result {
             try await hub.run(["log", "food", name, "350kcal", "--at", "2026-03-01T12:32:00+01:00", "--dry-run"])
         }
@@ -89,7 +89,7 @@ import ZeroMQ
         #expect(far.code == 0 && far.output.contains("distanceWalkingRunning"), "\(far)")
         let minutes = try await hub.run(["log", "run", "1h", "30m"])
         #expect(minutes.code == HubExit.usage.rawValue && minutes.errors.contains("expected how long"), "\(minutes)")
-        // One number takes the whole back, and brings it back.
+        // The number of one record retracts the whole group, and brings it back.
         #expect(try await hub.run(["retract", "5", "--yes"]).output == "5 retracted\n6 retracted\n7 retracted\n")
         #expect(try await numbers().count == 5)
         #expect(try await hub.run(["retract", "--undo", "5"]).output == "5 is back\n6 is back\n7 is back\n")
@@ -132,7 +132,7 @@ import ZeroMQ
         #expect(try await hub.run(filter).code == HubExit.usage.rawValue, "without a terminal it needs --yes")
         #expect(try await standing() == 11)
         let done = try await hub.run(filter + ["--yes"])
-        // Two weights, and a blood pressure with its members, which the filter does not name.
+        // Two weights, and a blood pressure with its members, whose types the filter does not name.
         #expect(done.output.split(separator: "\n").count == 5, "\(done.output)")
         #expect(
             done.errors.contains("72.3 kg") && !done.errors.contains("71.3 kg"), "who was not asked sees what it was")
@@ -152,7 +152,7 @@ import ZeroMQ
     }
 
     @Test
-    func `implausible values are counted in the status, explained in the inbox, and gone after a person confirms them`()
+    func `status counts implausible values, inbox explains them, and a person's confirmation clears them`()
         async throws
     {
         let hub = try await TestHub()
@@ -180,7 +180,7 @@ import ZeroMQ
         #expect(try await hub.run(["status"]).output.contains("implausible") == false)
     }
 
-    @Test func `status, samples, tap, trace and retract tell one story`() async throws {
+    @Test func `status, samples, tap, trace and retract agree with each other`() async throws {
         let hub = try await TestHub("[person.me]\nzone = \"Europe/Berlin\"\n")
         let listener = try hub.start(["tap", "sample/weight/", "--count", "5", "--json", "--since", "0"])
         try hub.give(ProgramTests.weights)
@@ -237,7 +237,7 @@ import ZeroMQ
     }
 
     @Test(arguments: [("y", Int32(0)), ("n", 1), ("", 1)])
-    func `a person is asked before anything is retracted, and only yes is yes`(_ answer: String, _ code: Int32)
+    func `retract asks for confirmation, and only yes confirms`(_ answer: String, _ code: Int32)
         async throws
     {
         let hub = try await TestHub()
@@ -250,7 +250,7 @@ import ZeroMQ
         #expect(left.isEmpty == (code == 0))
     }
 
-    @Test func `a reader that has had enough ends the listing without a word`() async throws {
+    @Test func `a reader that closes the pipe ends the listing without an error message`() async throws {
         let hub = try await TestHub()
         try hub.give(ProgramTests.weights)
         let head = try await ChildProcess(
@@ -261,7 +261,7 @@ import ZeroMQ
         #expect(head.errors == "")
     }
 
-    @Test func `tap waits for a hub that is away, and goes on where it was`() async throws {
+    @Test func `tap waits for a hub that is away and then continues`() async throws {
         let hub = try await TestHub()
         let listener = try hub.start(["tap", "sample/", "--count", "5", "--since", "0"])
         try hub.give(Array(ProgramTests.weights[..<2]))
@@ -277,7 +277,7 @@ import ZeroMQ
         #expect(result.errors.contains("the hub is there"))
     }
 
-    @Test func `what cannot be meant is refused: an unknown person, an empty path, a weight of nothing`()
+    @Test func `an impossible argument is refused: an unknown person, an empty path, a weight of zero`()
         async throws
     {
         let hub = try await TestHub()
@@ -293,7 +293,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `what was typed steers no terminal and fills none`() async throws {
+    @Test func `an error repeats typed words without control characters and abbreviated`() async throws {
         for arguments in [["bogus\u{1B}[31m"], ["samples", "--\u{1B}[31m"], ["samples", "\u{9B}31m"]] {
             let answer = try await Programs.hub(arguments)
             #expect(answer.code == 64)
@@ -303,7 +303,7 @@ import ZeroMQ
         #expect(long.code == 64 && long.errors.utf8.count < 200)
     }
 
-    @Test func `a second hub in the same place is told that there is one`() async throws {
+    @Test func `a second hub with the same folder exits and reports the first`() async throws {
         let hub = try await TestHub()
         let second = try await hub.run(["run"])
         #expect(second.code == HubExit.tryAgain.rawValue)
@@ -322,7 +322,7 @@ import ZeroMQ
         #expect(!files.fileExists(atPath: folder.path + "/mine"))
     }
 
-    @Test func `a hub that another program has started ends in order when its stdin does`() async throws {
+    @Test func `a hub started with --until-eof stops in order when its stdin ends`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
         let input = Pipe()
@@ -333,7 +333,9 @@ import ZeroMQ
         #expect(await hub.result().code == 0)
     }
 
-    @Test func `without a hub the addresses are still told, and nothing else`() async throws {
+    @Test func `without a hub, status --env prints the addresses, and other commands report that no hub answers`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
         let environment = try await Programs.hub(["status", "--env", "--config", folder.configuration])
@@ -351,7 +353,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `check shows everything that is wrong, and run starts nothing then`() async throws {
+    @Test func `check lists all errors in hub.conf, and run does not start with any`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("[hub]\nlog_level = \"loud\"\n[person.me]\nheigth = 180\n")
         let check = try await Programs.hub(["check", "--config", folder.configuration])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubCommand
 
-/// What a command says where there is nothing to show, or where something goes for good.
+/// The explanations for empty results and for permanent removals.
 @Suite struct ReasonTests {
     private static let rule = """
         [person.me]
@@ -20,7 +20,7 @@ import Testing
         #"{"type":"heartRate","value":6\#(number),"unit":"count/min","start":"2026-01-01T07:00:0\#(number)+01:00","key":"p\#(number)"}"#
     }
 
-    @Test func `what a rule thins and removes is said before, asked about, and told afterwards`() async throws {
+    @Test func `a retention rule is announced by check, confirmed by a person, and reported afterwards`() async throws {
         let hub = try await TestHub(Self.rule)
         let check = try await hub.run(["check"])
         #expect(
@@ -67,7 +67,7 @@ import Testing
         )
     }
 
-    @Test func `days that no setting makes are not promised, and the series that there are are named`() async throws {
+    @Test func `empty days explain why no plugin makes them, and name the series that exist`() async throws {
         let hub = try await TestHub(Self.rule)
         func said(_ arguments: String...) async throws -> String { try await hub.run(["days"] + arguments).errors }
         #expect(
@@ -85,7 +85,7 @@ import Testing
             ))
     }
 
-    @Test func `of a plugin whose section has errors it is said that it has, and what lists them`() async throws {
+    @Test func `for a plugin with errors in its section, commands name hub check`() async throws {
         let hub = try await TestHub("[person.me]\n[plugin.gap-filler]\nexecutable = 3\n")
         let reason = "gap-filler: its settings have errors: hub check lists them; then hub apply\n"
         for arguments in [["plugins"], ["do"], ["login"]] {
@@ -103,7 +103,8 @@ import Testing
         #expect(me.errors.contains("me is a person and no plugin; hub configure --person me"), "\(me.errors)")
     }
 
-    @Test func `what was taken back is listed with its time and value, who did it, and nothing of it once erased`()
+    @Test
+    func `retracted records are listed with time, value and who retracted them, and without these after an erasure`()
         async throws
     {
         let hub = try await TestHub()
@@ -121,7 +122,7 @@ import Testing
         #expect(erased.contains(" retracted by a person: erased") && !erased.contains("2026-03-03"), "\(erased)")
     }
 
-    @Test func `a plugin that is not there is named, not the message that asked for it`() async throws {
+    @Test func `a command to an unknown plugin is refused with the plugin's name`() async throws {
         let hub = try await TestHub()
         for arguments in [["do", "foo"], ["do", "foo", "bar"], ["refresh", "foo"]] {
             let asked = try await hub.run(arguments)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HubCommand
 
-/// `hub doctor --rehearse`, beside a hub that runs.
+/// `hub doctor --rehearse` while a hub runs.
 @Suite struct RehearsalTests {
     private struct Report: Decodable {
         struct Rehearsal: Decodable {
@@ -29,7 +29,9 @@ import Testing
         return (result.code, try JSON.decode(Report.self, from: result.output.utf8))
     }
 
-    @Test func `the newest backup is restored, opened and removed, and what would be lost is told`() async throws {
+    @Test func `a rehearsal restores, opens and removes the newest backup, and reports how much would be lost`()
+        async throws
+    {
         let hub = try await TestHub()
         let stick = try TemporaryFolder()
         let none = try await rehearse(hub)
@@ -46,7 +48,7 @@ import Testing
         let rehearsal = try #require(behind.report.rehearsal)
         #expect(rehearsal.store.records == 3 && rehearsal.lostVersions == 2 && rehearsal.lostRecords == 2)
         #expect(rehearsal.bytes >= rehearsal.store.bytes && rehearsal.seconds > 0)
-        // An increment is put together with what is before it.
+        // An increment is restored together with its predecessors.
         try await Task.sleep(for: .milliseconds(1_050))
         #expect(try await hub.run(["backup", stick.path, "--incremental"]).code == 0)
         let newest = try await rehearse(hub, "--backup", stick.path)
@@ -54,12 +56,12 @@ import Testing
         #expect(newest.report.rehearsal?.store.records == 5 && newest.report.rehearsal?.lostVersions == 0)
         let quiet = try await hub.run(["doctor", "--rehearse", "-q"])
         #expect(quiet.code == 0 && quiet.output.isEmpty)
-        // The hub has gone on, with its own store.
+        // Meanwhile the hub works on with its own store.
         try hub.give(CareTests.weights(6...6))
         #expect(try await hub.run(["samples", "--json"]).output.split(separator: "\n").count == 6)
     }
 
-    @Test func `a damaged backup, and one that is not this store's past, are told by the exit code`() async throws {
+    @Test func `the exit code shows a damaged backup, and one that shares no past with this store`() async throws {
         let (hub, other) = (try await TestHub(), try await TestHub())
         let stick = try TemporaryFolder()
         try hub.give(CareTests.weights(1...9))
@@ -82,7 +84,7 @@ import Testing
             gone.code == HubExit.broken.rawValue && gone.report.findings[0].text.hasSuffix("there is no such backup"))
     }
 
-    @Test func `a backup of an older format is brought up to date in the rehearsal`() async throws {
+    @Test func `a rehearsal upgrades a backup of an older format`() async throws {
         let hub = try await TestHub()
         let folder = try TemporaryFolder()
         try OldFormat.all[7].unpack(into: folder.path)
@@ -94,7 +96,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.age.isMet, "\(Need.age.reason)"))
-    func `an encrypted backup is rehearsed with its key`() async throws {
+    func `a rehearsal of an encrypted backup needs its key`() async throws {
         let hub = try await TestHub()
         let stick = try TemporaryFolder()
         try hub.give(CareTests.weights(1...2))

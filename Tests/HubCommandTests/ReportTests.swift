@@ -29,7 +29,7 @@ import Testing
         #"{"state":"\#(state)","name":"ihealth-hs3","kind":"ihealth-hs3","enabled":true,"restarts":0,"records":17,"sessions":1,"lastRecord":"2026-03-15T06:30:05.25Z",\#(lamps)}"#
     }
 
-    @Test func `the lamps are words, and what means nothing is a dash`() throws {
+    @Test func `alive, fresh and delivering are shown as words, and a dash if they do not apply`() throws {
         let last = try #require(LocalTime.text("2026-03-15T06:30:05Z"))
         let text = StatusText(try status(plugins: plugin(#""alive":true,"fresh":false"#)), all: true, colours: false)
         #expect(
@@ -49,7 +49,7 @@ import Testing
             ])
     }
 
-    @Test func `the status of a hub begins with whether all is well, and shows what is disabled only on request`()
+    @Test func `the status begins with whether all is well, and lists disabled plugins only on request`()
         throws
     {
         let disabled =
@@ -66,7 +66,7 @@ import Testing
         #expect(StatusText(waiting, colours: false).lines[0] == "All well; 2 records in the inbox (hub inbox)")
     }
 
-    @Test func `the first line of a status names the first problem, its remedy and how many others there are`() throws {
+    @Test func `the first line of the status names the first problem, its remedy and the number of others`() throws {
         let crashed = plugin(
             #""alive":false,"lastError":"exited with code 3","advice":"exited with code 3; see hub logs ihealth-hs3""#,
             state: "failed")
@@ -79,7 +79,9 @@ import Testing
                 == "Not well: the store is full: no room (and 1 other problem, below)")
     }
 
-    @Test func `after another start of the hub its records count on, and what is known since then alone says so`()
+    @Test
+    func
+        `after a restart of the hub the record count continues, and FRESH and LAST RECORD are marked as since the start`()
         throws
     {
         let silent = #"""
@@ -91,7 +93,7 @@ import Testing
         #expect(lines[8] == "FRESH and LAST RECORD: since the hub's start, 2 h 5 min ago")
     }
 
-    @Test func `the account of what was done by hand says what it is`() throws {
+    @Test func `the status explains the account named hub`() throws {
         var status = try status(plugins: "")
         status.accounts[0].instance = "hub"
         #expect(
@@ -99,7 +101,9 @@ import Testing
                 == "hub: what was done by hand, and a retraction for each person or type that a record has left")
     }
 
-    @Test func `a plugin that runs now and then rests, which is well, and has a line that says since when`() throws {
+    @Test func `a plugin that runs on a schedule and is resting is well, and the status shows its last and next run`()
+        throws
+    {
         let resting = plugin(
             #""alive":false,"run":"hourly","lastRun":"2026-03-15T06:30:05Z","nextRun":"2026-03-15T07:30:05Z""#,
             state: "resting")
@@ -114,7 +118,7 @@ import Testing
             lines[9] == "ihealth-hs3: ran last at \(last), and runs when something waits for it, not before \(next)")
     }
 
-    @Test func `a plugin with which something is wrong has its line below the table`() throws {
+    @Test func `a plugin with a problem has a line below the table`() throws {
         let crashed = plugin(
             #""alive":false,"restartIn":8.4,"lastError":"exited with code 3","advice":"exited with code 3; see hub logs ihealth-hs3""#,
             state: "restarting")
@@ -126,7 +130,7 @@ import Testing
             StatusText(try status(plugins: told), colours: false).lines[9] == "ihealth-hs3 says: the battery is low")
     }
 
-    @Test func `what fills the memory is said when it is more than half of what there may be`() throws {
+    @Test func `the status shows what uses the memory if it is more than half of the limit`() throws {
         var status = try status(plugins: "")
         let memory =
             #"{"limit":67108864,"atDoor":12582912,"mostOf":"importer","recordsForStore":1200,"onFeeds":3145728,"credit":31457280}"#
@@ -139,7 +143,7 @@ import Testing
                     + "up to 3 MiB for listeners; sessions may send 30 MiB"))
     }
 
-    @Test func `how far an erasure is, what holds it up, and what could not be erased is said`() throws {
+    @Test func `the status shows the progress of an erasure, the programs that delay it, and failed records`() throws {
         func lines(_ erasure: String) throws -> [String] {
             var status = try status(plugins: "")
             status.erasure = try JSON.decode(HubStatus.Erasure.self, from: erasure.utf8)
@@ -158,7 +162,7 @@ import Testing
         )
     }
 
-    @Test func `only a lamp that is out, or the store, makes a hub unwell`() throws {
+    @Test func `a hub is unwell only because of a plugin's lamp or the store`() throws {
         #expect(StatusText.isWell(try status(plugins: plugin(#""alive":true"#))))
         #expect(StatusText.isWell(try status(plugins: "")))
         #expect(StatusText.isWell(try status(plugins: plugin(#""alive":true,"fresh":false"#))))
@@ -177,8 +181,10 @@ import Testing
 }
 
 @Suite struct ManualAnswerTests {
-    /// Between the look and the deed a record may be taken back: what was refused then must not be told as done, or as done before.
-    @Test func `what was refused after all is told apart from what is so already`() throws {
+    /// A record may be retracted between the preview and the change.
+    ///
+    /// Its refusal must not be reported as done, or as done before.
+    @Test func `a refusal during the change is distinguished from a record that already is so`() throws {
         let answer = try ManualAnswer(
             RawJSON(
                 #"{"dryRun":false,"records":[{"number":1,"outcome":"duplicate"},{"number":2,"outcome":"retracted","reason":"2 was taken back"}]}"#
@@ -192,7 +198,7 @@ import Testing
 }
 
 @Suite struct PluginTextTests {
-    @Test func `settings show value, origin and meaning, secrets never`() throws {
+    @Test func `settings are listed with value, origin and meaning, secrets without their value`() throws {
         let plugin = try JSON.decode(
             PluginText.self,
             from: #"""
@@ -226,13 +232,13 @@ import Testing
             HubConfiguration.load(text: text, file: "hub.conf", environment: environment) { _, _ in [] })
     }
 
-    @Test func `what is right is counted`() {
+    @Test func `a valid hub.conf is reported with the number of people and plugins`() {
         let report = report("[person.me]\n[plugin.a]\n[plugin.b]\nenabled = false\n")
         #expect(report.ok)
         #expect(report.lines == ["hub.conf: ok, 1 person, 1 plugin"])
     }
 
-    @Test func `why a program did not answer is shown with what follows from it`() {
+    @Test func `check shows why a program did not answer, next to the errors that follow from it`() {
         let environment = SettingsEnvironment(variables: ["HOME": "/h"], currentDirectory: "/c") { _ in Data() }
         let loaded = HubConfiguration.load(
             text: "[person.me]\n[plugin.a]\n", file: "hub.conf", environment: environment
@@ -246,7 +252,7 @@ import Testing
         #expect(report.lines[2] == "hub.conf: 1 error")
     }
 
-    @Test func `why a program cannot be asked stands once, at its line`() throws {
+    @Test func `the reason why a program cannot be asked is shown once, at its line`() throws {
         let reason = "its program /opt/hub-a is not executable; chmod +x it"
         let environment = SettingsEnvironment(variables: ["HOME": "/h"], currentDirectory: "/c") { _ in Data() }
         let loaded = HubConfiguration.load(
@@ -260,7 +266,7 @@ import Testing
             ])
     }
 
-    @Test func `all that is wrong is shown with its place, then counted`() throws {
+    @Test func `all errors are shown with their line, and then counted`() throws {
         let report = report("[hub]\nlog_level = \"loud\"\n[person.me]\nheigth = 180\n")
         #expect(!report.ok)
         #expect(report.lines.count == 3)
@@ -272,7 +278,7 @@ import Testing
 }
 
 @Suite struct TraceTextTests {
-    @Test func `a story has who, what and each version`() throws {
+    @Test func `a trace shows the record, its person and source, and each version`() throws {
         let stored = try (15...17).map { try #require(LocalTime.text("2026-03-\($0)T06:31:00Z")) }
         let record =
             #"{"kind":"quantity","type":"weight","value":72.3,"unit":"kg","start":"2026-03-15T07:30:05+01:00","end":"2026-03-15T07:30:05+01:00","person":"me","personId":"u1","source":{"plugin":"p"},"key":"k1","provenance":"measured","number":3,"seq":3}"#
@@ -300,7 +306,7 @@ import Testing
             ])
     }
 
-    @Test func `an answer of another form is said to be one`() {
+    @Test func `an answer of an unexpected form is an error`() {
         #expect(throws: Failure.self) {
             try TraceText(RawJSON(trusted: Array(#"{"versions":[]}"#.utf8)), ReadingUnits([]))
         }

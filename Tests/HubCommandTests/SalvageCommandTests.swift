@@ -5,9 +5,9 @@ import Testing
 
 @testable import HubCommand
 
-/// `hub salvage`, as a person uses it.
+/// `hub salvage` on the command line.
 @Suite struct SalvageCommandTests {
-    @Test func `what is whole of a damaged store is taken out, restored, and goes on, and what is lost is said`()
+    @Test func `salvage copies the intact part of a damaged store for a restore and reports the losses`()
         async throws
     {
         let hub = try await TestHub()
@@ -29,7 +29,7 @@ import Testing
         let path = hub.data + "/hub.sqlite"
         var data = try Data(contentsOf: URL(filePath: path))
         let places = data.ranges(of: Data("10425".utf8)).map(\.lowerBound)
-        // A leaf of a table begins with 13; the key is in an index too.
+        // A table leaf begins with 13; an index contains the key, too.
         let place = try #require(places.first { data[$0 / 4_096 * 4_096] == 13 })
         data[place] ^= 1
         try data.write(to: URL(filePath: path))

@@ -8,12 +8,12 @@ import Testing
 
 @testable import HubCommand
 
-/// What a type alone selects, whichever way it is asked for.
+/// The records that a type selects, through each interface.
 @Suite(.timeLimit(.minutes(1))) struct SelectionTests {
     private static let weights = ["a", "b", "c"].map { key in
         #"{"type":"weight","value":71.3,"unit":"kg","start":"2026-03-01T07:30:05+01:00","key":"\#(key)"}"#
     }
-    /// Its source says that it was not measured: told as any other, by its provenance.
+    /// Its source says that it was not measured; it is selected like any other record, with its provenance.
     private static let filled =
         #"{"type":"weight","value":71,"unit":"kg","start":"2026-03-02T07:30:05+01:00","key":"d","provenance":{"kind":"filled","method":"mean","basis":["a"]}}"#
     private static let days = [
@@ -26,7 +26,7 @@ import Testing
         #"{"kind":"retraction","type":"weight","person":"me","series":"test-pub:mean","date":"2026-03-03"}"#,
     ]
 
-    /// What stands in the end, by key or date.
+    /// The records that are present at the end, by key or date.
     private struct Standing {
         private var names: [Int64: String] = [:]
         private var decoder = StoredRecordDecoder()
@@ -43,12 +43,13 @@ import Testing
         }
     }
 
-    @Test func `R8.35 the feed, QUERY, WANT and hub samples give the same of a type, and days to who names days alone`()
+    @Test
+    func `R8.35 the feed, QUERY, WANT and hub samples select the same records of a type, and days only with that kind`()
         async throws
     {
         let hub = try await TestHub()
         let (samples, days) = try await blocking {
-            // Subscriptions are heard in order: with the last, all are.
+            // Subscriptions are processed in order: once the last one is active, all are.
             let follower = try FeedFollower(
                 feed: hub.endpoints.feed,
                 prefixes: ["sample/weight/", "day/weight/", "retraction/weight/", "sample/stepCount/"])
@@ -112,7 +113,7 @@ import Testing
         }
     }
 
-    /// What a pass of a new sink gets, from the beginning.
+    /// The records that a new sink gets in one pass from the beginning.
     private func want(_ hub: TestHub, _ kinds: [RecordKind]?) async throws -> [String] {
         try await blocking {
             let name = kinds == nil ? "samples" : "days"
@@ -139,7 +140,9 @@ import Testing
         }
     }
 
-    @Test func `a follower of the inbox that has caught up hears what one that was there heard`() async throws {
+    @Test func `a follower of the inbox that catches up ends with the same state as one that was connected`()
+        async throws
+    {
         let hub = try await TestHub("[person.me]\n[person.you]\n")
         func frames(_ arguments: [String]) throws -> ChildProcess {
             try hub.start(["tap", "hub/inbox/", "--frames"] + arguments)
@@ -172,14 +175,15 @@ import Testing
     }
 
     @Test
-    func `hub samples --since follows a question: what is new, what was taken back, what left it, and where to go on`()
+    func `hub samples --since gives new and retracted records, those that no longer match, and the next cursor`()
         async throws
     {
         let hub = try await TestHub()
         @Sendable func weight(_ key: String, _ value: Int) -> String {
             #"{"type":"weight","value":\#(value),"unit":"kg","start":"2026-03-01T07:30:05+01:00","key":"\#(key)"}"#
         }
-        /// Number and value of what is there, and the numbers of what is gone, in the order in which they come.
+        /// The number and value of each matching record, the number of each that has gone, in order of arrival; and the
+        /// cursor.
         func changes(_ since: String) async throws -> (lines: [String], cursor: String) {
             let result = try await hub.run(
                 ["samples", "weight", "--where", "value > 80kg", "--since", since, "--json"])

@@ -11,7 +11,7 @@ enum HubSectionStub {
     static let section = HubSection(data: "/var/lib/health-hub", run: "/run/health-hub")
 }
 
-/// The unit that runs the hub under systemd.
+/// The systemd unit of the hub.
 @Suite struct ServiceCommandTests {
     private func unit(_ manager: SystemdUnit.Manager, _ section: HubSection = HubSectionStub.section) -> SystemdUnit {
         SystemdUnit(
@@ -20,7 +20,7 @@ enum HubSectionStub {
     }
 
     @Test(arguments: SystemdUnit.Manager.allCases)
-    func `a unit delegates its control group, in which the kernel holds plugins to their memory_limit`(
+    func `a unit delegates its control group, so that the kernel can enforce the memory_limit of plugins`(
         _ manager: SystemdUnit.Manager
     ) {
         let lines = unit(manager).text.split(separator: "\n")
@@ -30,7 +30,7 @@ enum HubSectionStub {
     @Test(
         .enabled(if: Need.systemdAnalyze.isMet, "\(Need.systemdAnalyze.reason)"),
         arguments: SystemdUnit.Manager.allCases)
-    func `systemd itself finds nothing wrong with the unit`(
+    func `systemd-analyze verify finds no fault in the unit`(
         _ manager: SystemdUnit.Manager
     ) async throws {
         let folder = try TemporaryFolder()
@@ -51,9 +51,9 @@ enum HubSectionStub {
 
     @Test(
         .enabled(if: Need.systemdAnalyze.isMet, "\(Need.systemdAnalyze.reason)"),
-        // 0.2 of the system's is the control group, which the hub needs to limit the memory of plugins.
+        // The control group adds 0.2 to the system's score; the hub needs it to limit the memory of plugins.
         arguments: [(SystemdUnit.Manager.system, 2.7), (.user, 5.0)])
-    func `systemd says that little is left to a hub that is broken into`(
+    func `systemd-analyze security rates the unit's exposure as low`(
         _ manager: SystemdUnit.Manager, _ most: Double
     ) async throws {
         let folder = try TemporaryFolder()
@@ -73,14 +73,14 @@ enum HubSectionStub {
         #expect(score <= most, "\(result.output)")
     }
 
-    @Test func `a unit of a user asks for no namespace where the machine gives none`() {
+    @Test func `a user's unit asks for no namespaces if the machine has none`() {
         var bare = unit(.user)
         bare.hasNamespaces = false
         #expect(!bare.text.contains("PrivateUsers") && !bare.text.contains("CapabilityBoundingSet"))
         #expect(unit(.user).text.contains("\nPrivateUsers=yes\n"))
     }
 
-    @Test func `the unit waits for READY, watches, and starts again what shall be started again`() {
+    @Test func `the unit waits for READY, has a watchdog, and restarts the hub only after the right exit codes`() {
         for manager in SystemdUnit.Manager.allCases {
             let lines = unit(manager).text.split(separator: "\n")
             for line in [
@@ -94,14 +94,16 @@ enum HubSectionStub {
         }
     }
 
-    @Test func `the machine's hub may write its own folders only, wherever they are`() {
+    @Test func `the system's unit lets the hub write only to its own folders, wherever they are`() {
         let usual = unit(.system).text
         #expect(usual.contains("StateDirectory=health-hub\nStateDirectoryMode=0700\nRuntimeDirectory=health-hub\n"))
         let elsewhere = unit(.system, HubSection(data: "/srv/my data/100%", run: "/srv/run")).text
         #expect(elsewhere.contains("ReadWritePaths=\"/srv/my data/100%%\"\nReadWritePaths=/srv/run\n"))
     }
 
-    @Test func `install writes one file, says what to type, and leaves another's unit alone`() async throws {
+    @Test func `install writes one file, prints the next command, and does not touch a unit that hub did not write`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
         func service(_ arguments: String...) async throws -> ChildProcess.Result {
@@ -130,7 +132,7 @@ enum HubSectionStub {
         }
     }
 
-    @Test func `hub run tells the service manager when it is ready and when it stops`() async throws {
+    @Test func `hub run notifies the service manager when it is ready and when it stops`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
         let manager = try DatagramSocket(folder.path + "/notify")
@@ -150,7 +152,7 @@ enum HubSectionStub {
     }
 }
 
-/// Receives datagrams; each wait ends after half a minute.
+/// Receives datagrams; each wait ends after 30 seconds.
 private final class DatagramSocket {
     private let descriptor: CInt
 

@@ -8,9 +8,11 @@ import ZeroMQ
 
 @testable import HubCommand
 
-/// Strangers at the port of a hub that may open few files.
+/// Connections without a key to the port of a hub with a low limit on open files.
 @Suite struct SilentConnectionTests {
-    @Test func `R2.6 at a limit of 1,024 files those who prove nothing go, and who has a key stays and comes in`()
+    @Test
+    func
+        `R2.6 at a limit of 1,024 files, connections without a key are closed, and those with a key stay and can connect`()
         async throws
     {
         let port = try FreePort.next()
@@ -35,9 +37,9 @@ import ZeroMQ
 
         // Half of the limit is 512.
         let silent = try (0..<600).map { _ in try RawConnection(port) }
-        // What libzmq says to everybody, and then the end.
+        // The greeting that libzmq sends to everyone, then the end of the stream.
         _ = try silent[0].takeAll()
-        // In the session that it had.
+        // In the session from before.
         try bedroom.give([CareTests.weights(2...2)[0]])
         try bedroom.areStored()
         let hall = try peer(second)

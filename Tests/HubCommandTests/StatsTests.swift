@@ -8,7 +8,7 @@ import Testing
 
 @testable import HubCommand
 
-/// `hub stats`, as people, spreadsheets and programs read it.
+/// `hub stats` as text, CSV and JSON.
 @Suite(.timeLimit(.minutes(1))) struct StatsTests {
     private func steps(_ key: String, _ value: Int, _ start: String, _ end: String) -> String {
         #"{"type":"stepCount","value":\#(value),"unit":"count","start":"\#(start)","end":"\#(end)","key":"\#(key)","subject":{"name":"anna"}}"#
@@ -29,7 +29,7 @@ import Testing
         {"from":"2026-03-30T00:00:00+02:00","to":"2026-03-31T00:00:00+02:00","count":1,"sum":1000.4}
         """
 
-    @Test func `a line for each interval, an empty one without a number, and bars where it is a terminal`() throws {
+    @Test func `each interval is a line, an empty one has no figure, and a terminal also shows bars`() throws {
         let text = StatsText(try statistics(Self.days), by: .day, units: ReadingUnits([]), zone: .gmt)
         #expect(
             text.lines(hasChart: false, colours: false) == [
@@ -41,7 +41,7 @@ import Testing
         #expect(charts[2].hasSuffix(" 0") && charts[3].hasSuffix("1  ███"))
     }
 
-    @Test func `a spreadsheet gets every digit, and nothing where there is nothing`() throws {
+    @Test func `CSV contains every digit, and an empty field for an empty interval`() throws {
         #expect(
             try statistics(Self.days).csv() == [
                 "from,to,type,person,unit,count,sum",
@@ -51,7 +51,8 @@ import Testing
             ])
     }
 
-    @Test func `the figures of a hub are shown by day, by source, in the person's unit, and once for all`() async throws
+    @Test func `stats shows figures by day, by source and in the person's unit, and the total without --by`()
+        async throws
     {
         let hub = try await TestHub("[person.anna]\nzone = \"Europe/Berlin\"\nunit = \"lb\"\n[person.ben]\n")
         try await blocking {
@@ -89,12 +90,12 @@ import Testing
             ([], "de_DE", "2026-03-23"), ([], "en_US", "2026-03-22"), ([], "ar_EG", "2026-03-21"),
             (["--week-from", "wednesday"], "de_DE", "2026-03-25"), (["--week-from", "monday"], "en_US", "2026-03-23"),
         ] as [([String], String, String)])
-    func `weeks begin with the day of the person's locale, or with the one that is named`(
+    func `weeks begin on the day of the person's locale, or on the day of --week-from`(
         more: [String], locale: String, expected: String
     ) async throws {
         let hub = try await TestHub("[person.anna]\nzone = \"Europe/Berlin\"\nlocale = \"\(locale)\"\n")
         try await blocking {
-            // A Wednesday in winter, and one in summer: the clocks change between them.
+            // A Wednesday in winter and one in summer: the clocks change between them.
             try hub.give([
                 self.steps("a", 600, "2026-03-25T08:00:00+01:00", "2026-03-25T08:10:00+01:00"),
                 self.steps("b", 100, "2026-04-01T08:00:00+02:00", "2026-04-01T08:10:00+02:00"),
@@ -109,7 +110,7 @@ import Testing
         #expect(wrong.code == 64 && wrong.errors.contains("--by week"), "\(wrong.errors)")
     }
 
-    @Test func `R8.112 hours of a phone count before the watch in them, and hub trace says so`() async throws {
+    @Test func `R8.112 hourly sums of a phone take precedence over a watch, and hub trace says so`() async throws {
         let hub = try await TestHub(
             "[person.anna]\nzone = \"Europe/Berlin\"\n")
         func record(_ key: String, _ value: Int, _ start: String, _ end: String, _ source: String) -> String {
@@ -137,13 +138,13 @@ import Testing
             let trace = try await hub.run(["trace", "\(number)"])
             #expect(trace.output.contains("\n\(line)\n"), "\(trace)")
         }
-        // A table of hub.conf comes before it.
+        // A table in hub.conf takes precedence over that.
         let conf = try String(contentsOfFile: hub.folder.configuration, encoding: .utf8)
         try (conf + "\n[priority.steps]\nsources = [\"test-pub/watch\"]\n").write(
             toFile: hub.folder.configuration, atomically: true, encoding: .utf8)
         _ = try await hub.run(["apply"])
         let other = try await hub.run(["stats", "stepCount", "--json"])
-        // 600 of ten minutes, and of the hour what is left of it.
+        // 600 of ten minutes, and the rest of the hour.
         #expect(other.output.contains(#""sum":1503.33"#), "\(other)")
         let first = try await hub.run(["trace", "1"])
         #expect(first.output.contains("source 1 of 2 (hub.conf)"), "\(first)")

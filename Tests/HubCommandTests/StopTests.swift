@@ -6,7 +6,7 @@ import Testing
 @testable import HubCommand
 
 @Suite struct StopTests {
-    @Test func `hub stop ends the hub in order, and returns when its folder is free for another`() async throws {
+    @Test func `hub stop ends the hub in order and returns when another hub can use its folder`() async throws {
         let folder = try TemporaryFolder()
         let hub = try await TestHub(in: folder)
         let stopped = try await hub.run(["stop"])
@@ -18,7 +18,9 @@ import Testing
     }
 
     @Test(arguments: ["list", "version", "start", "enable"])
-    func `a command of other programs is answered with the one that does the same here`(_ name: String) throws {
+    func `the name of a common command of other programs is answered with the matching hub command`(_ name: String)
+        throws
+    {
         let failure = try #require(throws: Failure.self) { try RootCommand.checkName([name]) }
         #expect(failure.exit == .usage)
         let command = try #require(failure.message.firstMatch(of: /; hub ([a-z-]+)/)?.1)

@@ -2,10 +2,10 @@ import Foundation
 import HubProcess
 import Testing
 
-/// The units of `hub service` under a systemd that runs them (`Tests/Support/Systemd/boot`).
+/// The units of `hub service` under a real systemd (`Tests/Support/Systemd/boot`).
 @Suite(.serialized, .timeLimit(.minutes(4)), .enabled(if: Need.systemd.isMet, "\(Need.systemd.reason)"))
 struct SystemdTests {
-    /// What was said in a step, and how it ended.
+    /// The output of a step, and its exit code.
     private struct Step {
         let said: String
         let code: Int?
@@ -18,7 +18,7 @@ struct SystemdTests {
     }
 
     @Test
-    func `the hub runs in its units, its owner reaches it, its plugins are confined, and after a kill it comes again`()
+    func `under its units the hub runs, confines its plugins, answers its owner, and is restarted after a kill`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -28,10 +28,10 @@ struct SystemdTests {
         for (name, user) in [("hub", "health-hub"), ("person", "person")] {
             #expect(step("\(name)-start").code == 0, "\(step("\(name)-start").said)")
             #expect(step("\(name)-process").said == "\(user)\n")
-            // The records of a plugin that the hub has started there.
+            // The records of a plugin that the hub has started in its unit.
             #expect(step("\(name)-samples").said.split(separator: "\n").count == 20)
             let status = step("\(name)-status")
-            // Alive, all records, and never restarted.
+            // Alive, with all records, and never restarted.
             #expect(status.said.contains(/\nexample +(running +yes|finished +no) +yes +- +20 +0\s/), "\(status)")
             #expect(status.code == 0)
             #expect(step("\(name)-plugins").said.contains("confined files, sockets, processes, network, calls"))
@@ -43,7 +43,7 @@ struct SystemdTests {
                 ])
             #expect(step("\(name)-left").code == 1, "\(step("\(name)-left").said)")
         }
-        // Root asked so far; the account itself may too.
+        // Until here root has run the commands; the hub's own account may run them, too.
         #expect(step("hub-account").code == 0, "\(step("hub-account").said)")
         #expect(
             step("hub-again").said.split(separator: "\n").count == 20, "started again after SIGKILL, with all records")

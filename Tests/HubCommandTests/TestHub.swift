@@ -9,9 +9,9 @@ import ZeroMQ
 
 @testable import HubCommand
 
-/// A terminal with a person at it who has typed ahead.
+/// A terminal whose input a test types in advance.
 final class TestTerminal: Sendable {
-    /// What the program sees.
+    /// The program's end of the terminal.
     let end: FileHandle
     private let person: FileHandle
 
@@ -32,9 +32,9 @@ final class TestHub: Sendable {
     private let program: Locked<ChildProcess>
 
     /// - Parameters:
-    ///   - persons: tables of `hub.conf`.
-    ///   - folder: a test's own, where it has one.
-    ///   - environment: what the hub finds in its environment, as `NAME=value`.
+    ///   - persons: Tables of `hub.conf`.
+    ///   - folder: The folder of the hub; otherwise a new one.
+    ///   - environment: Variables for the hub, as `NAME=value`.
     init(
         _ persons: String = "[person.me]\n", in folder: TemporaryFolder? = nil, under environment: [String] = []
     ) async throws {
@@ -51,7 +51,7 @@ final class TestHub: Sendable {
     var configuration: String { folder.configuration }
     var data: String { folder.path + "/data" }
 
-    /// Starts a further command of `hub`.
+    /// Starts another command of `hub`.
     func start(
         _ arguments: [String], under environment: [String] = [], input: FileHandle? = nil
     ) throws -> ChildProcess {
@@ -66,10 +66,10 @@ final class TestHub: Sendable {
 
     func signal(_ number: Int32) { program.value.signal(number) }
 
-    /// Returns when it has ended, however it did.
+    /// Returns when the hub has ended, for whatever reason.
     func waitForEnd() async { _ = await program.value.result() }
 
-    /// Ends the hub in order; its exit code.
+    /// Stops the hub in order and returns its exit code.
     func stop() async throws -> Int32 {
         program.value.signal(SIGTERM)
         return await program.value.result().code
@@ -83,7 +83,7 @@ final class TestHub: Sendable {
 
     /// Sends records as a script would; returns when they are stored.
     ///
-    /// - Parameter interruption: what happens once they are sent; then the call does not wait for an answer.
+    /// - Parameter interruption: Called once the records are sent; then the call does not wait for an answer.
     func give(_ records: [String], interruption: (() -> Void)? = nil) throws {
         let peer = try DoorPeer(endpoints.door, instance: "test-pub", patience: .seconds(10))
         try peer.give(records)
@@ -95,7 +95,7 @@ final class TestHub: Sendable {
 }
 
 extension DoorPeer {
-    /// Waits until what was given last is stored, all of it.
+    /// Waits until all records given last are stored.
     func areStored() throws {
         let answer = String(decoding: try receive("STORED"), as: UTF8.self)
         try #require(!answer.contains("rejected"), "\(answer)")

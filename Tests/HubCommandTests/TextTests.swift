@@ -20,7 +20,7 @@ import Testing
         #expect(NumberText.shortest(9_007_199_254_740_994) == "9.007199254740994e+15")
     }
 
-    @Test func `a fraction becomes percent by moving the point, so that no digit appears`() {
+    @Test func `a fraction becomes percent by moving the point, so that no new digits appear`() {
         #expect(NumberText.percent(0.182) == "18.2")
         #expect(NumberText.percent(0.07) == "7")
         #expect(NumberText.percent(1) == "100")
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `counts have separators and the right word`() {
+    @Test func `counts have separators, and the singular or plural of their noun`() {
         #expect(NumberText.grouped(0) == "0")
         #expect(NumberText.grouped(999) == "999")
         #expect(NumberText.grouped(1_000) == "1,000")
@@ -41,7 +41,7 @@ import Testing
         #expect(NumberText.count(2, "person", "people") == "2 people")
     }
 
-    @Test func `a span has at most two units`() {
+    @Test func `a duration has at most two units`() {
         #expect(NumberText.duration(seconds: 12.9) == "12 s")
         #expect(NumberText.duration(seconds: 119) == "1 min")
         #expect(NumberText.duration(seconds: 7_500) == "2 h 5 min")
@@ -51,7 +51,7 @@ import Testing
 }
 
 @Suite struct TableTests {
-    @Test func `columns are as wide as their widest cell, and lines end with their text`() {
+    @Test func `columns are as wide as their widest cell, and lines have no trailing spaces`() {
         var table = Table([("NAME", .left), ("COUNT", .right), ("NOTE", .left)])
         table.add(["a", "1"])
         table.add(["longer", "1000", "x"])
@@ -63,7 +63,7 @@ import Testing
             ])
     }
 
-    @Test func `a later page keeps the widths of the ones before`() {
+    @Test func `a later page keeps the column widths of the pages before`() {
         var table = Table([("A", .left), ("B", .left)])
         table.add(["wide cell", "x"])
         _ = table.takeLines()
@@ -71,7 +71,7 @@ import Testing
         #expect(table.takeLines() == ["y          z"])
     }
 
-    @Test func `what takes two columns of a terminal is counted so`() {
+    @Test func `a character that is two columns wide on a terminal counts as two`() {
         var table = Table([("DATE", .left), ("B", .left)])
         table.add(["2026年3月5日", "x"])
         table.add(["2026-03-05", "y"])
@@ -79,7 +79,7 @@ import Testing
         #expect(Table.width("15. März 2026 µg °C ″") == 21 && Table.width("体重 👨‍👩‍👧 한") == 10)
     }
 
-    @Test func `colours take no room`() {
+    @Test func `colours do not count towards a column's width`() {
         var table = Table([("A", .left), ("B", .left)])
         table.add([Shade.good.paint("yes", true), "x"])
         #expect(table.takeLines().map(PlainText.line) == ["A    B", "\u{1B}[32myes\u{1B}[0m  x"])
@@ -88,7 +88,7 @@ import Testing
 }
 
 @Suite struct RecordTextTests {
-    /// A record as the hub prints it, for a person who reads weights in that unit.
+    /// A record as the hub prints it, for a person with this unit for weights.
     private func text(_ json: String, in unit: PersonSection.Unit? = nil) throws -> RecordText {
         var person = PersonSection(name: "me")
         person.unit = unit
@@ -99,7 +99,7 @@ import Testing
     private let tail =
         #""person":"me","personId":"u1","source":{"plugin":"ihealth-hs3","device":"02"},"key":"k","provenance":"measured","number":7,"seq":9}"#
 
-    @Test func `a quantity shows value and unit, and the time on the wall of its place`() throws {
+    @Test func `a quantity is shown with value and unit, and the local time of its measurement`() throws {
         let start = #""start":"2026-03-15T07:30:05.25+01:00","end":"2026-03-15T07:30:05.25+01:00""#
         let text = try text(#"{"kind":"quantity","type":"weight","value":72.3,"unit":"kg",\#(start),\#(tail)"#)
         #expect(
@@ -110,7 +110,7 @@ import Testing
         (PersonSection.Unit.pounds, 80.28584949, "177.0 lb"), (.stones, 80.28584949, "12 st 9 lb"),
         (.kilograms, 80.28584949, "80.3 kg"), (nil, 72.3, "72.3 kg"),
     ])
-    func `a weight is in the unit of its person, rounded as people read it`(
+    func `a weight is shown in the unit of its person and rounded for display`(
         _ unit: PersonSection.Unit?, _ value: Double, _ shown: String
     ) throws {
         let start = #""start":"2026-03-15T06:30:05Z","end":"2026-03-15T06:30:05Z""#
@@ -120,7 +120,7 @@ import Testing
         #expect(try text(record + inbox, in: unit).value == shown, "without a person, where all read the same unit")
     }
 
-    @Test func `what has no person is read in what all persons have in common`() {
+    @Test func `a record without a person uses the unit and locale that all people share`() {
         var (anna, ben) = (PersonSection(name: "anna"), PersonSection(name: "ben"))
         (anna.unit, ben.unit, anna.locale, ben.locale) = (.pounds, .stones, "de_DE", "de_DE")
         func text(_ person: String?, _ units: ReadingUnits) -> String {
@@ -141,7 +141,7 @@ import Testing
         ("es_ES", "15 mar 2026 07:30:05.25 +01:00", "1072,3 kg"),
         ("ja_JP", "2026年3月15日 07:30:05.25 +01:00", "1,072.3 kg"),
     ])
-    func `a person's locale has the month's name, the separators and the units`(
+    func `a person's locale determines the month's name, the separators and the units`(
         _ locale: String, _ time: String, _ value: String
     ) throws {
         var me = PersonSection(name: "me")
@@ -153,7 +153,7 @@ import Testing
         #expect(text.time == time && text.value == value)
     }
 
-    @Test func `a change is shown with the decimals that tell it, and a program gets every digit`() throws {
+    @Test func `a change is shown with enough decimals to see it, and programs get every digit`() throws {
         func stored(_ value: Double) throws -> StoredRecord {
             var reader = RecordReader()
             let json =
@@ -168,7 +168,7 @@ import Testing
         #expect(try Weighing(stored(80.28584949)).summary(units).values == ["weight 80.3 kg"])
     }
 
-    @Test func `a fraction shows as percent`() throws {
+    @Test func `a fraction is shown as percent`() throws {
         let start = #""start":"2026-03-15T06:30:05Z","end":"2026-03-15T06:30:05Z""#
         let text = try text(
             #"{"kind":"quantity","type":"bodyFatPercentage","value":0.182,"unit":"%",\#(start),\#(tail)"#)
@@ -176,7 +176,7 @@ import Testing
         #expect(text.time == "2026-03-15 06:30:05 Z")
     }
 
-    @Test func `an interval shows its end as shortly as it is clear`() throws {
+    @Test func `an interval shows its end as briefly as is unambiguous`() throws {
         func time(_ start: String, _ end: String) throws -> String {
             MomentText.interval(try Timestamp(parsing: start), try Timestamp(parsing: end))
         }
@@ -190,7 +190,7 @@ import Testing
                 == "2026-03-29 01:00:00 +01:00 – 2026-03-29 04:00:00 +02:00")
     }
 
-    @Test func `a record without a person, a category and a retraction are told apart`() throws {
+    @Test func `records without a person, categories and retractions are shown differently`() throws {
         let unassigned = try text(
             #"{"kind":"category","type":"sleepAnalysis","value":"asleepCore","raw":3,"start":"2026-03-15T00:00:00Z","end":"2026-03-15T01:00:00Z","person":null,"unassigned":"two persons","source":{"plugin":"p"},"key":"k","provenance":"measured","number":1,"seq":1}"#
         )
@@ -203,7 +203,7 @@ import Testing
         #expect(retraction.time == "")
     }
 
-    @Test func `text that is not a record is a failure that says what to do`() {
+    @Test func `text that is not a record is an error that says what to do`() {
         var reader = RecordReader()
         #expect(throws: Failure.self) { try reader.record(Array("{}".utf8)[...]) }
     }
@@ -219,15 +219,15 @@ import Testing
         return (date.start(by: clock).text, date.end(by: clock).text)
     }
 
-    @Test func `a date is a whole day of the zone`() throws {
+    @Test func `a date means the whole day in the zone`() throws {
         #expect(try span("2026-03-01") == ("2026-03-01T00:00:00+01:00", "2026-03-02T00:00:00+01:00"))
     }
 
-    @Test func `a day on which clocks change has its own length`() throws {
+    @Test func `a day on which clocks change has its true length`() throws {
         #expect(try span("2026-03-29") == ("2026-03-29T00:00:00+01:00", "2026-03-30T00:00:00+02:00"))
     }
 
-    @Test func `today and yesterday are days of the zone, by the hub's clock`() throws {
+    @Test func `today and yesterday are days of the zone by the hub's clock`() throws {
         #expect(try span("today") == ("2026-03-15T00:00:00+01:00", "2026-03-16T00:00:00+01:00"))
         #expect(try span("yesterday") == ("2026-03-14T00:00:00+01:00", "2026-03-15T00:00:00+01:00"))
     }
@@ -237,12 +237,12 @@ import Testing
         ("2 days ago", "2026-03-13"), ("a week ago", "2026-03-08"), ("1 month ago", "2026-02-15"),
         ("last monday", "2026-03-09"), ("Last Sunday", "2026-03-08"), ("last saturday", "2026-03-14"),
         ("Yesterday", "2026-03-14"),
-    ]) func `days are read as people say them`(_ text: String, _ day: String) throws {
+    ]) func `common ways to write a day are accepted`(_ text: String, _ day: String) throws {
         #expect(try span(text).0.hasPrefix("\(day)T00:00:00"))
         #expect(try span(text).1 == span(day).1)
     }
 
-    @Test func `a span is counted back from now, an instant is itself`() throws {
+    @Test func `a span is counted back from now, and an instant means itself`() throws {
         #expect(try span("7d").0 == "2026-03-08T12:00:00+01:00")
         #expect(try span("90min").0 == "2026-03-15T10:30:00+01:00")
         #expect(try span("2w").0 == "2026-03-01T12:00:00+01:00")
@@ -253,13 +253,13 @@ import Testing
     @Test(arguments: [
         ("yesterday 7:30", "2026-03-14T07:30:00+01:00"), ("yesterday 8am", "2026-03-14T08:00:00+01:00"),
         ("8:15 pm", "2026-03-15T20:15:00+01:00"), ("18.10.1974 7:30", "1974-10-18T07:30:00+01:00"),
-        // Skipped, and shown twice.
+        // A time that does not exist, and one that occurs twice.
         ("2026-03-29 2:30", "2026-03-29T03:30:00+02:00"), ("2025-10-26 2:30", "2025-10-26T02:30:00+02:00"),
-    ]) func `a day may have a time`(_ text: String, _ start: String) throws {
+    ]) func `a day may be followed by a time`(_ text: String, _ start: String) throws {
         #expect(try span(text) == (start, start))
     }
 
-    @Test func `what lies beyond all times that a record can have means the nearest that one can`() throws {
+    @Test func `a time beyond the range of records means the nearest possible time`() throws {
         let (first, last) = ("0001-01-02T00:00:00Z", "9999-12-30T23:59:59.999999Z")
         #expect(try span("0001-01-01") == (first, first))
         #expect(try span("1000000w").0 == first)
@@ -267,7 +267,7 @@ import Testing
     }
 
     @Test(arguments: ["", "d", "7", "-7d", "7 d", "2026-02-30", "tomorrow", "2026-03-01T25:00", "99999999999999d"])
-    func `anything else is refused`(_ text: String) {
+    func `any other text is refused as a date`(_ text: String) {
         #expect(DateArgument(text) == nil)
     }
 
@@ -275,21 +275,21 @@ import Testing
         ("2026-02-30", "the calendar has no such day"), ("31.11.2026", "the calendar has no such day"),
         ("3/1/2026", "it is read in two ways: write 2026-MM-DD"), ("5years", "write 5y"),
         ("90 minutes", "write 90min"),
-    ]) func `what is nearly a date is told how it is written`(_ text: String, _ hint: String) {
+    ]) func `a text similar to a date is refused with the right form`(_ text: String, _ hint: String) {
         let error = #expect(throws: (any Error).self) { try DateArgument.parsed(text) }
         #expect(error.map { "\($0)".contains("; \(hint)") } == true)
     }
 }
 
 @Suite struct TopicArgumentTests {
-    @Test func `the slash at the end may be left out, and aliases of types are resolved`() throws {
+    @Test func `a topic may omit its last slash and use an alias of a type`() throws {
         #expect(try TopicArgument.prefix("sample/weight") == "sample/weight/")
         #expect(try TopicArgument.prefix("sample/bodyMass/me") == "sample/weight/me/")
         #expect(try TopicArgument.prefix("hub/pulse/") == "hub/pulse/")
         #expect(try TopicArgument.prefix("live") == "live/")
     }
 
-    @Test func `an unknown type is warned of, since a plugin may have declared it`() throws {
+    @Test func `an unknown type causes only a warning, because a plugin may declare it`() throws {
         var warnings: [String] = []
         #expect(try TopicArgument.prefix("sample/wieght") { warnings.append($0) } == "sample/wieght/")
         #expect(
@@ -301,13 +301,13 @@ import Testing
     }
 
     @Test(arguments: ["", "/", "samples/weight", "sample//me", "sample/%7a"])
-    func `what no topic begins with is refused`(_ text: String) {
+    func `a text that is no prefix of a topic is refused`(_ text: String) {
         #expect(throws: Failure.self) { try TopicArgument.prefix(text) }
     }
 }
 
 @Suite struct EndpointTests {
-    @Test func `the exports survive any shell`() {
+    @Test func `the printed exports are quoted for any shell`() {
         let endpoints = OwnerEndpoints(door: "ipc:///run/user/1000/health-hub/door", feed: "ipc:///tmp/it's here/feed")
         #expect(
             endpoints.exports == """
@@ -316,7 +316,7 @@ import Testing
                 """)
     }
 
-    @Test func `the settings are looked for in the documented order`() {
+    @Test func `hub.conf is searched for in the documented order`() {
         #expect(
             ConfigurationFile.places(["HOME": "/home/a"])
                 == ["hub.conf", "/home/a/.config/health-hub/hub.conf", "/etc/health-hub/hub.conf"])
@@ -335,13 +335,13 @@ import Testing
             zone: zone)
     }
 
-    @Test func `a line has the time, the level and its facts in order`() throws {
+    @Test func `a log line has the time, the level and its metadata in order`() throws {
         #expect(
             try line("ready", ["b": "two words", "a": "1", "c": ""])
                 == #"07:30:05 warning  hub: ready  a=1 b="two words" c="""#)
     }
 
-    @Test func `nothing in a message begins a new line`() throws {
+    @Test func `line breaks within a log message are escaped`() throws {
         #expect(try line("a\nb", ["x": "c\r\nd e"]) == #"07:30:05 warning  hub: a\nb  x="c\r\nd e""#)
     }
 }

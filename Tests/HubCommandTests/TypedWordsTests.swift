@@ -6,9 +6,9 @@ import Testing
 
 @testable import HubCommand
 
-/// The words that people type, as they type them.
+/// Words as people type them.
 @Suite(.timeLimit(.minutes(2))) struct TypedWordsTests {
-    @Test func `commands take everyday names of types, days and plain numbers`() async throws {
+    @Test func `commands accept everyday names of types, days, and numbers without a unit`() async throws {
         let hub = try await TestHub("zone = \"Europe/Berlin\"\n[person.anna]\nunit = \"lb\"\n")
         for (words, shown) in [
             (["weight", "180"], "180.0 lb"),
@@ -24,7 +24,7 @@ import Testing
         #expect(fat.contains(#""value":0.245,"unit":"%""#), "\(fat)")
         let doubtful = try await hub.run(["log", "body fat", "0.245", "--yes"])
         #expect(doubtful.code == 64 && doubtful.errors.contains("can be 0.245% or 24.5%"), "\(doubtful)")
-        // A time of day is the last one before the end, whatever time it is now.
+        // A time of day means the last one before the end, whatever the time is now.
         let night = try await hub.run(["log", "sleep", "--from", "23:10", "--to", "yesterday 7:05", "--json"])
         #expect(night.code == 0, "\(night)")
         let times = night.output.matches(of: #/"(?:start|end)":"[0-9-]+T([0-9:]+)/#).map { String($0.1) }
@@ -74,7 +74,7 @@ import Testing
         ("00-4d-32-1a-2b-3c", .string(links("rfcomm|tcp")), "rfcomm://00:4D:32:1A:2B:3C"),
         ("00:4D:32:1A:2B:3C", .string(links("hsl|tcp")), "00:4D:32:1A:2B:3C"),
     ])
-    func `what is typed for a setting is meant as people say it`(text: String, type: SettingType, expected: String) {
+    func `a setting accepts common ways to write its value`(text: String, type: SettingType, expected: String) {
         #expect(SettingAnswer.value(text, type) == .string(expected))
     }
 
@@ -83,11 +83,11 @@ import Testing
         ("182 cm", "cm", 182),
         ("1.82 m", "cm", 182),
     ])
-    func `a number may be typed with its unit`(text: String, unit: String, expected: Double) {
+    func `a number may have its unit`(text: String, unit: String, expected: Double) {
         #expect(SettingAnswer.value(text, .number(Bounds(1, 500)), unit: unit) == .number(expected))
     }
 
-    @Test func `what is no zone and no number of the unit stays as it was typed, and is refused`()
+    @Test func `a text that is neither a zone nor a number stays as typed and is refused`()
         async throws
     {
         #expect(SettingAnswer.value("82 cm", .number(Bounds(1, 500)), unit: "kg") == .string("82 cm"))

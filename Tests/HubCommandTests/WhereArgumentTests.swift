@@ -44,11 +44,11 @@ import Testing
             #"{"or":[{"userEntered":true},{"and":[{"userEntered":true},{"not":{"or":[{"partOf":1},{"partOf":2}]}}]}]}"#
         ),
     ])
-    func `conditions are read as people write them`(text: String, expected: String) throws {
+    func `conditions are parsed as people write them`(text: String, expected: String) throws {
         #expect(try WhereArgument.condition(text, of: []).json.text == expected)
     }
 
-    @Test func `the unit of one asked type may be left out where it has one`() throws {
+    @Test func `the unit may be omitted if the query has one type with one unit`() throws {
         #expect(
             try WhereArgument.condition("value > 100", of: ["heartRate"]).json.text
                 == #"{"quantity":{">":100,"unit":"count/min"}}"#)
@@ -68,12 +68,12 @@ import Testing
         (String(repeating: "(", count: 100_000), "nested more than"),
         (String(repeating: "not ", count: 100_000), "nested more than"),
     ])
-    func `what cannot be read is refused with what may be written there`(text: String, hint: String) throws {
+    func `an invalid condition is refused with the words that are expected there`(text: String, hint: String) throws {
         let failure = try #require(throws: Failure.self) { try WhereArgument.condition(text, of: []) }
         #expect(failure.exit == .usage && failure.message.contains(hint), "\(failure.message)")
     }
 
-    @Test func `the question of hub samples holds where, order and latest`() throws {
+    @Test func `the query of hub samples contains where, order and latest`() throws {
         func query(_ words: String...) throws -> QueryRequest {
             let command = try #require(try RootCommand.parseAsRoot(["samples", "weight"] + words) as? SamplesCommand)
             return try command.query(["weight"], by: PersonClock(zone: "GMT", now: 0))
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `hub sources adds up pages, and shows of each type and person the source first that counts first`() {
+    @Test func `hub sources adds up pages and lists the preferred source of each type and person first`() {
         func tally(
             _ device: String, _ count: Int64, _ first: String, _ last: String, rank: Int64?, type: String = "weight"
         ) -> SourceTally {
@@ -115,7 +115,7 @@ import Testing
                 "weight  anna        1  scale/b        3  2026-03-02  2026-03-02  first record",
                 "weight  anna        2  scale/a        2  2026-03-01  2026-03-04  first record",
             ])
-        // Weights are not added up: no source covers another.
+        // Weights are not summed: no source replaces another.
         #expect(SourcesCommand.advice(ordered) == nil)
         let steps = ["d", "e"].map { tally($0, 1, one, two, rank: 3, type: "stepCount") }
         #expect(SourcesCommand.advice(steps)?.contains("[priority.NAME] of hub.conf") == true)

@@ -5,13 +5,13 @@ import Testing
 
 @testable import HubCommand
 
-/// A hub with records of every kind from two sources, and one that a person entered.
+/// A hub with records of every kind from two sources, and one record that a person entered.
 struct ExportScene {
     static let persons = "[person.anna]\nzone = \"Europe/Berlin\"\n[person.ben]\n"
     let hub: TestHub
     let folder: TemporaryFolder
 
-    /// - Parameter isFilled: else the hub is empty.
+    /// - Parameter isFilled: Whether the hub has these records; otherwise it is empty.
     init(isFilled: Bool = true) async throws {
         hub = try await TestHub(ExportScene.persons)
         folder = try TemporaryFolder()
@@ -29,7 +29,7 @@ struct ExportScene {
 
     func path(_ name: String) -> String { "\(folder.path)/\(name)" }
 
-    /// What the file holds that `hub export` has written.
+    /// Runs `hub export` and returns the content of its file.
     func export(_ name: String, _ options: [String] = []) async throws -> String {
         let result = try await hub.run(["export", path(name)] + options)
         try #require(result.code == 0, "\(result.errors)")

@@ -6,9 +6,9 @@ import Testing
 
 @testable import HubCommand
 
-/// `hub export` and `hub import` between hubs that are processes of their own.
+/// `hub export` and `hub import` between hubs in other processes.
 @Suite struct ExportTests {
-    @Test func `what one hub exports another imports and exports again, byte for byte`() async throws {
+    @Test func `an export that another hub imports and exports again is the same file, byte for byte`() async throws {
         let first = try await ExportScene()
         let lines = try await first.export("all.jsonl")
         #expect(lines.split(separator: "\n").count == 2 * 49 + 1)
@@ -18,7 +18,7 @@ import Testing
         #expect(given.code == 0, "\(given.errors)")
         #expect(given.errors.hasPrefix("99 lines: 99 stored, 0 there already, 0 refused\n"))
         #expect(try await second.export("again.jsonl") == lines)
-        // Once more adds nothing, and the numbers of the one hub are told beside those of the other.
+        // A second import adds nothing, and reports the numbers of the first hub next to those of the second.
         let numbered = try await first.export("numbered.jsonl", ["--numbers"])
         #expect(numbered.contains("\"number\":"))
         let twice = try await second.hub.run(["import", first.path("numbered.jsonl"), "--json"])
@@ -28,7 +28,7 @@ import Testing
         #expect(try await second.export("third.jsonl") == lines)
     }
 
-    @Test func `a guest's reading stays a guest's through an export and an import, with its number or without`()
+    @Test func `a guest's reading remains a guest's through export and import, with or without numbers`()
         async throws
     {
         let first = try await ExportScene()
@@ -47,7 +47,7 @@ import Testing
             let given = try await second.hub.run(["import", first.path(name)])
             #expect(given.code == 0, "\(given.errors)")
             #expect(try await second.export("again.jsonl") == lines)
-            // Decisions made here since the import stay.
+            // An import does not undo decisions that were made here since the last one.
             let guests = try await second.hub.run(["samples", "--guest", "--json"]).output
                 .matches(of: /"number":([0-9]+)/).map { String($0.output.1) }
             try #require(guests.count == 2)
@@ -59,7 +59,8 @@ import Testing
         }
     }
 
-    @Test func `a dry run of an import says what is in the file and how much is new, and stores nothing`() async throws
+    @Test func `a dry run of an import shows what the file contains and how much is new, and stores nothing`()
+        async throws
     {
         let first = try await ExportScene()
         _ = try await first.export("all.jsonl")
@@ -72,7 +73,9 @@ import Testing
         #expect(again.output.contains("99 of them the hub has\n"))
     }
 
-    @Test func `a file of persons whom the hub does not know is refused whole, with what to add`() async throws {
+    @Test func `a file with people whom the hub does not know is refused as a whole, with the sections to add`()
+        async throws
+    {
         let first = try await ExportScene()
         _ = try await first.export("all.jsonl")
         let stranger = try await TestHub("[person.me]\n")
@@ -82,7 +85,7 @@ import Testing
         #expect(try await stranger.run(["samples", "--json"]).output.isEmpty)
     }
 
-    @Test func `a line that is not a record is told with its number, and all else is stored`() async throws {
+    @Test func `an invalid line is reported with its number, and all other lines are stored`() async throws {
         let scene = try await ExportScene(isFilled: false)
         let weight =
             #"{"kind":"quantity","type":"weight","value":72,"unit":"kg","start":"2026-02-01T07:00:00Z","person":"anna","source":{"plugin":"kitchen"},"key":"a"}"#
@@ -101,7 +104,7 @@ import Testing
         #expect(given.errors.contains("1 line: a record was taken back in the other hub"))
     }
 
-    @Test func `a record that a later line takes back is not given, and one that came again after that is`()
+    @Test func `a record that a later line retracts is not imported, unless it returns after that`()
         async throws
     {
         let scene = try await ExportScene(isFilled: false)
@@ -122,7 +125,8 @@ import Testing
         #expect(try await scene.export("all.jsonl").contains(#""value":75"#))
     }
 
-    @Test func `a file that is not an export is refused before anything is given, and says what can be imported`()
+    @Test
+    func `a file that is no export is refused before any record is stored, with the formats that can be imported`()
         async throws
     {
         let scene = try await ExportScene(isFilled: false)
@@ -134,7 +138,7 @@ import Testing
             "\(refused.errors)")
     }
 
-    @Test func `an SQLite file has dates and times by the clock of the place of measurement, and is sorted by time`()
+    @Test func `an SQLite file is sorted by time and has dates and times in the zone of the measurement`()
         async throws
     {
         let scene = try await ExportScene(isFilled: false)
@@ -154,7 +158,7 @@ import Testing
         let rows = try await queue.read { db in
             try Row.fetchAll(db, sql: "SELECT date || ' ' || time FROM weights").map { $0[0] as String }
         }
-        // A workout that was entered by hand has its totals in its group.
+        // A workout entered by hand has its totals in its group.
         let logged = try await scene.hub.run(
             [
                 "log", "swim", "30min", "--energy", "300kcal", "--distance", "1km", "--person", "anna", "--at",
@@ -166,21 +170,22 @@ import Testing
             try Row.fetchAll(db, sql: "SELECT km, kcal FROM workouts").map { [$0[0] as Double?, $0[1]] }
         }
         #expect(swim == [[1, 300]])
-        // What says no clock has that of the person, whose zone is Europe/Berlin.
+        // A record without an offset has the zone of its person, Europe/Berlin.
         #expect(rows == ["2026-03-11 00:15", "2026-03-11 07:30", "2026-03-10 23:45"])
     }
 
-    @Test func `what a person corrected comes back as the word of its source, and is told`() async throws {
+    @Test func `a record corrected by hand is imported as its source's own value, and the import says so`() async throws
+    {
         let first = try await ExportScene(isFilled: false)
         _ = try await first.hub.run(["log", "weight", "80kg", "--person", "ben", "--at", "2026-02-01T07:30:00+01:00"])
         _ = try await first.hub.run(["edit", "1", "81kg"])
         _ = try await first.export("all.jsonl")
-        // In the hub that it came from nothing changes, and the correction can still be taken back.
+        // In its first hub the import changes nothing, and the correction can still be undone.
         let back = try await first.hub.run(["import", first.path("all.jsonl"), "--json"])
         let lines = back.output.split(separator: "\n")
         #expect(back.code == 0 && lines.filter { $0.contains(#""result":"duplicate""#) }.count == 1, "\(back)")
         #expect(!(back.output + back.errors).contains("by hand"))
-        // A correction that was corrected again stays, too.
+        // A second correction stays, too.
         _ = try await first.hub.run(["edit", "1", "82kg"])
         let other = try await first.hub.run(["import", first.path("all.jsonl")])
         #expect(other.errors.contains("what this hub has stays"), "\(other)")
@@ -193,7 +198,7 @@ import Testing
         #expect(try await second.export("b.jsonl").contains(#""value":81,"unit":"kg""#))
     }
 
-    @Test func `a blood pressure that a person has corrected may be imported again, whole and with its group`()
+    @Test func `an exported blood pressure that a person has corrected is imported again as a whole group`()
         async throws
     {
         let scene = try await ExportScene(isFilled: false)
@@ -208,7 +213,7 @@ import Testing
         #expect(retracted.output.contains("131/86 mmHg"), "\(retracted)")
     }
 
-    @Test func `person, type, time and conditions say what is in the file`() async throws {
+    @Test func `person, type, time and conditions select the records of the file`() async throws {
         let scene = try await ExportScene()
         func count(_ name: String, _ options: [String]) async throws -> Int {
             try await scene.export(name, options).split(separator: "\n").count
@@ -222,7 +227,7 @@ import Testing
         #expect(none.code == HubExit.usage.rawValue && !FileManager.default.fileExists(atPath: scene.path("6.jsonl")))
     }
 
-    @Test func `a file is the owner's alone, and takes no other's place`() async throws {
+    @Test func `an exported file is private to its owner and does not overwrite another`() async throws {
         let scene = try await ExportScene(isFilled: false)
         _ = try await scene.export("all.jsonl")
         let attributes = try FileManager.default.attributesOfItem(atPath: scene.path("all.jsonl"))
@@ -238,7 +243,7 @@ import Testing
         #expect(!names.contains { $0.hasSuffix(".draft") })
     }
 
-    @Test func `an export that is killed at any moment leaves no half file under its name`() async throws {
+    @Test func `an export killed at any moment leaves no incomplete file under its name`() async throws {
         let scene = try await ExportScene()
         let whole = try await scene.export("whole.jsonl")
         for round in 1...12 {
@@ -249,13 +254,13 @@ import Testing
             let left = try? String(contentsOfFile: scene.path("killed.jsonl"), encoding: .utf8)
             #expect(left == nil || left == whole)
         }
-        // What those have left beside it goes with the next.
+        // The next export removes the drafts of the killed ones.
         #expect(try await scene.export("killed.jsonl", ["--replace"]) == whole)
         let names = try FileManager.default.contentsOfDirectory(atPath: scene.folder.path)
         #expect(names.sorted() == ["killed.jsonl", "whole.jsonl"])
     }
 
-    @Test func `an import that is killed at any moment is given again, and everything is there once`() async throws {
+    @Test func `after imports killed at any moment, a full import leaves each record once`() async throws {
         let first = try await ExportScene()
         let whole = try await first.export("all.jsonl")
         let second = try await ExportScene(isFilled: false)
@@ -269,7 +274,10 @@ import Testing
         #expect(try await second.export("again.jsonl") == whole)
     }
 
-    @Test func `days come back under who made them, those of retention too, and never among samples`() async throws {
+    @Test
+    func `days keep their source through export and import, also those of retention, and are never among samples`()
+        async throws
+    {
         let scene = try await ExportScene(isFilled: false)
         let day =
             #"{"kind":"day","type":"weight","value":72,"unit":"kg","series":"mean30","date":"2024-03-15","method":"carried","observedOn":"2024-03-12","age":3,"basis":[],"person":"anna","source":{"plugin":"gap-filler"}}"#
@@ -291,7 +299,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"), arguments: ["all.jsonl", "all.sqlite"])
-    func `a disk that is full is told, and nothing is left on it`(_ name: String) async throws {
+    func `an export to a full disk is reported and leaves no file`(_ name: String) async throws {
         let scene = try await ExportScene()
         let disk = try SmallDisk(bytes: 16_384)
         let result = try await scene.hub.run(["export", "\(disk.path)/\(name)"])
@@ -300,7 +308,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path).isEmpty)
     }
 
-    @Test func `a type that a plugin had declared comes back once a person says how it is added up`() async throws {
+    @Test func `a type that a plugin had declared is imported once a person names its aggregation`() async throws {
         let scene = try await ExportScene(isFilled: false)
         let glow =
             #"{"kind":"quantity","type":"x.acme.glow","value":2,"unit":"lx","original":{"value":2000,"unit":"mlx"},"start":"2026-02-01T07:00:00Z","end":"2026-02-01T07:00:00Z","person":"anna","source":{"plugin":"lamp"},"key":"a","provenance":"measured"}"#
@@ -311,7 +319,7 @@ import Testing
         let given = try await scene.hub.run(["import", scene.path("x.jsonl"), "--declare", "x.acme.glow=cumulative"])
         #expect(given.code == 0, "\(given.errors)")
         #expect(try await scene.export("again.jsonl") == glow + "\n")
-        // What no registry knows has a name all the same.
+        // A type that no registry knows is exported under its own name.
         #expect(try await scene.export("x.fhir.json").contains(#""code":{"text":"x.acme.glow"}"#))
     }
 }

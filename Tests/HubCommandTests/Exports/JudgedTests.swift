@@ -5,9 +5,9 @@ import Testing
 
 @testable import HubCommand
 
-/// What `hub export` writes, read by programs of others.
+/// Files of `hub export`, read by third-party programs.
 @Suite(.enabled(if: Need.exportJudges.isMet, "\(Need.exportJudges.reason)")) struct JudgedTests {
-    /// What a program of others says of a file; fails where it refuses it.
+    /// The result of a third-party program for a file; throws if the program rejects the file.
     private func judged(_ what: String, _ path: String) async throws -> [String: Any] {
         let script = try #require(Bundle.module.url(forResource: "judges", withExtension: "py"))
         let tables = URL(filePath: #filePath).deletingLastPathComponent()
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test
-    func `a Bundle is FHIR R4, its vital signs have the codes and units of their profiles, and nothing is rounded`()
+    func `a Bundle is FHIR R4, its vital signs have the codes and units of their profiles, and no value is rounded`()
         async throws
     {
         let scene = try await ExportScene()
@@ -35,15 +35,15 @@ import Testing
         #expect(found["patients"] as? [String] == ["anna", "ben"])
         #expect(try values(found, "Blood pressure").count == 6)
         #expect(try values(found, "Height") == (2, ["177.8 cm"]))
-        // As the source's digits are: 0.29 times a hundred is not 29 in doubles.
+        // The digits are the source's: 0.29 times a hundred is not 29 in doubles.
         #expect(try values(found, "Body fat percentage") == (12, ["29 %"]))
         #expect(try values(found, "Body temperature") == (2, ["37 Cel"]))
         #expect(try values(found, "Weight").count == 17)
-        // Its two values are in it, and not beside it.
+        // The two values are components of the blood pressure, not observations of their own.
         #expect((found["observations"] as? [String: Any])?["Blood pressure systolic"] == nil)
     }
 
-    @Test func `a correlation that was not asked for does not swallow its members, and one alone brings them`()
+    @Test func `an export of members alone keeps them, and an export of a correlation includes its members`()
         async throws
     {
         let scene = try await ExportScene()
@@ -53,7 +53,7 @@ import Testing
         #expect(try values(try await judged("fhir", scene.path("b.fhir.json")), "Blood pressure").count == 6)
     }
 
-    @Test func `Observations come a line each, too`() async throws {
+    @Test func `Observations can be exported as one line each`() async throws {
         let scene = try await ExportScene()
         _ = try await scene.hub.run(["edit", "1", "71kg"])
         _ = try await scene.export("all.fhir.ndjson")
@@ -62,7 +62,7 @@ import Testing
         #expect((found["statuses"] as? [String: Int])?["amended"] == 1)
     }
 
-    @Test func `data points are of the published schemas of Open mHealth and of IEEE 1752.1`() async throws {
+    @Test func `data points conform to the published schemas of Open mHealth and of IEEE 1752.1`() async throws {
         let scene = try await ExportScene()
         _ = try await scene.export("all.omh.jsonl")
         let omh = try await judged("omh", scene.path("all.omh.jsonl"))
@@ -75,21 +75,21 @@ import Testing
         #expect((ieee["schemas"] as? [String: Int])?["ieee:physical-activity:1.0"] == 8)
     }
 
-    @Test func `a route is one track, whatever lies between its records`() async throws {
+    @Test func `a route is one track, whatever other records lie between its own`() async throws {
         let scene = try await ExportScene()
         _ = try await scene.export("runs.gpx")
         let found = try await judged("gpx", scene.path("runs.gpx"))
         #expect(found["tracks"] as? [String] == Array(repeating: "running 2026-02-01T17:00:00+01:00", count: 2))
         #expect(found["points"] as? Int == 8)
         #expect(found["first"] as? String == "2026-02-01 16:00:00+00:00")
-        // What is asked is asked of the workout.
+        // Conditions apply to the workout.
         let runs = try await scene.export(
             "r.gpx", ["--where", "activity running", "--from", "2026-02-01T17:20:00+01:00"])
         #expect(runs == (try String(contentsOfFile: scene.path("runs.gpx"), encoding: .utf8)))
         #expect(try await !scene.export("s.gpx", ["--where", "activity swimming"]).contains("<trk>"))
     }
 
-    @Test func `the XML of one person is read as an export of Apple Health`() async throws {
+    @Test func `the XML of one person can be read as an export of Apple Health`() async throws {
         let scene = try await ExportScene()
         let both = try await scene.hub.run(["export", scene.path("a.xml")])
         #expect(both.code == HubExit.usage.rawValue && both.errors.contains("say --person, one of anna, ben"))
@@ -101,7 +101,7 @@ import Testing
         #expect(found["rBloodPressureSystolic"] as? Int == 12, "beside their correlation, and in it")
     }
 
-    @Test func `Datasette shows the tables and the views, and two hubs with the same records have the same facts`()
+    @Test func `Datasette shows the tables and views, and two hubs with the same records export the same data`()
         async throws
     {
         let first = try await ExportScene()
