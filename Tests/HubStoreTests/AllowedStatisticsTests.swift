@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubStore
 
-/// Statistics for those who may not read everything: what they may not read is as if it did not exist.
+/// Statistics for readers with limited rights: records outside their rights count as if they did not exist.
 @Suite struct AllowedStatisticsTests {
     let folder: Folder
     let other: Folder
@@ -30,7 +30,7 @@ import Testing
 
     /// The pages of an answer.
     ///
-    /// - Parameter isCut: whether each page ends as soon as it has something, as after too long a time.
+    /// - Parameter isCut: Whether each page ends as soon as it has a row, as if the time were up.
     private func pages(
         _ query: StatisticsQuery, _ store: Store, isCut: Bool = false
     ) async throws -> [Page] {
@@ -60,7 +60,7 @@ import Testing
     private func sample(_ number: Int, _ random: inout SeededGenerator) throws -> Sample {
         let type = try #require(Self.types.randomElement(using: &random))
         let most: Int64 = [0, 0, 60, 3_000, 9_000, 400_000, 4_000_000].randomElement(using: &random) ?? 0
-        // In the last ten of the thirty days there is mostly one source.
+        // In the last ten of the thirty days most samples are from one source.
         let start = Self.begin + Int64.random(in: 0..<2_592_000, using: &random) * Self.second
         let isLate = start > Self.begin + 20 * Self.day && Int.random(in: 0..<40, using: &random) > 0
         let source = isLate ? Self.sources[2] : try #require(Self.sources.randomElement(using: &random))
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `R8.150 R8.121 what may not be read changes no figure, no interval and no page of statistics`(
+    func `R8.150 R8.121 records a reader may not read change no figure, interval or page of their statistics`(
         isRolled: Bool
     ) async throws {
         let seed = UInt64.random(in: .min ... .max)
@@ -109,7 +109,7 @@ import Testing
             let (found, expected) = (try await pages(narrow, store), try await pages(asked, without))
             #expect(found == expected, "seed \(seed): \(narrow)")
             guard Int.random(in: 0..<4, using: &random) == 0 else { continue }
-            // A page that ends early names another only where that has something.
+            // A page that ends early names a next page only if that page has rows.
             let cut = try await pages(narrow, store, isCut: true)
             #expect(cut.flatMap(\.rows) == expected.flatMap(\.rows), "seed \(seed): \(narrow)")
             #expect(cut.count == 1 || cut.allSatisfy { !$0.rows.isEmpty }, "seed \(seed): \(narrow)")
@@ -118,11 +118,11 @@ import Testing
         try without.close()
     }
 
-    /// In how many of the shortest pieces the statistics of one source are computed, and what they count, hour by hour.
+    /// The number of shortest pieces that compute the statistics of one source, and its counts by hour.
     ///
     /// - Parameters:
-    ///   - others: samples of another source, a second apart.
-    ///   - own: when the samples of the source begin, in seconds after the first of the others.
+    ///   - others: The number of samples of another source, one second apart.
+    ///   - own: The starts of the source's samples, in seconds after the first of the others.
     private func pieces(_ others: Int64, own: [Int64], limit: Int = 1_000) async throws -> (
         pieces: Int, counts: [Int64], hasNext: Bool
     ) {
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: [1_000, 1])
-    func `R8.54 however many samples of others lie before, between and after, the same pieces compute statistics`(
+    func `R8.54 the number of pieces does not depend on how many samples of others lie before, between and after`(
         limit: Int
     ) async throws {
         func found(_ others: Int64) async throws -> (pieces: Int, counts: [Int64], hasNext: Bool) {

@@ -6,12 +6,12 @@ import Testing
 
 @testable import HubStore
 
-/// Who follows the answer of a question by asking what has changed since.
+/// Clients that follow the answer of a query by asking for the changes since their last cursor.
 @Suite struct AnchoredTests {
     private static let types = ["weight", "height", "heartRate"]
     private static let sources = [Source(plugin: "p0"), Source(plugin: "p0", device: "d"), Source(plugin: "p1")]
 
-    /// What a client has of the records of a question.
+    /// The records that a client has for a query.
     private struct Follower {
         var query: RecordQuery
         var records: [Int64: StoredRecord] = [:]
@@ -19,7 +19,7 @@ import Testing
         var told = 0
         var ceased = 0
 
-        /// Asks for what is new since the anchor, of the first time for all that there is; `between` comes between its pages.
+        /// Asks for the changes since the anchor, or for all records the first time; runs `between` between the pages.
         mutating func ask(_ store: Store, _ between: () async throws -> Void) async throws {
             var asked = query
             asked.since = anchor
@@ -47,7 +47,7 @@ import Testing
             records[record.number] = nil
         }
 
-        /// The same question of what there is, without retractions.
+        /// The same query for the current records, without retractions.
         var fresh: RecordQuery {
             var fresh = query
             fresh.kinds = KindSelection(query.kinds?.standing, followsChanges: false)
@@ -100,7 +100,7 @@ import Testing
         return query
     }
 
-    /// What sources and persons do to the store, by chance.
+    /// Random changes to the store by sources and people.
     private final class World {
         let store: Store
         let people: [Person]
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: Thoroughness.some([1, 2, 3] as [UInt64]))
-    func `R8.130 who follows a question by what has changed has in the end what the question answers`(seed: UInt64)
+    func `R8.130 a client that follows the changes of a query ends with the query's current answer`(seed: UInt64)
         async throws
     {
         let folder = try Folder()
@@ -190,7 +190,7 @@ import Testing
         var random = SeededGenerator(seed: seed &+ 1_000)
         for _ in 0..<10 { try await world.act() }
         var followers = try (0..<9).map { _ in Follower(query: try Self.query(&random)) }
-        // Some begin with all that has ever changed.
+        // Some begin with all changes there ever were.
         for place in stride(from: 0, to: 9, by: 3) where followers[place].query.order == .sequence {
             followers[place].anchor = Samples.Cursor(epoch: store.epoch, sequence: 0)
         }
@@ -212,12 +212,12 @@ import Testing
             found += expected.count
             ceased += follower.ceased
         }
-        // It would be no proof where nothing had ceased to be met.
+        // Without records that ceased to match, the test would prove nothing.
         #expect(found > 10 && ceased > 5)
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `R8.131 what has changed and does not meet the question is told as a retraction, once for each time`()
+    @Test func `R8.131 a changed record that no longer matches the query is given as a retraction, once per change`()
         async throws
     {
         let folder = try Folder()
@@ -231,7 +231,7 @@ import Testing
         _ = try await store.put(try sample("d", 60), try sample("e", 85))
         _ = try await store.put(try sample("c", 96))
 
-        // A limit counts what came and what went; a page may end before it, where the machine is busy.
+        // A limit counts both records and retractions. On a busy machine a page may end before its limit.
         var found: [StoredRecord] = []
         var end: Samples.Cursor?
         repeat {
@@ -251,7 +251,8 @@ import Testing
         #expect(try await store.page(query).records == [])
     }
 
-    @Test func `R8.132 who was away when a rule removed what had changed since begins from the beginning`() async throws
+    @Test func `R8.132 a follower starts over if retention has removed a record that changed since its cursor`()
+        async throws
     {
         let folder = try Folder()
         let store = try folder.open()
@@ -279,7 +280,7 @@ import Testing
             #expect(await code(plain, since) == nil)
             #expect(await code(heavy, since) == nil)
         }
-        // A record that never changed goes without a trace: who has it keeps it.
+        // A record that never changed is removed without a trace, and its followers keep it.
         #expect(try await store.retain(rule, now: now, thin: { _ in nil }) { true }.removed == 4)
         let beginning = Samples.Cursor(epoch: store.epoch, sequence: 0)
         for since in [first, changed] {
@@ -292,7 +293,9 @@ import Testing
         }
     }
 
-    @Test func `R8.152 R8.132 who may not read what was removed, or does not ask for it, goes on`() async throws {
+    @Test func `R8.152 R8.132 a follower without the removed records in its rights or its query continues`()
+        async throws
+    {
         let folder = try Folder()
         let store = try folder.open()
         let old: Int64 = 900 * 86_400
@@ -338,7 +341,7 @@ import Testing
         #expect(try await code { $0.allowance = ReadAllowance(since: 800 * 86_400 * 1_000_000) } == .epoch)
     }
 
-    @Test func `R8.132 what was only changed and then removed concerns those alone who ask by what may change`()
+    @Test func `R8.132 removing a record that had only changed affects only queries by properties that can change`()
         async throws
     {
         let folder = try Folder()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HubStore
 
-/// Copies of a store that can be trusted, also when they are made in the middle of work.
+/// Backups are consistent copies of the store, also if they are made during writes.
 @Suite struct BackupTests {
     let folder: Folder
     var target: String { folder.path + "/backup.sqlite" }
@@ -22,7 +22,7 @@ import Testing
         get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() }
     }
 
-    @Test func `a backup of an open store is one private file with everything that was confirmed`() async throws {
+    @Test func `a backup of an open store is one private file with all confirmed records`() async throws {
         let store = try folder.open()
         _ = try await store.put(try (0..<3_000).map { Record.sample(try sample("k\($0)")) })
         _ = try await store.retract(try sample("k7"))
@@ -34,7 +34,7 @@ import Testing
         #expect(try mode(target) == 0o600)
         #expect(try files.filter { $0.hasPrefix("backup") } == ["backup.sqlite"])
         #expect(try StoreFile(target).faults(.counters) == [])
-        // The store goes on as if nothing had been.
+        // The store works on as before.
         _ = try await store.put(try sample("later"))
         #expect(store.head == 3_002)
         try store.close()
@@ -46,7 +46,7 @@ import Testing
         try copy.close()
     }
 
-    @Test func `a backup under load is one instant of the store, whole commits only`() async throws {
+    @Test func `a backup under load is a snapshot of the store, with whole commits only`() async throws {
         let store = try folder.open()
         _ = try await store.put(try (0..<20_000).map { Record.sample(try sample("k\($0)")) })
         let isOver = Mutex(false)
@@ -60,7 +60,7 @@ import Testing
         }
         var heads: [Int64] = []
         for index in 0..<5 {
-            // Each copy waits until commits have come in the middle of it, so that none is made in a quiet moment.
+            // Each backup waits for commits in the middle of its copy, so that none is made in a quiet moment.
             let began = store.head
             let copied = try StoreFile(folder.store).backUp(to: "\(target)-\(index)") { step in
                 while step.done < step.total / 2, store.head < began + 20 { usleep(100) }
@@ -76,7 +76,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `no file is replaced, and what was not finished is not left behind`() async throws {
+    @Test func `a backup replaces no file and leaves no unfinished one`() async throws {
         let store = try folder.open()
         _ = try await store.put(try (0..<5_000).map { Record.sample(try sample("k\($0)")) })
         try Data("mine".utf8).write(to: URL(fileURLWithPath: target))
@@ -87,16 +87,16 @@ import Testing
             await failure { _ = try StoreFile(folder.store).backUp(to: other) { _ in false } }?.code == .interrupted)
         #expect(await failure { _ = try StoreFile(folder.store).backUp(to: "/nonexistent/b") }?.code == .readOnly)
         #expect(try files.filter { $0.hasPrefix("backup") } == ["backup.sqlite"])
-        // A draft that a crash left is begun again.
+        // A draft left by a crash is overwritten.
         try Data(repeating: 1, count: 100_000).write(to: URL(fileURLWithPath: other + ".part"))
         #expect(try StoreFile(folder.store).backUp(to: other).head == 5_000)
         try store.close()
     }
 
-    @Test func `a backup of a stopped or killed store has what its log has`() async throws {
+    @Test func `a backup of a stopped or killed store contains its write-ahead log`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
-        // As kill -9 leaves it: the log is not in the database yet.
+        // As after kill -9: the log has not been checkpointed into the database.
         let killed = folder.path + "/killed.sqlite"
         for suffix in ["", "-wal"] {
             try FileManager.default.copyItem(atPath: folder.store + suffix, toPath: killed + suffix)
@@ -106,14 +106,14 @@ import Testing
         #expect(try StoreFile(folder.store).backUp(to: target + "2").head == 2)
     }
 
-    @Test func `a damaged store gives no backup, and a damaged backup is found`() async throws {
+    @Test func `a damaged store cannot be backed up, and a damaged backup is detected`() async throws {
         let store = try folder.open()
         _ = try await store.put(try (0..<3_000).map { Record.sample(try sample("k\($0)")) })
         try store.close()
         _ = try StoreFile(folder.store).backUp(to: target)
         for path in [folder.store, target] {
             let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
-            // Behind those that say which tables there are.
+            // Behind the pages with the schema.
             for page in UInt64(100)..<120 {
                 try file.seek(toOffset: page * 4_096)
                 try file.write(contentsOf: Data(repeating: 0xA5, count: 4_096))
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
-    func `a full disk leaves no half backup, and the store is not touched`() async throws {
+    func `a full disk leaves no incomplete backup and an unchanged store`() async throws {
         let disk = try SmallDisk(bytes: 300_000)
         let store = try folder.open()
         _ = try await store.put(try (0..<5_000).map { Record.sample(try sample("k\($0)")) })
@@ -137,7 +137,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `what is not a store is refused`() async throws {
+    @Test func `a file that is no store is refused`() async throws {
         #expect(await failure { _ = try StoreFile(target).summary() }?.code == .missing)
         try Data(repeating: 0x41, count: 8_192).write(to: URL(fileURLWithPath: target))
         #expect(await failure { _ = try StoreFile(target).summary() }?.code == .foreign)
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test
-    func `a restore tells what was erased since, what was to be, and who was forgotten, as far as that can be read`()
+    func `a restore lists the records and people erased since, and those due to be, if the store can be read`()
         async throws
     {
         let store = try folder.open()
@@ -172,14 +172,14 @@ import Testing
         try await carryOutErasure(store)
         _ = try StoreFile(folder.store).backUp(to: target)
         _ = try await store.put(try (21...25).map { .sample(try sample("k\($0)")) }, .person(anna))
-        // Of those that the backup has, and one that it does not.
+        // Two of the backup's records, and one that it does not contain.
         try await erase([3, 7, 24])
         try await carryOutErasure(store)
         var query = RecordQuery()
         query.persons = [.person("ben")]
         _ = try await store.beginErasure(of: .matching(query), forgetting: "ben", removingCopies: false)
         try await carryOutErasure(store)
-        // Chosen, and the hub ended before it was done.
+        // Chosen, but the hub ended before they were erased.
         try await erase([11])
         try store.close()
 
@@ -188,13 +188,13 @@ import Testing
         #expect(
             await failure { _ = try StoreRestore(of: target, to: folder.store, progress: { _ in false }) }?.code
                 == .interrupted)
-        // Another past: a number may be another record.
+        // In another history a number may mean another record.
         let restored = try StoreRestore(of: target, to: folder.store)
         _ = try restored.carryOut(keepingAs: "replaced")
         #expect(try StoreRestore(of: target, to: folder.store).revived == nil)
     }
 
-    @Test func `a store that is damaged where it says what was erased is replaced all the same`() async throws {
+    @Test func `a store whose list of erased records is damaged is still replaced`() async throws {
         let store = try folder.open()
         _ = try await store.put(try (1...3_000).map { .sample(try sample("k\($0)")) })
         _ = try StoreFile(folder.store).backUp(to: target)
@@ -233,7 +233,7 @@ import Testing
             "DROP INDEX sample_implausible; CREATE INDEX sample_implausible ON sample (number)"
         ),
     ])
-    func `a backup in which another program has changed the schema is refused, and all that differs is named`(
+    func `a backup whose schema another program has changed is refused with all differences`(
         part: String, sql: String
     ) async throws {
         let folder = try Folder()
@@ -254,7 +254,7 @@ import Testing
         #expect(try Data(contentsOf: URL(filePath: folder.store)) == before)
     }
 
-    @Test func `a restored store is the backup with a new epoch, and the replaced one stays whole`() async throws {
+    @Test func `a restored store is the backup with a new epoch, and the replaced store is kept`() async throws {
         let store = try folder.open()
         _ = try await store.put(try (0..<100).map { Record.sample(try sample("k\($0)")) })
         let old = store.cursor
@@ -281,7 +281,7 @@ import Testing
             query.since = cursor
             #expect(await failure { _ = try await restored.page(query) }?.code == .epoch)
         }
-        // What came after the backup is new again, what was before a duplicate.
+        // Records from after the backup are new again; those from before are duplicates.
         #expect(try await restored.put(try sample("late3"))[0].placement?.sequence == 101)
         #expect(try await restored.put(try sample("k3"))[0].isDuplicate)
         #expect(try await restored.verifyAccounts() == [])
@@ -289,7 +289,7 @@ import Testing
         #expect(try files.filter { $0.contains("restoring") } == [])
     }
 
-    @Test func `a store in use is not exchanged, nor one that changed since it was looked at`() async throws {
+    @Test func `a store is not replaced while it is in use, nor if it has changed since the check`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         _ = try StoreFile(folder.store).backUp(to: target)
@@ -308,7 +308,7 @@ import Testing
             ])
     }
 
-    @Test func `a store too damaged to be opened is replaced, and kept with its log`() async throws {
+    @Test func `a store too damaged to open is replaced and kept with its log`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         _ = try StoreFile(folder.store).backUp(to: target)
@@ -325,7 +325,7 @@ import Testing
         try restored.close()
     }
 
-    @Test func `where there is no store, the backup becomes it`() async throws {
+    @Test func `a restore without an existing store installs the backup`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         _ = try StoreFile(folder.store).backUp(to: target)
@@ -339,8 +339,7 @@ import Testing
         try restored.close()
     }
 
-    @Test func `a backup of an older format is restored, and brought up to date by the hub that opens it`() async throws
-    {
+    @Test func `a backup of an older format is restored, and upgraded when a hub opens it`() async throws {
         var older = DatabaseMigrator()
         older.registerMigration("v1") { db in try db.execute(sql: Schema.version1) }
         let past = try DatabaseQueue(path: target)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HubStore
 
-/// Backups as pages: full ones and what changed since, put together again.
+/// Full backups and increments as pages, and their reassembly.
 @Suite struct ChainTests {
     let folder: Folder
     let stick: Folder
@@ -20,7 +20,7 @@ import Testing
         try file.backUp(into: (folder ?? stick).path, named: stem, .none, isIncremental: incremental)
     }
 
-    /// What restoring a file gives, byte for byte.
+    /// The restored content of a backup, byte for byte.
     private func assembled(_ path: String) throws -> Data {
         let copy = try BackupCopy(of: path, beside: folder.path + "/copy", as: "looking") { (path) throws(StoreError) in
             try PlainSource(path)
@@ -33,14 +33,14 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     }
 
-    @Test func `every backup of a chain gives the store as it was then, byte for byte`() async throws {
+    @Test func `every backup of a chain restores the store of its time, byte for byte`() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
         var store = try folder.open()
         var (known, wholes): ([String], [Data]) = ([], [])
         let beside = try Folder()
         for round in 0..<9 {
-            // Changes of every kind and size, none at all among them; what is in the log, and what is in the file.
+            // Changes of every kind and size, or none, some only in the log and some checkpointed.
             for _ in 0..<Int.random(in: 0...6, using: &random) {
                 switch Int.random(in: 0...4, using: &random) {
                 case 0:
@@ -62,7 +62,7 @@ import Testing
             #expect(
                 made.position == (round == 0 ? 0 : wholes.count - (known.lastIndex { $0.hasSuffix(".sqlite") } ?? 0)))
             known.append(made.file)
-            // The same instant, whole.
+            // A full backup of the same moment.
             let whole = try backUp("hub-\(round)", incremental: false, into: beside)
             wholes.append(try Data(contentsOf: URL(filePath: whole.file)))
             #expect(made.store == whole.store && made.store.head == store.head, "seed \(seed)")
@@ -76,7 +76,7 @@ import Testing
         #expect(try names(folder).filter { $0.contains("looking") } == [])
         try store.close()
 
-        // The last of them takes the store's place.
+        // The last backup can be restored in place of a store.
         let restored = try Folder()
         _ = try StoreRestore(of: known[8], to: restored.store).carryOut(keepingAs: "r")
         let again = try restored.open()
@@ -85,11 +85,11 @@ import Testing
     }
 
     @Test
-    func `a page is the same in a backup whether it is in the log or in the file, without what SQLite left in it`()
+    func `a page has the same backup content in the log as in the file, without leftovers of SQLite`()
         async throws
     {
         let store = try folder.open()
-        // Out of order, so that pages are divided and keep copies of what moved.
+        // Out of order, so that pages are split and keep copies of moved cells.
         _ = try await store.put(try (0..<3_000).map { Record.sample(try sample("k\($0 &* 7_919 % 3_001)")) })
         try backUp("hub-20260101T000000Z")
         try await store.checkpoint()
@@ -98,7 +98,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `a backup as pages under load is one instant of the store, whole commits only`() async throws {
+    @Test func `a backup as pages under load is a snapshot of the store, with whole commits only`() async throws {
         let store = try folder.open()
         _ = try await store.put(try (0..<5_000).map { Record.sample(try sample("k\($0)")) })
         let isOver = Mutex(false)
@@ -125,7 +125,8 @@ import Testing
         try store.close()
     }
 
-    @Test func `an increment has what changed, and one that would be half of the store is a full backup`() async throws
+    @Test func `an increment contains the changed pages, and one of more than half the store becomes a full backup`()
+        async throws
     {
         let store = try folder.open()
         _ = try await store.put(try (0..<2_000).map { Record.sample(try sample("k\($0)")) })
@@ -139,7 +140,7 @@ import Testing
         _ = try await store.put(try (0..<4_000).map { Record.sample(try sample("m\($0)")) })
         let third = try backUp("hub-20260103T000000Z")
         #expect(third.position == 0 && third.reason?.hasPrefix("more than half of the pages have changed") == true)
-        // What was erased is not kept by files that the newest needs.
+        // Files that the newest backup needs must not keep erased records.
         try await store.pool.write { db in
             try db.execute(sql: "INSERT INTO erased (number, at, named) VALUES (1, 5, 1)")
         }
@@ -148,7 +149,7 @@ import Testing
         try await store.pool.write { db in try db.execute(sql: "UPDATE erased SET named = NULL") }
         #expect(try backUp("hub-20260103T020000Z").reason == erased, "its key has gone since")
         try await store.pool.write { db in try db.execute(sql: "DELETE FROM erased") }
-        // A new epoch, as after a restore, and a key that is gone begin a new chain too.
+        // A new epoch, as after a restore, and a missing key also begin a new chain.
         try await store.newEpoch()
         #expect(try backUp("hub-20260104T000000Z").reason == "the store has a new epoch")
         try FileManager.default.removeItem(atPath: folder.store + ".backup-key")
@@ -161,7 +162,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `no byte of an increment can change without being found`() async throws {
+    @Test func `a change of any byte of an increment is detected`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         try backUp("hub-20260101T000000Z")
@@ -170,7 +171,7 @@ import Testing
         try store.close()
         let whole = try Data(contentsOf: URL(filePath: made.file))
         let head = try #require(whole.firstRange(of: Data([10, 10]))).upperBound
-        // Everything but the pages, and in the pages every hundredth.
+        // Every byte outside the pages, and every hundredth within them.
         let places = whole.indices.filter {
             $0 < head || $0 >= whole.count - 40 || ($0 - head) % 4_100 < 4 || $0 % 101 == 0
         }
@@ -192,7 +193,7 @@ import Testing
         _ = try assembled(made.file)
     }
 
-    @Test func `a link that is missing or another one is named, and those before it can be restored`() async throws {
+    @Test func `a missing or wrong link of a chain is named, and the backups before it can be restored`() async throws {
         let store = try folder.open()
         var made: [BackupMade] = []
         for number in 0..<5 {
@@ -207,21 +208,21 @@ import Testing
         #expect(missing?.code == .missing)
         #expect(missing?.message.contains("\(made[2].file), from which \(made[3].file) goes on, is missing") == true)
         _ = try assembled(made[1].file)
-        // Another file in its place, whole in itself.
+        // A different but valid backup in its place.
         try FileManager.default.copyItem(atPath: made[1].file, toPath: third.path)
         let wrong = await failure { _ = try assembled(made[4].file) }
         #expect(
             wrong?.message.hasSuffix("\(made[2].file) is not the backup from which \(made[3].file) goes on") == true)
         try bytes.write(to: third)
         _ = try assembled(made[4].file)
-        // Of the full one every page counts, also those without a sum of their own.
+        // Every page of the full backup is verified, also those without their own checksum.
         var full = try Data(contentsOf: URL(filePath: made[0].file))
         full[5_000] ^= 1
         try full.write(to: URL(filePath: made[0].file))
         #expect(await failure { _ = try assembled(made[4].file) }?.code == .corrupt)
     }
 
-    @Test func `a catalogue says nothing of values, and a changed one is not gone on from`() async throws {
+    @Test func `a catalogue reveals no values, and a damaged one is not continued`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         try backUp("hub-20260101T000000Z")
@@ -230,7 +231,7 @@ import Testing
         {
             try FileManager.default.copyItem(atPath: "\(folder.path)/\(name)", toPath: "\(twin.path)/\(name)")
         }
-        // The same store with another key: no digest is the same, so nothing can be told from one about a page that is guessed.
+        // The same store with another key has no digest in common, so a digest cannot confirm a guess of a page's content.
         _ = try StoreFile(twin.store).backUp(
             into: other.path, named: "hub-20260101T000000Z", .none, isIncremental: false)
         func digests(_ folder: Folder) throws -> Set<Data> {

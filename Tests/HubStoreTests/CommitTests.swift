@@ -11,7 +11,7 @@ import Testing
         store = try folder.open()
     }
 
-    @Test func `a record comes back exactly as its source gave it`() async throws {
+    @Test func `a record is returned exactly as its source gave it`() async throws {
         let key = try #require(RecordKey("2024-03-15T07:30:05 \u{1F600} e\u{301}"))
         let start = Timestamp(microseconds: -62_000_000_000_000_001, offsetMinutes: -210)
         let values: [SampleValue] = [
@@ -62,7 +62,7 @@ import Testing
         #expect(news.isEmpty)
     }
 
-    @Test func `the canonical value stands beside the original`() async throws {
+    @Test func `the canonical value is stored beside the original`() async throws {
         let owner = try await store.me()
         var pounds = try sample("a")
         pounds.value = .quantity(154.3, unit: "lb")
@@ -78,7 +78,8 @@ import Testing
         #expect(try await store.payload(sequence: 99) == nil)
     }
 
-    @Test func `the same content again is a duplicate and other content a new version at the end`() async throws {
+    @Test func `the same content again is a duplicate, and different content is a new version at the end`() async throws
+    {
         let first = try await store.put(try sample("a", 70), try sample("b", 71))
         #expect(first.map(\.placement?.sequence) == [1, 2])
         #expect(try await store.put(try sample("a", 70)) == [.duplicate(number: 1, sequence: 1)])
@@ -88,7 +89,7 @@ import Testing
         #expect(store.head == 3)
     }
 
-    @Test func `a record that stands twice in one batch is stored once`() async throws {
+    @Test func `a record that occurs twice in one batch is stored once`() async throws {
         let results = try await store.put(try sample("a", 70), try sample("a", 70), try sample("a", 71))
         #expect(results[0].placement?.sequence == 1)
         #expect(results[1] == .duplicate(number: 1, sequence: 1))
@@ -107,19 +108,20 @@ import Testing
         #expect(back?.number == 5)
     }
 
-    @Test func `a lower source version is a duplicate and a higher one is kept even with the same value`() async throws
+    @Test func `a lower source version is a duplicate and a higher one is stored even with the same value`()
+        async throws
     {
         #expect(try await store.put(try sample("a", 70, version: 5))[0].placement != nil)
         #expect(try await store.put(try sample("a", 60, version: 4)) == [.duplicate(number: 1, sequence: 1)])
         #expect(try await store.put(try sample("a", 70, version: 5))[0].isDuplicate)
         #expect(try await store.put(try sample("a", 71, version: 5))[0].placement?.sequence == 2)
         #expect(try await store.put(try sample("a", 71, version: 9))[0].placement?.sequence == 3)
-        // Version 7 arrives late: it must not pass for newer than 9.
+        // Version 7 arrives late and must not count as newer than 9.
         #expect(try await store.put(try sample("a", 72, version: 7)) == [.duplicate(number: 1, sequence: 3)])
         #expect(try await store.put(try sample("a", 73))[0].placement?.sequence == 4)
     }
 
-    @Test func `one bad record rejects its whole group and nothing else`() async throws {
+    @Test func `one bad record rejects its whole group and no other record`() async throws {
         let results = try await store.put(
             try sample("a", group: "weigh-in"), try sample("b", .nan, group: "weigh-in"),
             try sample("c", group: "other"),
@@ -129,7 +131,7 @@ import Testing
         #expect(try await store.recordCount() == 2)
     }
 
-    @Test func `a record that the codec refused takes its group with it and is counted`() async throws {
+    @Test func `a record that the codec refused rejects its group and is counted`() async throws {
         let owner = try await store.me()
         let refusal = Rejection(code: "unit", reason: "furlong is not a unit of weight")
         let batch = IntakeBatch(
@@ -147,7 +149,7 @@ import Testing
         #expect((account.received, account.stored, account.rejected) == (3, 1, 2))
     }
 
-    @Test func `what cannot be stored is rejected with the field that is wrong`() async throws {
+    @Test func `an invalid record is rejected with the name of the wrong field`() async throws {
         var backwards = try sample("a", at: 10)
         backwards.end.microseconds = 9_000_000
         var far = try sample("b")
@@ -201,7 +203,7 @@ import Testing
         #expect(placements.map(\.?.sequence) == [6, 7])
     }
 
-    @Test func `commits from many tasks at once use every sequence once`() async throws {
+    @Test func `concurrent commits of many tasks use every sequence once`() async throws {
         let owner = try await store.me()
         let sequences = try await withThrowingTaskGroup(of: [Int64].self) { group in
             for task in 0..<8 {

@@ -6,13 +6,13 @@ import Testing
 
 @testable import HubStore
 
-/// A store gives free room back and is the same store.
+/// Compaction returns free space to the disk and keeps the store's content.
 @Suite struct CompactionTests {
     let folder: Folder
 
     init() throws { folder = try Folder() }
 
-    /// A store most of which was erased; its cursor.
+    /// Fills a store and erases most of it; returns its cursor.
     private func fill() async throws -> Samples.Cursor {
         let store = try folder.open()
         let long = String(repeating: "long ", count: 400)
@@ -30,14 +30,14 @@ import Testing
         try #require(FileManager.default.attributesOfItem(atPath: folder.store)[.size] as? Int64)
     }
 
-    /// But those of the log, which come and go with who looks at the store.
+    /// All files except those of the log, which readers of the store create and remove.
     private func files() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted().filter {
             !$0.hasSuffix("hub.sqlite-wal") && !$0.hasSuffix("hub.sqlite-shm")
         }
     }
 
-    @Test func `free room goes back to the disk, and records, sequences and epoch stay`() async throws {
+    @Test func `compaction returns free space to the disk and keeps records, sequences and epoch`() async throws {
         let cursor = try await fill()
         let before = (try size(), try files())
         let plan = try StoreCompaction(of: folder.store)
@@ -58,7 +58,7 @@ import Testing
         #expect(try await store.put(try sample("new"))[0].placement?.sequence == cursor.sequence + 1)
     }
 
-    @Test func `a store in use is not compacted, and one that is interrupted stays as it was`() async throws {
+    @Test func `a store in use is not compacted, and an interrupted compaction leaves it as it was`() async throws {
         let cursor = try await fill()
         let plan = try StoreCompaction(of: folder.store)
         let store = try folder.open()
@@ -83,17 +83,17 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: disk.path + "/hub.sqlite.compacting"))
     }
 
-    @Test func `killed before or after the exchange, the store is there, whole`() async throws {
+    @Test func `a kill before or after the exchange leaves a complete store`() async throws {
         let cursor = try await fill()
-        // As a kill leaves it while the copy is made: the draft is there, and is made again.
+        // As after a kill during the copy: its draft exists and is overwritten.
         try Data("half a copy".utf8).write(to: URL(fileURLWithPath: folder.store + ".compacting"))
         _ = try StoreCompaction(of: folder.store).carryOut()
-        // While the log's files are put aside: the note says what to take back.
+        // While the files of the log are set aside: the note lists what to restore.
         try StoreExchange.begin(folder.store, keeping: folder.store + ".before-compact")
         let store = try folder.open()
         #expect(store.cursor == cursor && store.loss == nil)
         try store.close()
-        // After the exchange: the old one is left, and goes with the next.
+        // After the exchange: the old store is left and is removed by the next compaction.
         try FileManager.default.copyItem(atPath: folder.store, toPath: folder.store + ".before-compact")
         _ = try StoreCompaction(of: folder.store).carryOut()
         #expect(try !files().contains { $0.contains("compact") })

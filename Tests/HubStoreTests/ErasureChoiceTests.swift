@@ -5,13 +5,13 @@ import Testing
 
 @testable import HubStore
 
-/// What is chosen to be erased: begun by one command, and by none that was cancelled.
+/// The choice of records for an erasure: one command begins it, and a cancelled command does not.
 @Suite struct ErasureChoiceTests {
     let folder: Folder
 
     init() throws { folder = try Folder() }
 
-    /// Calls `body` on the writer's queue when the first record has been chosen.
+    /// Calls `body` on the writer's queue once the first record has been chosen.
     private func whenChosen(in store: Store, _ body: @escaping @Sendable () -> Void) async throws {
         try await store.pool.write { db in
             db.add(
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `R8.43 an erasure that is cancelled while its records are chosen does not begin`() async throws {
+    @Test func `R8.43 an erasure cancelled while its records are chosen does not begin`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         let task = Mutex<Task<Int64, any Error>?>(nil)
@@ -44,23 +44,22 @@ import Testing
         #expect(try await store.beginErasure(of: .numbers([2]), removingCopies: true) == 1)
     }
 
-    @Test func `R8.43 what looks after erasures that were left does not drop a choice that is being made`() async throws
-    {
+    @Test func `R8.43 the check for abandoned erasures does not drop a choice in progress`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         let dropping = Mutex<Task<Void, any Error>?>(nil)
-        // As of a look that found the choice before this one; it waits for the writer's queue.
+        // As by a check that found the choice before this one; it waits for the writer's queue.
         try await whenChosen(in: store) {
             dropping.withLock { $0 = Task { try await store.dropErasure() } }
         }
-        // Two pages, so that the writer's queue is free between the choice of the first and the end.
+        // Two pages, so that the writer's queue is free between the first choice and the last.
         let numbers: [Int64] = [1, 2] + (3...2_000)
         #expect(try await store.beginErasure(of: .numbers(numbers), removingCopies: true) == 2)
         try await dropping.withLock { $0 }?.value
         #expect(try await store.erasure()?.total == 2)
     }
 
-    @Test func `R8.43 a choice that is gone before it ends is an error, and nothing is erased`() async throws {
+    @Test func `R8.43 a choice that disappears before its end is an error, and no record is erased`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         try await store.pool.write { db in
@@ -76,7 +75,7 @@ import Testing
         #expect(try await store.planErasure(of: .numbers([1, 2])).records == 2)
     }
 
-    @Test func `R6.45 what has failed is not taken for tried again while another erasure is under way`() async throws {
+    @Test func `R6.45 failed records do not count as retried while another erasure is in progress`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         try await store.pool.write { db in
@@ -91,7 +90,7 @@ import Testing
     }
 
     @Test
-    func `R6.40 what retention has kept of a source's samples goes with the source, and what it kept of others stays`()
+    func `R6.40 erasing a source also erases the days that retention kept of it, but not those of other sources`()
         async throws
     {
         let store = try folder.open()

@@ -5,13 +5,13 @@ import Testing
 
 @testable import HubStore
 
-/// What cannot be erased holds up nothing else, and goes when it can.
+/// A record that cannot be erased does not delay others, and is erased once that is possible.
 @Suite struct ErasureFaultTests {
     let folder: Folder
 
     init() throws { folder = try Folder() }
 
-    /// As a cause that the hub does not know of: SQLite refuses each change of a row.
+    /// As for a cause unknown to the hub: SQLite refuses each change of a row.
     private func refuse(_ table: String, _ number: Int64, in store: Store) async throws {
         try await store.pool.write { db in
             try db.execute(
@@ -33,14 +33,14 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    /// Which keys are in files of the store.
+    /// The keys that occur in files of the store.
     private func keys(_ range: Range<Int>) throws -> [Int] {
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
             .map { try Data(contentsOf: URL(fileURLWithPath: folder.path + "/" + $0)) }
         return range.filter { key in files.contains { $0.range(of: Data("needle-\(key)-".utf8)) != nil } }
     }
 
-    @Test func `R6.45 a record that cannot be erased holds up no other, is told with the reason, and goes when it can`()
+    @Test func `R6.45 a record that cannot be erased is reported, delays no other, and is erased later`()
         async throws
     {
         let store = try folder.open()
@@ -55,7 +55,7 @@ import Testing
         let left = try #require(try await store.records(numbers: [7]).first)
         #expect(left.sequence == 7 && left.type == .weight)
 
-        // Neither another erasure, nor a choice that is cut short, nor another hub forgets it.
+        // Another erasure, an interrupted choice or a restart of the hub do not forget it.
         #expect(try await store.beginErasure(of: .numbers([120]), removingCopies: true) == 1)
         try await carryOut(store)
         try await store.retryErasure()
@@ -73,7 +73,7 @@ import Testing
         #expect(try await again.erasure() == nil)
     }
 
-    @Test func `R6.45 a name that cannot be taken away holds up no other name`() async throws {
+    @Test func `R6.45 a name that cannot be removed delays no other name`() async throws {
         let store = try folder.open()
         _ = try await store.put(try (1...3).map { .sample(try sample("needle-\($0)-")) })
         var sink = try await SinkSession(store, from: .beginning)
@@ -95,7 +95,7 @@ import Testing
         #expect(try await store.erasureFaults().count == 0)
     }
 
-    @Test func `a sink that waits for the last of many erased records is named`() async throws {
+    @Test func `a sink that has not confirmed the last of many erased records is listed`() async throws {
         let store = try folder.open()
         let numbers = Array(Int64(1)...1_001)
         _ = try await store.put(try numbers.map { .sample(try sample("\($0)")) })

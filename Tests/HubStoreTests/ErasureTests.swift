@@ -5,15 +5,15 @@ import Testing
 
 @testable import HubStore
 
-/// What is erased is in no file any more, whenever the hub is killed, and nothing else has changed.
+/// No file contains erased records, whenever the hub is killed, and other records are unchanged.
 @Suite struct ErasureTests {
     let folder: Folder
 
     init() throws { folder = try Folder() }
 
-    // MARK: - What is looked for
+    // MARK: - Search for traces
 
-    /// What a record is made of, as it stands in files.
+    /// A part of a record, as its bytes in a file.
     private struct Needle {
         let what: String
         let bytes: Data
@@ -37,7 +37,7 @@ import Testing
     private static let needles =
         texts.map { Needle($0) } + values.map { Needle($0) } + [Needle(start), Needle(start + 60_000_001)]
 
-    /// Which of the needles are in which files of a folder.
+    /// The needles found in each file of a folder.
     private func found(in path: String, _ needles: [Needle] = needles) throws -> Set<String> {
         var found: Set<String> = []
         for file in try FileManager.default.contentsOfDirectory(atPath: path) {
@@ -49,7 +49,7 @@ import Testing
         return found
     }
 
-    // MARK: - What is stored
+    // MARK: - Stored records
 
     private static let device = Source(plugin: "scale", device: "needle-device", account: "needle-account")
 
@@ -64,7 +64,8 @@ import Testing
             extra: JSONObject(#"{"b":"needle-extra"}"#))
     }
 
-    /// Records of all kinds with every member, versions, edits, retractions, payloads and deliveries; their numbers.
+    /// Stores records of all kinds with every member, versions, edits, retractions, payloads and deliveries; returns
+    /// their numbers.
     private func fill(_ store: Store) async throws -> [Int64] {
         let me = try await store.me()
         var sink = try await SinkSession(store)
@@ -82,7 +83,7 @@ import Testing
         edit.start = Timestamp(microseconds: Self.start + 60_000_001, offsetMinutes: 60)
         edit.reason = "needle-why"
         _ = try await store.carryOut(.edit(number: numbers[0], edit), recordedAt: 4)
-        // One that its source took back, one of each other kind, and a day.
+        // One that its source retracted, one of each other kind, and a day.
         let taken = try rich("needle-old-key", .quantity(Self.values[2], unit: "kg"))
         numbers.append(try #require(try await store.put(taken)[0].placement).number)
         _ = try await store.retract(taken, reason: "needle-source-why")
@@ -103,7 +104,7 @@ import Testing
                 record, isOurs ? .delivered(receipt: "needle-receipt \(record.number)") : .delivered())
         }
         _ = try await store.put(try others(1_500..<3_000))
-        // Many like it, between the others in every index.
+        // Many similar ones, between the others in every index.
         let many = try await store.put(
             try (0..<300).map {
                 .sample(try rich("\($0 &* 7_919 % 3_001)-needle-key", .quantity(Self.values[0], unit: "kg")))
@@ -122,7 +123,7 @@ import Testing
         try range.map { .sample(try sample("\($0 &* 7_919 % 3_001)-other", 60 + Double($0) / 7, at: Int64($0))) }
     }
 
-    /// Every record and version but those of some numbers, as the file has them.
+    /// All records and versions except those with these numbers, as rows of the file.
     private func rest(_ path: String, without numbers: [Int64]) throws -> [Row] {
         let queue = try DatabaseQueue(path: path)
         defer { try? queue.close() }
@@ -140,7 +141,7 @@ import Testing
         #expect(try await store.finishErasure())
     }
 
-    /// What must hold once records are erased and sinks have been told.
+    /// Checks the store after the records are erased and the sinks have been notified.
     private func expectGone(_ store: Store, _ numbers: [Int64], _ note: Comment? = nil) async throws {
         #expect(try found(in: folder.path) == [], note)
         #expect(try await store.verifyAccounts() == [], note)
@@ -157,7 +158,7 @@ import Testing
     // MARK: - Tests
 
     @Test
-    func `R6.40 after an erasure no byte of the records is in any file of the store, and nothing else has changed`()
+    func `R6.40 after an erasure no file of the store has a byte of the records, and all else is unchanged`()
         async throws
     {
         let store = try folder.open()
@@ -175,7 +176,7 @@ import Testing
         #expect(try await store.beginErasure(of: .numbers(numbers), removingCopies: true) == plan.records)
         try await carryOut(store)
 
-        // The sink has them: until it is told, the retractions say of what.
+        // The sink has the records: until it is notified, the retractions contain their names.
         let waiting = try await store.namedErasures()
         #expect(waiting.records > 290 && waiting.sinks == [exporter])
         #expect(
@@ -202,7 +203,8 @@ import Testing
         #expect(try await folder.open().verifyAccounts() == [])
     }
 
-    @Test func `R6.40 killed at any moment an erasure has not begun, or the next hub finishes it`() async throws {
+    @Test func `R6.40 after a kill at any moment an erasure has not begun, or the next hub completes it`() async throws
+    {
         let store = try folder.open()
         let numbers = try await fill(store)
         try await store.forgetSink(exporter, recordedAt: 8)
@@ -237,7 +239,7 @@ import Testing
         }
     }
 
-    @Test func `R8.162 a meal is erased with all its members, and a member alone`() async throws {
+    @Test func `R8.162 a meal is erased with all its members, but a member alone`() async throws {
         let store = try folder.open()
         func part(_ key: String, _ value: SampleValue) throws -> Sample {
             var sample = try sample(key, group: "meal")
@@ -265,7 +267,7 @@ import Testing
         return .day(day)
     }
 
-    @Test func `R6.48 a day loses its value in each version that is made of an erased record, and may be made again`()
+    @Test func `R6.48 a day loses each version made of an erased record, and may be computed again`()
         async throws
     {
         let store = try folder.open()
@@ -279,7 +281,7 @@ import Testing
             let stored = try await store.put([try made(date, value, of: basis)])
             numbers.append(try #require(stored[0].placement).number)
         }
-        // The day stands by now without the record, another was taken back by its maker, a third by hand.
+        // Meanwhile one day has a version without the record, its source has retracted another, and a person a third.
         _ = try await store.put([try made("2026-03-01", 60, of: [2])])
         let gone = RecordIdentity.day(
             person: "me", type: .weight, series: "mean30", date: try #require(LocalDate("2026-03-03")))
@@ -313,7 +315,7 @@ import Testing
                 if case .retraction = record.record { record.number == numbers[1] } else { false }
             })
 
-        // The gap-filler may make the day again, without the erased record.
+        // The gap-filler may compute the day again without the erased record.
         #expect(try await store.put([try made("2026-03-02", 61, of: [2])])[0].placement?.number == numbers[1])
         #expect(try await store.put([try made("2026-03-06", Self.values[0], of: [1])])[0].code == "unknown")
         let undone = try await store.carryOut(.undoRetraction(numbers: [numbers[3]]), recordedAt: 9)
@@ -324,8 +326,7 @@ import Testing
         #expect(try StoreFile(folder.store).faults(.counters) == [])
     }
 
-    @Test func `R6.48 a day that does not name all that it is made of goes with each record of its time`() async throws
-    {
+    @Test func `R6.48 a day with an incomplete basis is erased with any record of its time`() async throws {
         let store = try folder.open()
         let (early, late): (Int64, Int64) = (20_500 * 86_400, 20_540 * 86_400)
         _ = try await store.put(try sample("a", 70, at: early), try sample("b", 60, at: late))
@@ -343,7 +344,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `a choice that was cut short is dropped, and nothing is erased`() async throws {
+    @Test func `an interrupted choice is dropped, and no record is erased`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         try await store.pool.write { db in
@@ -361,7 +362,7 @@ import Testing
         #expect(try await store.erasure() == nil)
     }
 
-    @Test func `R6.41 what a source sends of an erased record is a duplicate, until a person allows it again`()
+    @Test func `R6.41 a new version of an erased record is a duplicate until a person allows it again`()
         async throws
     {
         let store = try folder.open()
@@ -386,19 +387,19 @@ import Testing
         let trace = try #require(try await store.trace(1))
         #expect(trace.versions.count == 1 && trace.retracted == nil && trace.versionCount == 1 && trace.next == nil)
 
-        // After a restart as well.
+        // Also after a restart.
         try store.close()
         let again = try folder.open()
         #expect(try await again.put(try sample("a", 99))[0].isDuplicate)
         #expect(try await again.allowAgain([1, 2, 3]).map(\.result.code) == [nil, "unknown", nil])
         #expect(try await again.put(try sample("a", 99))[0].placement?.number == head + 1)
-        // Its former number stays that of an erased record.
+        // Its former number remains that of an erased record.
         #expect(try await again.put([.day(try day("2026-03-01", 80))])[0].code == "unknown")
         #expect(try await again.put([try made("2026-03-01", 80, of: [2])])[0].placement?.number == head + 2)
         #expect(try await again.verifyAccounts() == [])
     }
 
-    @Test func `R6.40 all of a person can be erased, with the name, and others keep theirs`() async throws {
+    @Test func `R6.40 all records of a person can be erased with the name, and others keep theirs`() async throws {
         let store = try folder.open()
         let persons = try await store.ensurePersons(["needle-anna", "ben"], recordedAt: 1)
         for person in persons {
@@ -423,7 +424,7 @@ import Testing
         #expect(try await store.put([.sample(try sample("new"))], .person(anna))[0].placement != nil)
     }
 
-    @Test func `a word that another record has stays, one that erased records alone had goes, and may come again`()
+    @Test func `a word of another record stays; one used only by erased records is removed and can return`()
         async throws
     {
         let store = try folder.open()
@@ -443,7 +444,7 @@ import Testing
         #expect(zones == ["Europe/Berlin", "needle-zone"])
     }
 
-    @Test func `older copies of the store go with it unless they are to stay`() async throws {
+    @Test func `older copies of the store are removed with the records unless they are to be kept`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         let copy = folder.store + ".replaced-20260101T000000Z"
@@ -457,7 +458,7 @@ import Testing
         #expect(StoreCopies.beside(folder.store) == [])
     }
 
-    @Test func `a reader that still needs the log makes the erasure wait, not the hub`() async throws {
+    @Test func `a reader that still needs the log delays the erasure, not the hub`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("needle-key"))
         _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
@@ -477,7 +478,7 @@ import Testing
         #expect(try found(in: folder.path) == [])
     }
 
-    @Test func `R6.7 what begins as the names of erased records do is refused, in keys, sources and words`()
+    @Test func `R6.7 the reserved prefix of erased names is refused in keys, sources and words`()
         async throws
     {
         let store = try folder.open()
@@ -499,12 +500,12 @@ import Testing
         #expect(results.map(\.code) == Array(repeating: "reserved", count: 8) + [nil])
         _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
         try await carryOut(store)
-        // It would be a version of what is left.
+        // It would be a version of the erased record.
         #expect(try await store.put(try sample("~erased-1"))[0].code == "reserved")
         #expect(try await store.retract(try sample("~erased-1")).code == "reserved")
     }
 
-    @Test func `R6.40 names that a source took before they were refused hold no erasure up`() async throws {
+    @Test func `R6.40 names stored before the prefix was reserved do not block an erasure`() async throws {
         let store = try folder.open()
         var records = try (0..<4).map { try rich("needle-\($0)", .quantity(70, unit: "kg")) }
         records[3] = try sample("other", source: Source(plugin: "scale", device: "other", account: "needle-account"))
@@ -539,9 +540,9 @@ import Testing
         #expect(try await again.verifyAccounts() == [])
     }
 
-    // MARK: - Names that sinks were told by
+    // MARK: - Names that sinks still need
 
-    /// A store in which a sink has a record that was erased, and the sink.
+    /// A store with an erased record that a sink has, and the sink.
     private func untold() async throws -> (Store, SinkSession) {
         let store = try folder.open()
         _ = try await store.put(try rich("needle-key", .quantity(70, unit: "kg")), try sample("b"))
@@ -554,7 +555,7 @@ import Testing
 
     private static let names = [Needle("needle-key"), Needle("needle-device"), Needle("needle-account")]
 
-    @Test func `R6.40 a name that is taken away while an erasure empties the log goes with its device`() async throws {
+    @Test func `R6.40 a name removed while an erasure empties the log is removed with its device`() async throws {
         var (store, sink) = try await untold()
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
@@ -571,7 +572,7 @@ import Testing
         #expect(try found(in: folder.path, Self.names) == [])
     }
 
-    @Test func `R6.40 a name that is taken away while records are chosen goes with its device`() async throws {
+    @Test func `R6.40 a name removed while records are being chosen is removed with its device`() async throws {
         var (store, sink) = try await untold()
         #expect(try await store.finishErasure())
         try await store.pool.write { db in
@@ -585,7 +586,7 @@ import Testing
         #expect(try found(in: folder.path, Self.names) == [])
     }
 
-    @Test func `R6.40 names wait while an erasure is being finished, and nothing finishes it twice at once`()
+    @Test func `R6.40 names stay while an erasure is being finished, and only one task finishes it`()
         async throws
     {
         var (store, sink) = try await untold()
@@ -600,9 +601,9 @@ import Testing
         #expect(try found(in: folder.path, Self.names) == [])
     }
 
-    // MARK: - Copies that are not whole
+    // MARK: - Unfinished copies
 
-    /// What killed programs leave beside a store.
+    /// Creates the files that killed programs leave beside a store.
     private func leaveDrafts() throws {
         let rehearsal = folder.path + "/rehearsal"
         try FileManager.default.createDirectory(atPath: rehearsal, withIntermediateDirectories: true)
@@ -616,7 +617,7 @@ import Testing
         return try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !own.contains($0) }.sorted()
     }
 
-    @Test func `copies that killed programs have left unfinished go with an erasure, those being made do not`()
+    @Test func `an erasure removes the unfinished copies of killed programs but not those in progress`()
         async throws
     {
         let store = try folder.open()
@@ -631,7 +632,7 @@ import Testing
         try mine.flush()
     }
 
-    @Test func `copies that killed programs have left unfinished go at the start of the hub`() throws {
+    @Test func `the start of the hub removes the unfinished copies of killed programs`() throws {
         try folder.open().close()
         try leaveDrafts()
         #expect(try drafts().count == 8)

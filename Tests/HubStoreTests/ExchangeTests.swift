@@ -4,11 +4,11 @@ import Testing
 
 @testable import HubStore
 
-/// A restore that is killed in the middle of the exchange loses nothing of either store.
+/// A restore killed during the exchange loses no record of either store.
 @Suite struct ExchangeTests {
     enum Cut: CaseIterable { case noteUnfinished, noted, logMoved, secondNamed, exchanged }
 
-    /// A store whose latest record is in its log alone, as a hub that was killed leaves it.
+    /// A store whose latest record is only in its log, as after a kill of the hub.
     private func killedStore() async throws -> Folder {
         let (living, folder) = (try Folder(), try Folder())
         let store = try living.open()
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: Cut.allCases)
-    func `after a crash in the exchange the next to open has the old store whole, or the new one`(_ cut: Cut)
+    func `after a crash during the exchange the next open finds the old or the new store, complete`(_ cut: Cut)
         async throws
     {
         let folder = try await killedStore()
@@ -41,7 +41,7 @@ import Testing
             try files.moveItem(atPath: kept + "-wal", toPath: store + "-wal")
             if cut == .noteUnfinished {
                 let note = try String(contentsOfFile: store + ".exchange", encoding: .utf8)
-                // The text may have ended anywhere, at the name of the store itself too.
+                // The note may end anywhere, even within the name of the store.
                 try note.prefix(while: { $0 != "." }).appending(".sqlite").write(
                     toFile: store + ".exchange", atomically: false, encoding: .utf8)
             }
@@ -56,14 +56,14 @@ import Testing
         }
         #expect(left.sorted() == (cut == .exchanged ? ["hub.sqlite.replaced-1", "hub.sqlite.replaced-1-wal"] : []))
         if cut == .exchanged {
-            // What was replaced is whole beside its log.
+            // The replaced store is complete with its log.
             let old = try Store(path: kept, now: 9)
             #expect(old.head == 1)
             try old.close()
         }
     }
 
-    @Test func `a note that names what is not beside the store moves nothing`() async throws {
+    @Test func `a note with a name that is not beside the store moves no file`() async throws {
         let folder = try await killedStore()
         var status = stat()
         #expect(stat(folder.store, &status) == 0)

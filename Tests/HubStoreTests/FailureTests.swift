@@ -12,7 +12,7 @@ import Testing
     init() throws { folder = try Folder() }
 
     @Test
-    func `a commit that does not fit leaves nothing behind, and the next one goes on where the last good one ended`()
+    func `a commit that does not fit leaves no trace, and the next continues after the last good one`()
         async throws
     {
         let store = try folder.open()
@@ -37,7 +37,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `an error in the middle of a commit takes back words, sources, streams and persons`() async throws {
+    @Test func `an error within a commit rolls back words, sources, streams and persons`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         try await store.pool.writeWithoutTransaction { db in
@@ -59,7 +59,7 @@ import Testing
             try Int.fetchOne(db, sql: "SELECT count(*) FROM term WHERE text IN ('strange', 'stepCount')")
         }
         #expect(words == 0)
-        // The next commit's words take the ids that were given back: nothing may still point to the old meaning.
+        // The words of the next commit reuse the released ids; no cache may refer to their old meaning.
         let other = Source(plugin: "other")
         let results = try await store.put([
             .sample(try sample("c", type: "heartRate", source: other)),
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
-    func `a full disk is an error that passes when there is room again`() async throws {
+    func `a full disk is an error that ends when there is space again`() async throws {
         let disk = try SmallDisk(bytes: 1_000_000)
         let store = try Store(path: disk.path + "/hub.sqlite", now: 0)
         var stored = 0
@@ -93,7 +93,8 @@ import Testing
         try store.close()
     }
 
-    @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)")) func `a disk that cannot be written is named so`()
+    @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
+    func `a disk that cannot be written is reported as read-only`()
         async throws
     {
         let disk = try SmallDisk(bytes: 4_000_000)
@@ -104,7 +105,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.python.isMet, "\(Need.python.reason)"))
-    func `another program that holds the file is named, and no other`() async throws {
+    func `only the program that holds the file is named`() async throws {
         let store = try folder.open()
         #expect(LockHolders.others(of: folder.store) == [])
         let holder = try ChildProcess(
@@ -130,8 +131,8 @@ import Testing
         try store.close()
     }
 
-    @Test func `a page that the disk did not give is not called damaged`() throws {
-        // As SQLite's own check says it.
+    @Test func `a page that the disk failed to read is not reported as damaged`() throws {
+        // In the words of SQLite's integrity check.
         let unread = ["Tree 5 page 9: unable to get the page. error code=266"]
         #expect(throws: DatabaseError.self) { try StoreFile(folder.store).refuseUnread(unread) }
         try StoreFile(folder.store).refuseUnread([

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HubStore
 
-/// Stores that hubs of earlier schemas have left, opened by the hub of today.
+/// Stores of earlier schemas, opened by the current hub.
 @Suite struct FormatTests {
     let folder: Folder
 
@@ -16,24 +16,25 @@ import Testing
         try OldFormat.questions.flatMap { try String.fetchAll(db, sql: $0) }
     }
 
-    /// What one has and the other lacks, marked.
+    /// The rows that are in only one of the two lists, marked.
     private static func differences(_ found: [String], _ expected: [String]) -> [String] {
         found.filter { !expected.contains($0) }.map { "found " + $0 }
             + expected.filter { !found.contains($0) }.map { "missing " + $0 }
     }
 
     @Test(arguments: OldFormat.all)
-    func `a store of each format is upgraded with all it has, and goes on`(_ format: OldFormat) async throws {
+    func `a store of each format is upgraded with all its records and remains usable`(_ format: OldFormat) async throws
+    {
         try format.unpack(into: folder.path)
         let expected = try format.rows
-        // The tables of each format are known, and not taken for someone else's.
+        // The tables of each format are known and not taken for another program's.
         #expect(try StoreFile(folder.store).schemaFaults() == [])
         let store = try folder.open()
         #expect(store.loss?.cause != .lost, "\(String(describing: store.loss))")
         #expect(try await store.verifyAccounts() == [])
         #expect(FormatTests.differences(try await store.pool.read(FormatTests.rows), expected) == [])
 
-        // All of it is answered, and each record's story told.
+        // All records are in the answer of a query, and each has its trace.
         let numbers = expected.filter { $0.hasPrefix("sample ") || $0.hasPrefix("day ") }
             .compactMap { $0.split(separator: " ").dropFirst().first.flatMap { Int64($0) } }
         let versions = expected.count { $0.hasPrefix("sample_version ") || $0.hasPrefix("day_version ") }
@@ -42,7 +43,7 @@ import Testing
         for number in numbers { told += try #require(try await store.trace(number)).versions.count }
         #expect(told == numbers.count + versions)
 
-        // What was sent before is known, what is new is stored above everything.
+        // Records sent before are known, and new ones get sequences above all others.
         let head = store.head
         let again = try sample("anna-1", 62.625, source: Source(plugin: "ihealth-hs5", device: "020000003001"))
         #expect(try await store.put(again)[0].code == nil)
@@ -52,7 +53,7 @@ import Testing
         #expect(try StoreFile(folder.store).faults(.counters) == [])
         #expect(try StoreFile(folder.store).schemaFaults() == [])
 
-        // The store as it was lies beside it.
+        // The old store is kept beside the new one.
         let beside = try FileManager.default.contentsOfDirectory(atPath: folder.path)
             .filter { $0.hasPrefix("hub.sqlite.before-") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
         #expect(beside.count == 1)
@@ -69,7 +70,8 @@ import Testing
     }
 
     @Test(arguments: OldFormat.all.filter { $0.name != "1" })
-    func `what each sink was owed in an older format it is given, and nothing else`(_ format: OldFormat) async throws {
+    func `each sink gets exactly the deliveries that it was owed in the older format`(_ format: OldFormat) async throws
+    {
         try format.unpack(into: folder.path)
         let store = try folder.open()
         for overview in try await store.sinks() {
@@ -93,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: OldFormat.withTokens)
-    func `a file of tokens of each format is opened with all of them`(_ format: OldFormat) async throws {
+    func `a token file of each format opens with all its tokens`(_ format: OldFormat) async throws {
         try format.unpack(into: folder.path)
         let secrets = try SecretStore(path: folder.path + "/secrets.db")
         let exist = try await secrets.token(of: TokenAccount(instance: "exist", name: "anna"))
@@ -108,8 +110,8 @@ import Testing
         #expect(!PageSums.areMissing(folder.path + "/secrets.db"))
     }
 
-    @Test func `who waits for the upgrade hears how far it is`() async throws {
-        // So large that SQLite calls back in the middle.
+    @Test func `a caller that waits for the upgrade is informed of its progress`() async throws {
+        // Large enough for several callbacks of SQLite.
         try OldFormat.all[0].unpack(into: folder.path)
         let large = try DatabaseQueue(path: folder.store)
         try await large.write { db in
@@ -127,7 +129,7 @@ import Testing
         let copied = told.dropLast().map(\.copied)
         #expect(copied.count > 2 && copied.map(\.done) == copied.map(\.done).sorted())
         #expect(copied.allSatisfy { $0.done <= $0.total && $0.total == copied[0].total })
-        // The second time there is nothing to wait for.
+        // The second time no upgrade is necessary.
         told = []
         try Store(path: folder.store, now: 0) { told.append($0) }.close()
         #expect(told.isEmpty)

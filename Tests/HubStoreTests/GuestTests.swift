@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubStore
 
-/// Readings that a person has said are a guest's: kept, in no inbox, and nobody's.
+/// Readings that a person has assigned to a guest: they are kept, but have no person and are not in the inbox.
 @Suite struct GuestTests {
     private let folder: Folder
 
@@ -29,13 +29,13 @@ import Testing
         try await store.carryOut(.undoAssignment(numbers: numbers, wholeGroups: groups), recordedAt: 10)
     }
 
-    /// A weigh-in of 68.5 kg, which waits with its odds, as it stands.
+    /// Stores a weigh-in of 68.5 kg, which waits in the inbox with its odds; returns its records.
     private func waiting(_ home: Home, _ name: String = "g") async throws -> [StoredRecord] {
         try await home.give(try home.group(name, 68.5, at: 0), now: 1)
         return try await home.records(name)
     }
 
-    @Test func `R6.75 a guest's weigh-in leaves the inbox whole, is kept, and goes back with its former odds`()
+    @Test func `R6.75 a guest's weigh-in leaves the inbox as a group, is kept, and returns with its former odds`()
         async throws
     {
         let home = try await Home(folder)
@@ -66,7 +66,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `R6.75 what a guest's group sends later is a guest's too, and follows it back`() async throws {
+    @Test func `R6.75 later records of a guest's group are the guest's, too, and return with it`() async throws {
         let home = try await Home(folder)
         let parts = try home.group("g", 68.5, at: 0)
         try await home.give(Array(parts[..<2]), now: 1)
@@ -75,7 +75,7 @@ import Testing
         try await home.give(Array(parts[2...]), now: 2)
         #expect(try await home.records("g").map(\.assignment.isGuest) == [true, true, true, true])
         #expect(try await home.store.inboxCount() == 0)
-        // A correction stays the guest's, and no trend learns of it.
+        // A correction remains the guest's and does not affect any trend.
         var heavier = parts[0]
         heavier.value = .quantity(68.75, unit: "kg")
         try await home.give([heavier], now: 3)
@@ -86,7 +86,7 @@ import Testing
         #expect(try await home.store.verifyAccounts() == [])
     }
 
-    @Test func `a guest's reading can be given to a person or put into the inbox, and the rules leave it alone`()
+    @Test func `a guest's reading can be given to a person or to the inbox, and rules do not change it`()
         async throws
     {
         let home = try await Home(folder)
@@ -102,14 +102,13 @@ import Testing
         let given = try await assign(store, [1], try home.person("ben"))
         #expect(given.allSatisfy { $0.result.placement?.departure?.record.assignment.person == nil })
         #expect(try await home.owners("g") == Array(repeating: "ben", count: 4))
-        // Undone, the hand has never been there.
+        // After undo it is as if no person had decided.
         _ = try await undo(store, [1])
         #expect(try await home.records("g").allSatisfy { $0.assignment.isInInbox })
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `what a person's reading turns into as a guest's leaves the person, and undone comes back`() async throws
-    {
+    @Test func `a person's reading that becomes a guest's leaves the person, and returns with undo`() async throws {
         let home = try await Home(folder)
         try await home.give(try home.group("g", 62, at: 0), now: 1)
         #expect(try await home.owners("g") == Array(repeating: "anna", count: 4))
@@ -128,7 +127,7 @@ import Testing
         #expect(try await home.store.verifyAccounts() == [])
     }
 
-    @Test func `R6.75 who follows the inbox alone learns that a guest's reading left it, and that it came back`()
+    @Test func `R6.75 a follower of the inbox learns that a guest's reading left and that it returned`()
         async throws
     {
         let home = try await Home(folder)
@@ -140,7 +139,7 @@ import Testing
         #expect(left.map(\.number) == [1, 2, 3, 4])
         #expect(left.allSatisfy { if case .retraction = $0.record { true } else { false } })
         #expect(try await store.all(query(guest: true, since: seen)).records.allSatisfy { $0.assignment.isGuest })
-        // Who follows all without a person gets each as it is now.
+        // A follower of all records without a person gets each as it is now.
         #expect(try await store.all(query(guest: nil, since: seen)).records.allSatisfy { $0.assignment.isGuest })
         let gone = store.cursor
         _ = try await undo(store, [1])
@@ -150,7 +149,7 @@ import Testing
         #expect(ceased.allSatisfy { if case .retraction = $0.record { true } else { false } })
     }
 
-    @Test func `of two who decide at once on what they saw, one is refused with the reason`() async throws {
+    @Test func `if two people decide at once on the same version, one is refused with the reason`() async throws {
         let home = try await Home(folder)
         _ = try await waiting(home)
         let person = try home.person("ben")
@@ -191,7 +190,7 @@ import Testing
     }
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
-    func `whatever people do in turn, the inbox and the guests are counted and found in every order`(_ seed: UInt64)
+    func `after any manual changes the inbox and guest readings are counted and found in every order`(_ seed: UInt64)
         async throws
     {
         var random = SeededGenerator(seed: seed)
@@ -245,7 +244,9 @@ import Testing
         try salvaged.close()
     }
 
-    @Test func `a store from before the state is counted anew: a hand's "guest" has left the inbox`() async throws {
+    @Test func `an upgrade counts the inbox again: a reading that a person had given to a guest is no longer in it`()
+        async throws
+    {
         let format = try #require(OldFormat.all.last)
         try format.unpack(into: folder.path)
         let rows = try format.rows.filter { $0.hasPrefix("sample ") && $0.contains(" NULL 'guest' ") }
@@ -264,7 +265,7 @@ import Testing
     }
 
     @Test(arguments: OldFormat.all.filter { ["18", "19"].contains($0.name) })
-    func `implausible samples of an old store are counted, whether it knows the word "guest" or not`(
+    func `an upgrade counts implausible samples whether or not the old store has the word "guest"`(
         _ format: OldFormat
     ) async throws {
         try format.unpack(into: folder.path)
@@ -276,7 +277,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `a backup has a guest's reading as the store has it`() async throws {
+    @Test func `a backup contains guest readings as the store does`() async throws {
         let home = try await Home(folder)
         _ = try await waiting(home)
         _ = try await assign(home.store, [1], .guest)

@@ -3,9 +3,9 @@ import Samples
 import Seeds
 import Testing
 
-/// The laws of what people do by hand, over random work of sources and hands.
+/// Invariants of manual changes, checked over random work of sources and people.
 @Suite struct HandLawTests {
-    /// Who follows some persons' records by their changes, and holds what it was told.
+    /// A client that follows some people's records by their changes, with the records it has.
     private struct Follower {
         let persons: Set<RecordQuery.Owner>?
         var cursor: Samples.Cursor
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    /// A listener to the topics of one person (`nil`: the inbox), and what it holds.
+    /// A listener to the topics of one person (`nil`: the inbox), with the records it has.
     private struct Listener {
         let person: Person?
         var records: [Int64: StoredRecord] = [:]
@@ -49,20 +49,20 @@ import Testing
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `R6.4 R6.24 no source undoes a hand, and every follower ends with exactly what its persons have`(seed: UInt64)
+    func `R6.4 R6.24 no source undoes a manual change, and every follower ends with its persons' records`(seed: UInt64)
         async throws
     {
         var random = SeededGenerator(seed: seed)
         let (folder, shadowFolder) = (try Folder(), try Folder())
         var store = try folder.open()
-        let shadow = try shadowFolder.open()  // Hears the sources alone.
+        let shadow = try shadowFolder.open()  // Receives only the changes of sources.
         let persons = try await store.ensurePersons(["me", "you"], recordedAt: 1)
         let owners: [Assignment] = persons.map(Assignment.person) + [.nobody(reason: "no rule"), .guest]
         var followers =
             ([[.person("me")], [.person("you")], [.nobody], [.person("me"), .nobody]] as [Set<RecordQuery.Owner>?])
             .map { Follower(persons: $0, cursor: store.cursor) }
         followers.append(Follower(persons: nil, cursor: store.cursor))
-        // A sink of one person, and what its target has.
+        // A sink for one person, and the records of its target.
         let terms = SinkTerms(filter: SinkFilter(persons: ["me"]), target: SinkTerms.Target(plugin: "exporter"))
         var sink = try await SinkSession(store, exporter, terms)
         var target: [Int64: StoredRecord] = [:]
@@ -79,11 +79,11 @@ import Testing
         var listeners = (persons + [nil]).map { Listener(person: $0) }
         var topics: [String: Int64] = [:]
         var last: Int64 = 0
-        // What hands have decided, and no source may change: the person, the content, that it is gone.
+        // The manual decisions that no source may change: person, content and retraction.
         var assigned: [Int64: Assignment] = [:]
         var edited: [Int64: Sample] = [:]
         var gone: Set<Int64> = []
-        // By number in `store` its identity.
+        // The sample with each number in `store`.
         var known: [Int64: Sample] = [:]
 
         func publish(_ result: StoreResult, _ plain: StoredRecord?) throws {
@@ -160,7 +160,7 @@ import Testing
                         ManualChange.RuledRecord(number: $0, assignment: owners[Int.random(in: 0..<3, using: &random)])
                     })
             }
-            // Sometimes with the versions that are meant, of which some are not those that there are (R8.186).
+            // Sometimes with the expected versions, some of which are outdated (R8.186).
             var (asked, stale): ([Int64: Int64], Set<Int64>) = ([:], [])
             if Bool.random(using: &random) {
                 for record in try await store.records(numbers: numbers.sorted()) {
@@ -215,7 +215,7 @@ import Testing
             #expect(
                 followers[index].records == current, "seed \(seed): \(String(describing: followers[index].persons))")
         }
-        // What was taken and not answered comes again to a sink that opens again.
+        // A sink that opens again gets the unanswered deliveries again.
         sink = try await SinkSession(store, exporter, terms)
         try await deliver(10)
         try await deliver(10)
@@ -226,7 +226,7 @@ import Testing
             #expect(listener.records == (try await current(store, [whose])), "seed \(seed)")
         }
 
-        // Without its edits and retractions a record is what the sources have made of it, as where no hand was at work.
+        // Without edits and retractions by hand, a record is as the sources alone have made it.
         let all = known.keys.sorted()
         _ = try await store.carryOut(.undoRetraction(numbers: all), recordedAt: 99)
         _ = try await store.carryOut(.undoEdit(numbers: all), recordedAt: 99)
@@ -239,7 +239,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [], "seed \(seed)")
     }
 
-    /// What hands decided stands.
+    /// Checks that the manual decisions still apply.
     private func check(
         _ store: Store, _ assigned: [Int64: Assignment], _ edited: [Int64: Sample], _ gone: Set<Int64>, _ seed: UInt64
     ) async throws {

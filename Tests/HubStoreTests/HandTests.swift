@@ -4,7 +4,7 @@ import Testing
 
 @testable import HubStore
 
-/// What people do by hand, case by case.
+/// Manual changes, case by case.
 @Suite struct HandTests {
     let folder: Folder
     let store: Store
@@ -46,7 +46,7 @@ import Testing
 
     // MARK: - Persons
 
-    @Test func `R6.23 R6.24 a record that is assigned to another person leaves a retraction with whom it left`()
+    @Test func `R6.23 R6.24 a record assigned to another person leaves a retraction with the former person`()
         async throws
     {
         let (me, you) = try await persons()
@@ -72,7 +72,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `what comes back to a person has not departed`() async throws {
+    @Test func `a record that returns to a person no longer has a departure there`() async throws {
         let (me, you) = try await persons()
         let beginning = store.cursor
         _ = try await store.put(try sample("a"))
@@ -87,7 +87,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `a departure is found by type, source and number, and is nothing to who takes no retractions`()
+    @Test func `a departure matches by type, source and number, and is left out for clients without retractions`()
         async throws
     {
         let (me, you) = try await persons()
@@ -114,7 +114,7 @@ import Testing
         _ = me
     }
 
-    @Test func `R6.32 a record that its source says is of another type leaves a retraction with who follows the type`()
+    @Test func `R6.32 a record whose source changes its type leaves a retraction for followers of the old type`()
         async throws
     {
         let (me, _) = try await persons()
@@ -138,7 +138,7 @@ import Testing
         #expect(try await of("weight").map(\.sequence) == [2, 3])
         #expect(try await of("weight").last == left.record)
         #expect(try await of("height").map(\.sequence) == [4])
-        // Nothing has left the person.
+        // It has not left its person.
         #expect(try await followed(me, since: beginning).map(\.sequence) == [2, 4])
         // On to a third type, and back to the first.
         _ = try await store.put(try sample("a", type: "bodyMassIndex"))
@@ -157,7 +157,7 @@ import Testing
         let you = try await store.ensurePersons(["me", "you"], recordedAt: 1)[1]
         _ = try await assign([1], you)
         try store.close()
-        // What the fifth step has changed, undone.
+        // Undoes the changes of the fifth migration.
         let past = try DatabaseQueue(path: folder.store)
         try await past.write { db in
             try db.execute(
@@ -181,7 +181,8 @@ import Testing
         try store.close()
     }
 
-    @Test func `R6.33 what another may write is not changed by who may not, and a group is refused whole`() async throws
+    @Test func `R6.33 an instance cannot change records outside its write scope, and a group is refused as a whole`()
+        async throws
     {
         let (me, you) = try await persons()
         func give(_ records: Samples.Record..., of owner: Person, scope: WriteScope = WriteScope()) async throws
@@ -224,7 +225,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `R6.35 what a hand has given to another person its source still corrects, and no other source does`()
+    @Test func `R6.35 a record that a person has reassigned can be corrected by its source, but by no other instance`()
         async throws
     {
         let (me, you) = try await persons()
@@ -238,14 +239,14 @@ import Testing
         let (mine, yours) = (WriteScope(types: ["weight"], persons: ["me"]), WriteScope(persons: ["you"]))
         _ = try await give(.sample(try sample("a")), of: me, scope: mine)
         _ = try await give(.sample(try sample("rate", type: "heartRate")), of: me, scope: WriteScope())
-        // Twice, so that the last version of a hand is not the one that counts.
+        // Twice, so that the last manual version is not the one that counts.
         _ = try await assign([1, 2], nil)
         _ = try await assign([1, 2], you)
         let corrected = try await give(.sample(try sample("a", 71, group: "g")), of: me, scope: mine)
         #expect(corrected.placement?.record?.assignment == .person(you), "\(corrected)")
         #expect(
             try await give(.sample(try sample("rate", 71, type: "heartRate")), of: me, scope: mine).code == "forbidden")
-        // Whose it is now is not who may say what it is: that was never this instance's.
+        // A manual assignment does not decide who may write the record: its source never wrote it for `you`.
         _ = try await assign([1], me)
         #expect(try await give(.sample(try sample("a", 72)), of: you, scope: yours).code == "forbidden")
         _ = try await assign([1], you)
@@ -257,7 +258,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `a group goes along, of its own plugin only, unless told otherwise`() async throws {
+    @Test func `a group is assigned together, of one plugin only, unless the caller says otherwise`() async throws {
         let (_, you) = try await persons()
         let other = Source(plugin: "sami")
         _ = try await store.put(
@@ -267,7 +268,7 @@ import Testing
         #expect(try await store.records(numbers: [1, 2, 3]).map(\.assignment.person?.name) == ["you", "you", "me"])
     }
 
-    @Test func `R6.22 a source's later versions keep the person, or none, that a hand has chosen`() async throws {
+    @Test func `R6.22 later versions of a source keep the person, or none, that a person has chosen`() async throws {
         let (me, you) = try await persons()
         _ = try await store.put(try sample("a"), try sample("b"))
         _ = try await assign([1], you)
@@ -285,7 +286,7 @@ import Testing
         _ = me
     }
 
-    @Test func `a rule that finds another person for a new version is a departure too`() async throws {
+    @Test func `a new version that the rules assign to another person leaves a departure`() async throws {
         let (me, you) = try await persons()
         let beginning = store.cursor
         _ = try await store.put([.sample(try sample("a"))], .person(me))
@@ -296,7 +297,7 @@ import Testing
         #expect(try await store.accounts().first { $0.instance == Account.hand }?.retractions == 1)
     }
 
-    @Test func `rules have no say over what a person put into the inbox, nor over what has a person`() async throws {
+    @Test func `rules change neither records that a person put into the inbox nor those with a person`() async throws {
         let (me, you) = try await persons()
         _ = try await store.put([.sample(try sample("a")), .sample(try sample("b"))], .nobody(reason: "no rule"))
         _ = try await store.put([.sample(try sample("c"))], .person(you))
@@ -305,13 +306,13 @@ import Testing
         let results = try await hand(.assignByRules(ruled))
         #expect(results.map(\.result.isDuplicate) == [false, true, true])
         #expect(try await store.records(numbers: [1, 2, 3]).map(\.assignment.person?.name) == ["me", nil, "you"])
-        // It stands as if it had come in now: the rules decide of its next version as well.
+        // It is as if it had arrived now: the rules also decide for its next version.
         _ = try await store.put([.sample(try sample("a", 71))], .person(you))
         #expect(try await store.records(numbers: [1]).map(\.assignment) == [.person(you)])
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `the inbox is left and entered like a person`() async throws {
+    @Test func `a record enters and leaves the inbox as it does a person`() async throws {
         let (me, _) = try await persons()
         let beginning = store.cursor
         _ = try await store.put([.sample(try sample("a"))], .nobody(reason: "no rule"))
@@ -331,7 +332,7 @@ import Testing
 
     // MARK: - Edits
 
-    @Test func `R6.27 an edit is what everyone sees, and the source's own versions lie beneath until it is undone`()
+    @Test func `R6.27 an edit is visible to everyone, and the source's versions stay beneath it until it is undone`()
         async throws
     {
         _ = try await store.put(try sample("a", 70))
@@ -359,7 +360,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `what the source took back beneath an edit is gone once the edit is undone`() async throws {
+    @Test func `a record that its source retracted beneath an edit is gone once the edit is undone`() async throws {
         _ = try await store.put(try sample("a", 70))
         _ = try await hand(.edit(number: 1, try value(80)))
         _ = try await store.retract(try sample("a"), reason: "deleted")
@@ -369,7 +370,9 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `R6.25 edits add up, the original is as the person wrote it, and an instant stays one`() async throws {
+    @Test func `R6.25 edits accumulate, the original value is as the person entered it, and an instant stays one`()
+        async throws
+    {
         _ = try await store.put(try sample("a", 70), try sample("b", 70, at: 10, lasting: 5))
         _ = try await hand(.edit(number: 1, try value(176, unit: "lb", canonical: 79.83225712)))
         var edit = SampleEdit(type: try type("weight"))
@@ -393,7 +396,7 @@ import Testing
         #expect(trace.current == record)
     }
 
-    @Test func `what cannot be edited says why`() async throws {
+    @Test func `an impossible edit is refused with the reason`() async throws {
         _ = try await store.put(try sample("a", 70))
         _ = try await store.put([.day(try day("2024-03-15", 70))])
         #expect(try await hand(.edit(number: 9, try value(1)))[0].result.code == "unknown")
@@ -411,7 +414,7 @@ import Testing
 
     // MARK: - Retractions
 
-    @Test func `R6.26 a retraction by hand is undone to what would stand without it`() async throws {
+    @Test func `R6.26 undoing a manual retraction restores the state as if it had not happened`() async throws {
         _ = try await store.put(try sample("a", 70), try sample("b", 70), try sample("c", 70), try sample("d", 70))
         _ = try await store.retract(try sample("b"), reason: "deleted")
         _ = try await hand(.edit(number: 3, try value(80)))
@@ -430,7 +433,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `a day that a person retracted comes back by hand`() async throws {
+    @Test func `a day that a person retracted can be brought back by hand`() async throws {
         _ = try await store.put([.day(try day("2024-03-15", 70))])
         _ = try await hand(.retract(numbers: [1], reason: nil))
         let placement = try #require(try await hand(.undoRetraction(numbers: [1]))[0].result.placement)
@@ -455,7 +458,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `a rehearsal tells what would happen, exactly, and changes nothing`() async throws {
+    @Test func `a rehearsal returns exactly the results of the change and changes nothing`() async throws {
         let (_, you) = try await persons()
         _ = try await store.put(try sample("a", group: "g"), try sample("b", group: "g"))
         let before = try await store.all(RecordQuery())
@@ -469,13 +472,13 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `too much at once is refused whole`() async throws {
+    @Test func `a change of too many records is refused as a whole`() async throws {
         let numbers = Array(1...Int64(ManualChange.maximumRecords + 1))
         let error = await failure { _ = try await hand(.retract(numbers: numbers, reason: nil)) }
         #expect(error?.code == .query)
     }
 
-    @Test func `a store of the schema before is brought up to date with its rows and its head`() async throws {
+    @Test func `a store of the previous schema is upgraded with its rows and head`() async throws {
         let old = try Folder()
         var migrator = DatabaseMigrator()
         migrator.registerMigration("v1") { db in try db.execute(sql: Schema.version1) }

@@ -2,7 +2,7 @@ import HubStore
 import Samples
 import Testing
 
-/// Three people, a store, and what their scale sends.
+/// Three people, a store, and the records of their scale.
 struct Home {
     let store: Store
     let people: [Person]
@@ -24,7 +24,7 @@ struct Home {
         .person(try #require(people.first { $0.name == name }))
     }
 
-    /// What the scale sends of one weigh-in, without a person.
+    /// The scale's records of one weigh-in, without a person.
     func group(_ name: String, _ kilograms: Double, at second: Int64, parts: Int = 4) throws -> [Sample] {
         let values = [
             ("weight", kilograms, "kg"), ("bodyFatPercentage", 0.21, "%"), ("hc.boneMass", 3.1, "kg"),
@@ -60,7 +60,7 @@ struct Home {
         return try #require(try await store.commit([batch], recordedAt: second * 1_000_000).first).results
     }
 
-    /// Whose each record of a group is; `nil` where it has no person.
+    /// The person of each record of a group; `nil` if it has none.
     func owners(_ group: String) async throws -> [String?] {
         var query = RecordQuery()
         query.group = group

@@ -6,14 +6,14 @@ import Testing
 
 @testable import HubStore
 
-/// Which backups the hub knows of, and which of them may have what is erased.
+/// The backups that the hub knows of, and those of them that may contain erased records.
 @Suite struct KnownBackupTests {
     let folder: Folder
     let elsewhere: Folder
 
     init() throws { (folder, elsewhere) = (try Folder(), try Folder()) }
 
-    /// Where a backup of this name is, without symbolic links on the way.
+    /// The path of a backup with this name, without symbolic links.
     private func place(_ name: String) -> String {
         URL(fileURLWithPath: elsewhere.path).resolvingSymlinksInPath().path + "/\(name).sqlite"
     }
@@ -25,7 +25,7 @@ import Testing
             .found(among: try KnownBackup.all(of: folder.store))
     }
 
-    @Test func `a backup with an end before the records does not have them, and one that was removed is not named`()
+    @Test func `a backup that ends before the records does not contain them, and a removed backup is not listed`()
         async throws
     {
         let store = try folder.open()
@@ -46,14 +46,13 @@ import Testing
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         try backUp("one")
-        // As after a restore of an older backup: the source sends once more what that did not have.
+        // As after a restore of an older backup: the source sends the records that it lacks again.
         try await store.newEpoch()
         _ = try await store.put(try sample("b"))
         #expect(try holding(2, store) == [place("one")])
     }
 
-    @Test func `a backup is known from its beginning, whenever it is finished, and also when it never is`() async throws
-    {
+    @Test func `a backup is known from its beginning, also if it never finishes`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         var known: [String] = []
@@ -63,7 +62,7 @@ import Testing
         }
         #expect(known == [place("one") + ".part"])
         #expect(try holding(9, store) == [])
-        // A killed one has left its file; one that failed has not.
+        // A killed backup has left its file; a failed one has not.
         try KnownBackup.note(place("two"), of: folder.store)
         try Data().write(to: URL(fileURLWithPath: place("two") + ".part"))
         try KnownBackup.note(place("three"), of: folder.store)
@@ -73,7 +72,7 @@ import Testing
             try KnownBackup.all(of: folder.store).map(\.path) == [place("one"), place("two"), place("four")])
     }
 
-    @Test func `a backup on a medium that is not there is named, and known when it is there again`() async throws {
+    @Test func `a backup on a medium that is absent is listed, and is known when the medium is back`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         try backUp("one")
@@ -84,7 +83,7 @@ import Testing
         let other = try Folder()
         _ = try StoreFile(folder.store).backUp(to: other.path + "/two.sqlite")
         #expect(try holding(1, store).count == 2)
-        // Another file system in its place, as an empty folder that something was mounted on.
+        // Another file system in its place, such as the empty folder of a mount point.
         try FileManager.default.createDirectory(atPath: elsewhere.path, withIntermediateDirectories: false)
         #expect(try holding(1, store).count == 1, "the folder is on the same device, and the file is gone")
         let list = try String(contentsOfFile: folder.store + ".backups", encoding: .utf8)
@@ -100,7 +99,7 @@ import Testing
     }
 
     @Test
-    func `backups beside those of the list are found by the catalogue, by themselves, or named for not being known`()
+    func `backups missing from the list are found by catalogue or content, or listed if they cannot be read`()
         async throws
     {
         let store = try folder.open()
@@ -114,7 +113,7 @@ import Testing
         try backUp("hub-20260102T000000Z")
         _ = try await store.put(try sample("b"))
         _ = try chain("hub-20260103T000000Z")
-        // The list has lost all but one, and others have put files there.
+        // The list has lost all entries but one, and other programs have put files there.
         let list = try String(contentsOfFile: folder.store + ".backups", encoding: .utf8).split(separator: "\n")
         try "\(list[1])\n".write(toFile: folder.store + ".backups", atomically: true, encoding: .utf8)
         let foreign = try Folder()
@@ -131,7 +130,7 @@ import Testing
         #expect(try holding(2, store) == [increment, place("hub-20260105T000000Z") + ".age"])
     }
 
-    @Test func `a list of an earlier hub is read, and what it does not say is not taken for harmless`() async throws {
+    @Test func `a list of an earlier hub is read, and its missing details count as a possible match`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         try Data().write(to: URL(fileURLWithPath: place("of old")))
@@ -142,7 +141,7 @@ import Testing
         #expect(try holding(1, store) == [place("of old"), place("new")])
     }
 
-    @Test func `a list that cannot be read is an error, and not taken for an empty one`() async throws {
+    @Test func `a list that cannot be read is an error and does not count as empty`() async throws {
         let store = try folder.open()
         try FileManager.default.createDirectory(atPath: folder.store + ".backups", withIntermediateDirectories: false)
         #expect(await failure { _ = try holding(1, store) } != nil)
@@ -160,7 +159,7 @@ import Testing
         #expect(try KnownBackup.all(of: folder.store).count == 20)
     }
 
-    @Test func `what a source was allowed to send again may be in a backup under its former number`() async throws {
+    @Test func `a record that was erased and sent again may be in a backup under its former number`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
@@ -174,7 +173,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only the superuser can write for another"))
-    func `a backup that the superuser makes leaves the list to the owner of the store`() async throws {
+    func `a backup by the superuser leaves the list owned by the owner of the store`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         #expect(chown(folder.store, 65_534, 65_534) == 0)
@@ -185,7 +184,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() != 0, "the superuser may read everything"))
-    func `a list that another user has written is an error that says what to do, for an erasure and for a backup`()
+    func `an unreadable list of another user is an error with the remedy, for erasures and backups`()
         async throws
     {
         let store = try folder.open()
@@ -197,7 +196,7 @@ import Testing
         #expect(access(place("two"), F_OK) != 0)
     }
 
-    @Test func `a backup that cannot be noted because another program holds the list is not begun`() async throws {
+    @Test func `a backup is not begun if it cannot be noted because another program holds the list`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         try backUp("one")
@@ -209,7 +208,7 @@ import Testing
         withExtendedLifetime(holder) {}
     }
 
-    @Test func `a backup that was removed is in the list no more, and the others are`() async throws {
+    @Test func `a removed backup is removed from the list, and others stay`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         for name in ["one", "two", "three"] { try backUp(name) }

@@ -2,7 +2,7 @@ import HubStore
 import Samples
 import Testing
 
-/// What the tests know of a record's current version.
+/// A record's current version as the tests know it.
 struct ModelVersion {
     var record: StoredRecord
     /// The sample or day itself, also while it is retracted.
@@ -17,7 +17,7 @@ struct ModelVersion {
     }
 }
 
-/// What the ledger must do for one sink, in memory and as plainly as it can be said.
+/// A simple model in memory of the ledger for one sink.
 struct SinkModel {
     enum State: Equatable {
         case pending, retrying(at: Int64), unauthorized, delivered, refused, superseded, skipped
@@ -29,7 +29,7 @@ struct SinkModel {
         }
     }
 
-    /// The last version of a record that was wanted.
+    /// The last wanted version of a record.
     struct Entry {
         var sequence: Int64
         var state: State
@@ -39,14 +39,14 @@ struct SinkModel {
     var terms: SinkTerms
     var account: [String: Int64] = [:]
     var entries: [Int64: Entry] = [:]
-    /// Whether the target has confirmed to have the record.
+    /// Whether the target has confirmed that it has the record.
     var holds: [Int64: Bool] = [:]
     var delivered: [Int64: Int64] = [:]
-    /// The newest version with a final fate.
+    /// The newest version with a final result.
     var settled: [Int64: Int64] = [:]
-    /// Versions that were replaced while they waited.
+    /// Versions that were superseded before they were answered.
     var replaced: Set<[Int64]> = []
-    /// By record and version, how often a put was given out and not answered: the target may have it.
+    /// How often each version of a record was delivered without an answer; the target may have it.
     var given: [Int64: [Int64: Int]] = [:]
     var isPaused = false
 
@@ -78,7 +78,7 @@ struct SinkModel {
         count("pending")
     }
 
-    /// Whether the record is wanted; where `asPut`, as if it were not taken back.
+    /// Whether the record is wanted; with `asPut`, as if it were not retracted.
     func matches(_ version: ModelVersion, asPut: Bool = false) -> Bool {
         guard let person = version.record.assignment.person else { return false }
         let filter = terms.filter
@@ -90,7 +90,8 @@ struct SinkModel {
 
     func mayHold(_ number: Int64) -> Bool { given[number]?.isEmpty == false }
 
-    /// A new version; `false` where the store may or may not make the target forget it, and has to be asked.
+    /// Follows a new version; `false` if the store may or may not retract the record at the target, so that the test
+    /// must ask it.
     mutating func commit(_ number: Int64, _ old: ModelVersion?, _ new: ModelVersion) -> Bool {
         let before = entries[number]
         if let old, let before, before.sequence == old.record.sequence, before.state.isOpen {
@@ -109,7 +110,7 @@ struct SinkModel {
         return true
     }
 
-    /// What should become of an open version that is looked at; `nil` for the reason where it is given, `nil` as a whole where both are right.
+    /// Whether the sink should skip an open version; not certain if the store may decide either way.
     func verdict(_ number: Int64, _ version: ModelVersion, _ now: Int64) -> (skip: Bool, isCertain: Bool) {
         let entry = entries[number]
         let isRepeat = delivered[number] == version.record.sequence
@@ -149,7 +150,7 @@ struct SinkModel {
             }
             if case .delivered = result {
             } else if let times = given[number]?[sequence] {
-                // It answers one of them.
+                // The result answers one of them.
                 given[number]?[sequence] = times > 1 ? times - 1 : nil
             }
             return
@@ -168,7 +169,7 @@ struct SinkModel {
         given[number] = given[number]?.filter { $0.key > sequence }
     }
 
-    /// The account by what the versions say, without zeros.
+    /// The account that the versions imply, without zeros.
     var counts: [String: Int64] { account.filter { $0.value != 0 } }
 }
 

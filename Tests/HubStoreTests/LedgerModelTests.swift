@@ -6,7 +6,7 @@ import Testing
 
 @testable import HubStore
 
-/// A store, sinks of several terms, and what they must have become.
+/// A store with several sinks, and models of the expected state of each.
 private struct LedgerRun {
     let folder: Folder
     var store: Store
@@ -17,9 +17,10 @@ private struct LedgerRun {
     var records: [Int64: ModelVersion] = [:]
     var sinks: [SinkID: SinkModel] = [:]
     var positions: [SinkID: Int64] = [:]
-    /// What is on its way in this session, and what was in sessions that are over.
+    /// The deliveries in flight in this session, and the unanswered ones of earlier sessions.
     var flights: [SinkID: [Int64: StoredRecord]] = [:]
-    /// Up to where earlier turns may have given out what was not answered, and the versions that were given out again.
+    /// The sequence up to which earlier sessions may have delivered without an answer, and the versions that were
+    /// delivered again.
     var givenBefore: [SinkID: Int64] = [:]
     var repeats: [SinkID: Set<Int64>] = [:]
     var lost: [SinkID: [StoredRecord]] = [:]
@@ -79,7 +80,7 @@ private struct LedgerRun {
                 batch.append(try randomPut())
             }
         }
-        // One version of each: what the store decided about one in the middle could not be asked.
+        // One version of each record, because the store could not be asked about its decision for one in the middle.
         var seen: Set<RecordIdentity> = []
         batch = batch.filter { seen.insert($0.0.identity).inserted }
         let intake = IntakeBatch(
@@ -101,7 +102,7 @@ private struct LedgerRun {
         }
     }
 
-    /// What a person does by hand to one record.
+    /// A manual change of one record.
     mutating func handle() async throws {
         guard
             let known = records.values.sorted(by: { $0.record.number < $1.record.number }).randomElement(using: &random)
@@ -121,7 +122,7 @@ private struct LedgerRun {
         try await follow(placement, try #require(placement.record))
     }
 
-    /// A version was stored: the sinks' models follow.
+    /// Updates the models of the sinks for a stored version.
     private mutating func follow(_ placement: Placement, _ given: StoredRecord) async throws {
         if placement.isCovered { return }
         let old = records[placement.number]
@@ -130,7 +131,8 @@ private struct LedgerRun {
         if new.isRetraction, let old { new.put = old.put }
         records[placement.number] = new
         for id in sinks.keys where sinks[id]?.commit(placement.number, old, new) == false {
-            // Whether the target may have an old version is known to the store more coarsely: what it decided is asked.
+            // The store knows less precisely whether the target may have an old version, so the test asks for its
+            // decision.
             let state = try await delivery(placement.number, id)
             if let state, state.sequence == placement.sequence, state.state == .pending {
                 sinks[id]?.want(placement.number, placement.sequence, isDeparture: true)
@@ -175,7 +177,7 @@ private struct LedgerRun {
         flights[id] = [:]
     }
 
-    /// What waits after the cursor without a row of its own is counted under the new filter.
+    /// Counts the waiting versions after the cursor that have no row under the new filter.
     private mutating func recount(_ model: inout SinkModel, _ id: SinkID, after cursor: Int64) async throws {
         let rows = try await store.pool.read { db in
             let sql = """
@@ -199,7 +201,7 @@ private struct LedgerRun {
         }
     }
 
-    /// Takes all that can be given, and finds it to be what the model expects.
+    /// Takes all available deliveries and compares them with the model.
     mutating func take(_ id: SinkID) async throws {
         guard var model = sinks[id], let position = positions[id] else { return }
         var after = position
@@ -283,7 +285,7 @@ private struct LedgerRun {
         try await store.settle([settlement], recordedAt: now)
         model.answer(record.number, record.sequence, isRetraction: isRetraction, result)
         sinks[id] = model
-        // A repeat of the same answer, with what followed, changes nothing.
+        // A repeat of the same answer changes nothing.
         if chance(1, in: 6), case .delivered = result {
             try await store.settle([settlement], recordedAt: now)
         }
@@ -373,11 +375,11 @@ private struct LedgerRun {
 
 @Suite struct LedgerModelTests {
 
-    /// Runs of the suite; `HUB_LEDGER_SEEDS` asks for more.
+    /// Number of random runs; `HUB_LEDGER_SEEDS` sets another.
     private static let seeds = ProcessInfo.processInfo.environment["HUB_LEDGER_SEEDS"].flatMap(UInt64.init) ?? 4
 
     @Test(arguments: 1...seeds)
-    func `the ledger does what the model does, whatever is answered in whatever order`(seed: UInt64) async throws {
+    func `the ledger agrees with the model for any answers in any order`(seed: UInt64) async throws {
         var run = try await LedgerRun(seed: seed)
         for _ in 0..<4 { try await run.commit() }
         let all = SinkID(instance: "files", want: "all")
@@ -424,7 +426,7 @@ private struct LedgerRun {
             case 94..<96 where id != days:
                 var terms = try #require(run.sinks[id]).terms
                 terms.filter.types = run.chance(1, in: 3) ? nil : [run.types[Int.random(in: 0..<3, using: &run.random)]]
-                // Answers about what an older filter chose are tested on their own.
+                // Other tests cover answers to deliveries of an older filter.
                 try await run.open(id, terms, from: .now)
                 run.lost[id] = []
             case 96..<97: try await run.restart()

@@ -6,14 +6,15 @@ import Testing
 
 let exporter = SinkID(instance: "exporter", want: "all")
 
-/// A sink as the hub runs it: asks for pages, knows what is on its way, and answers.
+/// A sink as the hub runs it: requests pages, keeps track of deliveries in flight, and settles answers.
 struct SinkSession {
     let store: Store
     let id: SinkID
     var position: Int64
-    /// Number to version, of what is on its way, and whether it was given after the position (not from a row).
+    /// The versions in flight, by record number.
     var flight: [Int64: StoredRecord] = [:]
-    /// Up to where earlier turns may have given out what was not answered, and the versions that were given out again.
+    /// The sequence up to which earlier sessions may have delivered without an answer, and the versions that were
+    /// delivered again.
     private var givenBefore: Int64?
     private var repeats: Set<Int64> = []
     var now: Int64 = 1_000
@@ -26,7 +27,7 @@ struct SinkSession {
         position = try await store.openSink(id, terms, from: start, recordedAt: 1_000).cursor.sequence
     }
 
-    /// All that can be given now.
+    /// All deliveries available now.
     mutating func take(_ records: Int = 100) async throws -> [StoredRecord] {
         var taken: [StoredRecord] = []
         while true {
@@ -75,7 +76,7 @@ struct SinkSession {
 
     init() throws { folder = try Folder() }
 
-    @Test func `what is stored after a sink was opened is delivered once, and needs no row`() async throws {
+    @Test func `records stored after a sink was opened are delivered once and need no row`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("before"))
         var sink = try await SinkSession(store)
@@ -91,7 +92,7 @@ struct SinkSession {
         #expect(rows == 0)
     }
 
-    @Test func `a retry comes back when it is due, and a refusal never`() async throws {
+    @Test func `a retry is delivered again when it is due, and a refused record never`() async throws {
         let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a"), try sample("b"))
@@ -107,7 +108,7 @@ struct SinkSession {
         #expect(try await sink.account() == ["wanted": 2, "delivered": 1, "refused": 1])
     }
 
-    @Test func `R10.16 a restart keeps what is left of a wait, however far the clock was ahead or goes back`()
+    @Test func `R10.16 a restart keeps the remaining time of a wait, however far the clock was ahead or is set back`()
         async throws
     {
         let (year, start): (Int64, Int64) = (31_536_000_000_000, 1_700_000_000_000_000)
@@ -131,19 +132,19 @@ struct SinkSession {
         #expect(try await after.take() == [])
         after.now = start + 90_000_000
         #expect(try await after.take() == [taken[1]])
-        // One whose clock is right has nothing to correct.
+        // A store with the right clock has nothing to correct.
         try right.close()
         let again = try folder.open(now: start + 60_000_000)
         #expect(try await again.sinks()[0].nextRetry == start + 1_000_000)
         #expect(try await again.verifyAccounts() == [])
     }
 
-    @Test func `what waits for its turn alone is given whatever the clock of waits shows`() async throws {
+    @Test func `a replayed record is delivered at once, whatever the clock of waits shows`() async throws {
         let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a"))
         try await sink.answer(try await sink.take())
-        // The machine's clock was set forward: what people do has its time, waits have theirs.
+        // The machine's clock was set forward: replays use its time, and waits their own.
         #expect(try await store.replay(to: exporter, at: 5_000_000) == 1)
         let page = try await store.deliveries(
             of: exporter, after: sink.position, limits: DeliveryLimits(records: 9), inFlight: [], at: 5_000_000,
@@ -151,7 +152,7 @@ struct SinkSession {
         #expect(page.records.map(\.number) == [1])
     }
 
-    @Test func `a store of the fifth format keeps its retries, and none waits longer than may be asked`() async throws {
+    @Test func `a store of the fifth format keeps its retries, and none waits longer than the maximum`() async throws {
         let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a"), try sample("b"))
@@ -172,7 +173,7 @@ struct SinkSession {
         #expect(waits == [61_000, 2_000 + 604_800_000_000])
     }
 
-    @Test func `what has no answer when a session is lost is delivered again`() async throws {
+    @Test func `an unanswered delivery is repeated after the session is lost`() async throws {
         let store = try folder.open()
         var first = try await SinkSession(store)
         _ = try await store.put(try sample("a"), try sample("b"))
@@ -185,7 +186,7 @@ struct SinkSession {
         #expect(try await second.account() == ["wanted": 2, "pending": 1, "delivered": 1])
     }
 
-    @Test func `a newer version takes the place of one that waits, and one on its way counts when it arrives`()
+    @Test func `a newer version supersedes one that waits, and one in flight counts when it is answered`()
         async throws
     {
         let store = try folder.open()
@@ -203,7 +204,7 @@ struct SinkSession {
         #expect(try await sink.take().map(\.sequence) == [3])
     }
 
-    @Test func `a retraction cancels what was not delivered, and reaches every sink that has it or may have it`()
+    @Test func `a retraction cancels undelivered versions and reaches every sink that has or may have the record`()
         async throws
     {
         let store = try folder.open()
@@ -214,7 +215,7 @@ struct SinkSession {
         try await sink.answer(taken[0])
         _ = try await store.put(c)
         for gone in [a, b, c] { _ = try await store.retract(gone) }
-        // The session is lost with b unanswered: the target may have it.
+        // The session ends with b unanswered: the target may have it.
         sink = try await SinkSession(store)
         #expect(try await sink.take().map(\.number) == [1, 2])
         #expect(
@@ -224,7 +225,7 @@ struct SinkSession {
     }
 
     @Test(arguments: [false, true])
-    func `what a target did not answer the first time it may have, though it refuses it the second time`(
+    func `an unanswered delivery may have arrived, even if the target refuses it the second time`(
         isRetry: Bool
     ) async throws {
         let store = try folder.open()
@@ -234,9 +235,9 @@ struct SinkSession {
         for record in try await sink.take() where isRetry {
             try await sink.answer(record, .retry(at: 0, reason: "busy"))
         }
-        // Of the retry there is a row, of the others the cursor alone tells.
+        // The retry has a row; for the others there is only the cursor.
         if isRetry { #expect(try await sink.take().map(\.number) == [1, 2]) }
-        // The session is lost before the target's answers arrive.
+        // The session ends before the target's answers arrive.
         sink = try await SinkSession(store)
         let again = try await sink.take()
         #expect(again.map(\.number) == [1, 2])
@@ -248,14 +249,14 @@ struct SinkSession {
         #expect(try await store.sinks()[0].skips == [:])
     }
 
-    @Test func `what a target has answered does not count as a repeat when another session gives it again`()
+    @Test func `an answered delivery does not count as a repeat in a later session`()
         async throws
     {
         let store = try folder.open()
         var sink = try await SinkSession(store)
         let (a, b) = (try sample("a"), try sample("b"))
         _ = try await store.put(a, b)
-        // The first stays open, so that the second, which the target wants later, lies ahead of the cursor.
+        // The first stays open, so that the second, which the target wants later, is ahead of the cursor.
         try await sink.answer(try await sink.take()[1], .retry(at: 0, reason: "busy"))
         sink = try await SinkSession(store)
         for record in try await sink.take() where record.number == 2 {
@@ -266,7 +267,7 @@ struct SinkSession {
         #expect(try await store.sinks()[0].skips == [.neverDelivered: 1])
     }
 
-    @Test func `a target that refused what it was given once has nothing that could be taken back`() async throws {
+    @Test func `a target that refused every delivery of a record gets no retraction of it`() async throws {
         let store = try folder.open()
         var sink = try await SinkSession(store)
         let (a, b) = (try sample("a"), try sample("b"))
@@ -280,7 +281,7 @@ struct SinkSession {
         #expect(try await store.sinks()[0].skips == [.neverDelivered: 2])
     }
 
-    @Test func `a record that leaves a sink's persons is taken back from it`() async throws {
+    @Test func `a record that leaves a sink's people is retracted from it`() async throws {
         let store = try folder.open()
         let you = try await store.ensurePersons(["me", "you"], recordedAt: 1)[1]
         let terms = SinkTerms(filter: SinkFilter(persons: ["me"]), target: .init(plugin: "exporter"))
@@ -300,7 +301,9 @@ struct SinkSession {
         #expect(try await sink.account() == ["wanted": 3, "delivered": 3])
     }
 
-    @Test func `what a sink cannot take, or what came from its own target, is skipped with the reason`() async throws {
+    @Test func `a record that a sink cannot take, or that its own target made, is skipped with the reason`()
+        async throws
+    {
         let store = try folder.open()
         let terms = SinkTerms(
             abilities: .init(
@@ -334,7 +337,7 @@ struct SinkSession {
         #expect(try await sink.account() == ["wanted": 8, "delivered": 2, "skipped": 5, "superseded": 1])
     }
 
-    @Test func `a missing authorisation makes the whole sink wait until it is opened again or resumed`() async throws {
+    @Test func `an unauthorized answer pauses the whole sink until it is opened again or resumed`() async throws {
         let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a"), try sample("b"))
@@ -349,7 +352,9 @@ struct SinkSession {
         #expect(try await sink.take().map(\.number) == [1, 3])
     }
 
-    @Test func `a sink that begins earlier is owed what is there, and a start counts only once`() async throws {
+    @Test func `a sink with an earlier start is owed the existing records, and its start applies only once`()
+        async throws
+    {
         let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"), try sample("c", type: "heartRate"))
         let terms = SinkTerms(filter: SinkFilter(types: [try type("weight")]), target: .init(plugin: "x"))
@@ -369,13 +374,13 @@ struct SinkSession {
     }
 
     @Test
-    func `a sink of retractions alone hears of each once, and nothing waits when what was taken back stands again`()
+    func `a sink of retractions gets each once, and none waits for a record that has been restored`()
         async throws
     {
         let before = try folder.open()
         _ = try await SinkSession(before, exporter, retractionsOnly)
         try await before.put([.sample(try sample("a")), .day(try day("1970-01-01", 1))])
-        // After a kill everything stored may have been given out.
+        // After a kill all stored records may have been delivered.
         let left = try folder.killed()
         let store = try left.open()
         var sink = try await SinkSession(store, exporter, retractionsOnly)
@@ -392,7 +397,7 @@ struct SinkSession {
         #expect(try await sink.account() == ["wanted": 2, "superseded": 1, "delivered": 1])
     }
 
-    @Test func `what an older hub left waiting for a day that stands again is skipped`() async throws {
+    @Test func `a retraction left by an older hub for a day that has been restored is skipped`() async throws {
         let before = try folder.open()
         _ = try await SinkSession(before, exporter, retractionsOnly)
         try await before.put([.day(try day("1970-01-01", 1))])
@@ -417,11 +422,11 @@ struct SinkSession {
         #expect(try await sink.account() == ["wanted": 2, "superseded": 1, "skipped": 1])
     }
 
-    @Test func `a sink whose records are not all counted says so`() async throws {
+    @Test func `a sink whose records are still being counted says so`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         let (epoch, terms) = (store.epoch, SinkTerms(target: .init(plugin: "exporter")))
-        // As a kill between the first and the last piece leaves it.
+        // As after a kill between the first and the last piece.
         _ = try await store.write("open sink", 1_000) { transaction in
             try transaction.openSink(exporter, terms, from: .beginning, epoch: epoch)
         }
@@ -430,7 +435,7 @@ struct SinkSession {
         #expect(try await store.sinks().map(\.isCounting) == [false])
     }
 
-    @Test func `a new filter holds for what waits, and takes nothing back`() async throws {
+    @Test func `a new filter applies to waiting records and retracts none`() async throws {
         let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a"))
@@ -444,7 +449,7 @@ struct SinkSession {
         #expect(try await store.trace(2)?.deliveries == [])
     }
 
-    @Test func `a replay opens again what a sink wants, once, and a dry run says how many`() async throws {
+    @Test func `a replay reopens wanted records once, and a dry run returns their number`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("before"))
         var sink = try await SinkSession(store)
@@ -464,7 +469,7 @@ struct SinkSession {
         #expect(try await sink.account() == ["wanted": 5, "delivered": 5])
     }
 
-    @Test func `a trace tells how a record stands with each sink`() async throws {
+    @Test func `a trace shows the state of a record for each sink`() async throws {
         let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a", 70))
@@ -480,7 +485,7 @@ struct SinkSession {
         #expect(story.receipt == SinkDelivery.Receipt(sequence: 1, receipt: "row 7", at: 1_000))
     }
 
-    @Test func `a forgotten sink leaves nothing, and its name is new again`() async throws {
+    @Test func `a forgotten sink leaves no rows, and its name can be used again`() async throws {
         let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a"))
@@ -497,7 +502,7 @@ struct SinkSession {
         )
     }
 
-    @Test func `deliveries need an opened sink`() async throws {
+    @Test func `deliveries require an opened sink`() async throws {
         let store = try folder.open()
         let error = await failure {
             _ = try await store.deliveries(
@@ -506,7 +511,7 @@ struct SinkSession {
         #expect(error?.code == .query)
     }
 
-    @Test func `the cursor of a sink that wants nothing of what is new does not go back by a kill`() async throws {
+    @Test func `a kill does not move back the cursor of a sink that wants no new records`() async throws {
         let store = try folder.open()
         let terms = SinkTerms(filter: SinkFilter(types: [try type("weight")]), target: .init(plugin: "exporter"))
         _ = try await SinkSession(store, exporter, terms)
@@ -522,7 +527,7 @@ struct SinkSession {
         try store.close()
     }
 
-    @Test func `a store of the first format gets its ledger, and its records can be owed to a sink`() async throws {
+    @Test func `a store of the first format gets a ledger, and its records can be owed to a sink`() async throws {
         var first = DatabaseMigrator()
         first.registerMigration("v1") { db in try db.execute(sql: Schema.version1) }
         let old = try DatabaseQueue(path: folder.store)

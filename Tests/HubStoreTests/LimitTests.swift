@@ -3,7 +3,7 @@ import Samples
 import Seeds
 import Testing
 
-/// What one instance may leave behind.
+/// Limits for the data that one instance may store.
 @Suite struct LimitTests {
     let folder: Folder
     let store: Store
@@ -39,13 +39,15 @@ import Testing
         #expect(try await store.verifyAccounts() == [], sourceLocation: place)
     }
 
-    @Test func `R6.39 an instance begins no more streams than it may, and what it has goes on`() async throws {
+    @Test func `R6.39 an instance cannot begin more streams than its limit, and can continue those it has`()
+        async throws
+    {
         let two = limits { $0.streams = 2 }
         let given = try (1...3).map { Record.sample(try sample("\($0)", type: "x.test.t\($0)")) }
         try await expect(try await give(given, two), [nil, nil, "limit"], says: "streams")
         let days = [Record.day(try day("2024-01-01", 70))]
         try await expect(try await give(days, two), ["limit"], says: "made 2")
-        // A repeat, a new version and a further record of a stream that is there.
+        // A repeat, a new version, and another record of an existing stream.
         let more = try [
             sample("1", type: "x.test.t1"), sample("2", 71, type: "x.test.t2"), sample("4", type: "x.test.t1"),
         ]
@@ -58,7 +60,7 @@ import Testing
         #expect(try await store.accounts().first { $0.instance == "scale" }?.usage.streams == 3)
     }
 
-    @Test func `R6.39 counts of what was left behind outlive the process`() async throws {
+    @Test func `R6.39 usage counts survive a restart`() async throws {
         let two = limits { $0.streams = 2 }
         _ = try await give(try (1...2).map { .sample(try sample("\($0)", type: "x.test.t\($0)")) }, two)
         try store.close()
@@ -73,7 +75,7 @@ import Testing
         #expect(try await again.commit([batch], recordedAt: 3)[0].results.map(\.code) == ["limit"])
     }
 
-    @Test func `R6.39 sources, words and unknown members are limited, and what is refused leaves no row`() async throws
+    @Test func `R6.39 sources, words and unknown members are limited, and a refused record leaves no row`() async throws
     {
         func devices(_ range: ClosedRange<Int>) throws -> [Record] {
             try range.map { .sample(try sample("k", source: Source(plugin: "p", device: "d\($0)"))) }
@@ -90,7 +92,7 @@ import Testing
         let results = try await give(
             [.sample(strange), .sample(try sample("t"))], limits { $0.extraBytes = 16 })
         try await expect(results, ["limit", nil], says: "bytes")
-        // What the refused record had bound is not in the next one.
+        // No values of the refused record are left in the next one.
         let stored = try #require(results[1].placement)
         guard case .sample(let kept)? = try await store.records(numbers: [stored.number]).first?.record else {
             Issue.record("no sample")
@@ -99,7 +101,9 @@ import Testing
         #expect(kept == (try sample("t")))
     }
 
-    @Test func `R6.39 a record has no more versions than it may, and by hand goes on`() async throws {
+    @Test func `R6.39 a record has a limited number of versions from its source, and can still be changed by hand`()
+        async throws
+    {
         let three = limits { $0.versions = 3 }
         let results = try await give(try (0..<6).map { .sample(try sample("k", 70 + Double($0))) }, three)
         try await expect(results, [nil, nil, nil, nil, "limit", "limit"], says: "versions")
@@ -110,7 +114,7 @@ import Testing
         try await expect(try await give(days, three), [nil, nil, nil, nil, "limit", "limit"], says: "versions")
     }
 
-    @Test func `R6.39 a group grows no further than it may, and its repeats stay duplicates`() async throws {
+    @Test func `R6.39 a group grows only to its limit, and repeats of its records remain duplicates`() async throws {
         let four = limits { $0.groupSamples = 4 }
         let first = try (0..<3).map { Record.sample(try sample("\($0)", group: "g")) }
         #expect(try await give(first, four).allSatisfy { $0.placement != nil })
@@ -124,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
-    func `R6.39 R5.4 however close a limit is, a group is stored whole or not at all`(seed: UInt64) async throws {
+    func `R6.39 R5.4 a group is stored completely or not at all, also close to a limit`(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
         var bounds = InstanceLimits()
         (bounds.streams, bounds.sources, bounds.words, bounds.versions) = (60, 60, 9_000, 12)
@@ -144,7 +148,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `more streams than stay in memory are counted and chained all the same, also after a restart`()
+    @Test func `streams beyond the memory cache are still counted and chained, also after a restart`()
         async throws
     {
         let many = InstanceLimits(factor: 10)

@@ -5,9 +5,9 @@ import Testing
 @testable import HubStore
 
 @Suite struct MetadataTests {
-    @Test func `metadata that repeats is stored once, and each record has it byte for byte`() async throws {
+    @Test func `repeated metadata is stored once, and each record returns it byte for byte`() async throws {
         let folder = try Folder()
-        // Equal as texts, not as bytes.
+        // Equal as strings, but not as bytes.
         let (watch, phone) = ("{\"device\":\"\u{E9}\"}", "{\"device\":\"e\u{301}\"}")
         let long = #"{"a":""# + String(repeating: "x", count: 1_100) + #""}"#
         let texts = [watch, watch, phone, long, watch, long, phone, "{}", "{}"]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubStore
 
-/// The store finds the records that are one event by several sources.
+/// The store detects records of several sources that describe one event.
 @Suite struct MirrorTests {
     let folder: Folder
 
@@ -24,7 +24,7 @@ import Testing
         return sample
     }
 
-    /// Of each record that has some its mirrors, by number.
+    /// The mirrors of each record that has some, by number.
     private func marks(_ store: Store, _ change: (inout RecordQuery) -> Void = { _ in }) async throws -> [Int64:
         [Int64]]
     {
@@ -58,7 +58,7 @@ import Testing
         #expect(try await marks(store) { $0.numbers = [5] } == [5: [4]])
     }
 
-    @Test func `R8.191 records without a value are one event only if they say the same`() async throws {
+    @Test func `R8.191 records without a value are one event only if their metadata agree`() async throws {
         let store = try folder.open()
         func element(_ key: String, _ text: String, _ source: Source) throws -> Sample {
             var sample = try event(key, "x.apple.exportElement", .other(nil), source)
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test
-    func `R8.192 a mark is gone once a record of the event is retracted, edited, erased or given to another person`()
+    func `R8.192 a mark is removed if a record of the event is retracted, edited, erased or reassigned`()
         async throws
     {
         let store = try folder.open()
@@ -133,7 +133,9 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `R8.192 what may not be read is in no mark, and a sink has the marks of the moment`() async throws {
+    @Test func `R8.192 marks contain no records outside the reader's rights, and a sink gets the current marks`()
+        async throws
+    {
         let store = try folder.open()
         var sink = try await SinkSession(store)
         let glass = SampleValue.quantity(250, unit: "mL")
@@ -148,12 +150,12 @@ import Testing
         #expect(try await marks(store) { $0.allowance = ReadAllowance() } == [1: [2], 2: [1]])
     }
 
-    @Test func `R8.55 kept figures do not leave out what mirrors a sample before the time that may be read`()
+    @Test func `R8.55 rollups include a mirror of a sample that is before the readable time`()
         async throws
     {
         let store = try folder.open()
         let day: Int64 = 86_400
-        // Steps pushed without an end, and the same in an export over two days; others so that hours are kept.
+        // Steps pushed without an end, the same steps in an export over two days, and others so that rollups are kept.
         _ = try await store.put(
             try event("1", "stepCount", .quantity(600, unit: "count"), Self.push),
             try event("2", "stepCount", .quantity(600, unit: "count"), Self.export, lasting: 2 * day))
@@ -170,18 +172,18 @@ import Testing
             (asked.usesRollups, asked.since, asked.from) = (usesRollups, day * 1_000_000, day * 1_000_000)
             var walk = StatisticsWalk(asked)
             while !walk.isOver { walk = try await store.advance(walk) }
-            // Half of the export's, and a step on each of eight days.
+            // Half of the export's steps, and one step on each of eight days.
             #expect(walk.rows.map(\.total.total) == [308])
         }
     }
 
-    @Test func `R8.191 in any order of arrival the better source's sample counts in statistics, by source as well`()
+    @Test func `R8.191 the preferred source's sample counts in statistics in any order of arrival, also by source`()
         async throws
     {
         for isPushFirst in [true, false] {
             let folder = try Folder()
             let store = try folder.open()
-            // Which source is known first is the same in both.
+            // The order of first records is the same in both.
             _ = try await store.put(
                 try event("0", "height", .quantity(1.8, unit: "m"), Self.push),
                 try event("0", "height", .quantity(1.8, unit: "m"), Self.export))

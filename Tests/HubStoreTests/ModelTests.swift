@@ -4,7 +4,7 @@ import Samples
 import Seeds
 import Testing
 
-/// What the store must do, in memory and as plainly as it can be said.
+/// A simple model of the store in memory.
 private struct Model {
     struct Entry {
         var number: Int64
@@ -12,7 +12,7 @@ private struct Model {
         var put: Record
         var retraction: Retraction?
         var assignment: Assignment
-        /// What its source said of a sample while a person's retraction stood over it.
+        /// The source's versions of a sample beneath a person's retraction.
         var beneath: (put: Record, retraction: Retraction?)?
     }
 
@@ -41,7 +41,8 @@ private struct Model {
         }
     }
 
-    /// The sequence, number and previous of what is stored; `nil` for a duplicate; a code for a rejection.
+    /// The expected result: a code for a rejection; the entry and previous sequence of a stored record; neither for a
+    /// duplicate.
     mutating func apply(_ record: Record, _ assignment: Assignment) -> (code: String?, Entry?, previous: Int64) {
         let known = entries[record.identity]
         var entry: Entry
@@ -78,7 +79,7 @@ private struct Model {
         return (nil, entry, previous)
     }
 
-    /// Keeps what a source says of a sample that a person retracted; of a day it is nothing new.
+    /// Keeps a source's version of a sample that a person retracted; for a day it is a duplicate.
     private mutating func cover(_ record: Record, _ known: Entry) -> (code: String?, Entry?, previous: Int64) {
         guard case .sample = known.put, let standing = known.beneath else { return (nil, nil, 0) }
         let floor = standing.retraction?.sourceVersion ?? version(standing.put)
@@ -122,7 +123,7 @@ private struct Model {
 }
 
 @Suite struct ModelTests {
-    @Test(arguments: Thoroughness.some([1, 2, 3, 4, 5, 6] as [UInt64])) func `the store does what the model does`(
+    @Test(arguments: Thoroughness.some([1, 2, 3, 4, 5, 6] as [UInt64])) func `the store agrees with the model`(
         seed: UInt64
     )
         async throws

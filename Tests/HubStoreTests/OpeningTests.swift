@@ -15,21 +15,21 @@ import Testing
         try #require(FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
     }
 
-    @Test func `every file of the store can be read by its owner alone`() async throws {
+    @Test func `every file of the store is readable by its owner only`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         for file in ["", "-wal", "-shm", ".lock"] { #expect(try mode(folder.store + file) == 0o600, "\(file)") }
         try store.close()
     }
 
-    @Test func `a store that others could read is tightened`() throws {
+    @Test func `a store readable by others gets private permissions when it is opened`() throws {
         try folder.open().close()
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.store)
         try folder.open().close()
         #expect(try mode(folder.store) == 0o600)
     }
 
-    @Test func `a store that is closed is one file: a copy of it has everything`() async throws {
+    @Test func `a copy of a closed store's file contains all its records`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         try store.close()
@@ -52,7 +52,7 @@ import Testing
         ("UPDATE sample SET type = 999", "sample", "term"), ("UPDATE sample SET person = 99", "sample", "person"),
         ("DELETE FROM source", "sample", "source"),
     ])
-    func `a row that points to one that is not there is found by the check of counters`(
+    func `the check of counters finds a row that refers to a missing row`(
         _ fault: String, _ table: String, _ parent: String
     ) async throws {
         let store = try folder.open()
@@ -63,7 +63,7 @@ import Testing
         #expect(faults.contains("\(table): has a row that points to one of \(parent) that is not there"), "\(faults)")
     }
 
-    @Test func `a second hub is refused and told which process has the store`() async throws {
+    @Test func `a second hub is refused with the process that has the store`() async throws {
         let store = try folder.open()
         let error = await failure { _ = try folder.open() }
         #expect(error?.code == .locked)
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [".lock", ".exchange"])
-    func `no file of the store's own is written through a symbolic link`(_ name: String) async throws {
+    func `the store does not write its files through a symbolic link`(_ name: String) async throws {
         let mine = folder.path + "/mine"
         try Data("what I wrote".utf8).write(to: URL(fileURLWithPath: mine))
         try FileManager.default.createSymbolicLink(atPath: folder.store + name, withDestinationPath: mine)
@@ -93,7 +93,7 @@ import Testing
         #expect(await failure { _ = try await store.page(RecordQuery()) }?.code == .closed)
     }
 
-    @Test func `after an orderly end the file alone is the whole store`() async throws {
+    @Test func `after an orderly close the file alone is the complete store`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         #expect(try await store.all(RecordQuery()).records.count == 2, "a reader is open too")
@@ -105,7 +105,7 @@ import Testing
         try copy.close()
     }
 
-    @Test func `a file that is not a database is refused and left alone`() async throws {
+    @Test func `a file that is not a database is refused and not changed`() async throws {
         let bytes = Data(repeating: 0x41, count: 8_192)
         try bytes.write(to: URL(fileURLWithPath: folder.store))
         #expect(await failure { _ = try folder.open() }?.code == .foreign)
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a store whose file is gone or empty is refused, and its log stays as it is`(isGone: Bool) async throws {
+    func `a store whose file is missing or empty is refused, and its log is not changed`(isGone: Bool) async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         let backup = folder.path + "/backup.sqlite"
@@ -149,7 +149,7 @@ import Testing
         #expect(try cut.open().head == 1)
     }
 
-    @Test func `a pipe and a folder are not backups, and are not waited for`() async throws {
+    @Test func `a pipe and a folder are refused as backups without waiting for input`() async throws {
         let pipe = folder.path + "/pipe"
         try #require(mkfifo(pipe, 0o600) == 0)
         #expect(await failure { _ = try StoreFile(pipe).summary() }?.message.hasSuffix("not a regular file") == true)
@@ -157,7 +157,7 @@ import Testing
         #expect(error?.message.hasSuffix("it is a folder; name the file in it") == true)
     }
 
-    @Test func `a newer schema is refused with what to do`() async throws {
+    @Test func `a newer schema is refused with the remedy`() async throws {
         var newer = Schema.migrator
         newer.registerMigration("v999") { db in
             try db.execute(sql: "CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT")
@@ -168,7 +168,7 @@ import Testing
         #expect(error?.message.contains("v999") == true)
     }
 
-    @Test func `an older store is copied before it is migrated, with its rows`() async throws {
+    @Test func `an older store is copied with its rows before its migration`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         try store.close()
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
-    func `without room for the copy an older store is not migrated, and told why`() async throws {
+    func `without space for the copy an older store is not migrated, and the error says why`() async throws {
         let disk = try SmallDisk(bytes: 3_000_000)
         let path = disk.path + "/hub.sqlite"
         let store = try Store(path: path, now: 0)
@@ -223,13 +223,13 @@ import Testing
         #expect(copies.sorted() == (903...905).map { "hub.sqlite.before-v\($0)" })
     }
 
-    @Test func `a fresh store has no copy beside it`() throws {
+    @Test func `a new store has no copy beside it`() throws {
         try folder.open().close()
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         #expect(!files.contains { $0.contains("before") })
     }
 
-    @Test func `the schema is strict and its rules hold against our own faults`() async throws {
+    @Test func `the schema is strict, and its constraints catch our own faults`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         let loose = try await store.pool.read { db in
@@ -253,7 +253,7 @@ import Testing
         }
     }
 
-    @Test func `a new epoch makes every older cursor worthless`() async throws {
+    @Test func `a new epoch makes every older cursor invalid`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         var query = RecordQuery()
@@ -266,7 +266,7 @@ import Testing
         #expect(try folder.open().epoch == epoch)
     }
 
-    @Test func `a person is made once and keeps its uid`() async throws {
+    @Test func `a person is created once and keeps its uid`() async throws {
         let store = try folder.open()
         let made = try await store.ensurePersons(["me", "you", "me"], recordedAt: 1)
         #expect(made[0] == made[2])

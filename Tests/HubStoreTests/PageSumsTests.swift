@@ -8,13 +8,14 @@ import Testing
 
 @testable import HubStore
 
-/// The hub knows when the disk gives other bytes than were written.
+/// The hub detects if the disk returns other bytes than were written.
 @Suite struct PageSumsTests {
     let folder: Folder
 
     init() throws { folder = try Folder() }
 
-    /// A store with pages of every kind: leaves and interiors of tables and indices, overflow, free ones.
+    /// Fills a store with pages of every kind: leaves and interior pages of tables and indices, overflow and free
+    /// pages.
     private func fill(_ store: Store) async throws {
         _ = try await store.put(try (0..<4_000).map { Record.sample(try sample("\($0 &* 7_919 % 4_001)-\($0)")) })
         let owner = try await store.me()
@@ -45,7 +46,7 @@ import Testing
         try #require(FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
     }
 
-    /// What a look at the whole file says, or why it cannot be looked at.
+    /// The faults found in the whole file, or the reason why it cannot be checked.
     private func faults(_ path: String) throws -> [String] {
         do throws(StoreError) {
             return try StoreFile(path).faults(.pages)
@@ -55,7 +56,7 @@ import Testing
         }
     }
 
-    /// The page of a table in which these bytes stand.
+    /// The number of the table page that contains these bytes.
     private func leaf(with bytes: [UInt8]) throws -> Int {
         let data = try Data(contentsOf: URL(fileURLWithPath: folder.store))
         return try #require(
@@ -65,7 +66,7 @@ import Testing
             }) + 1
     }
 
-    @Test func `the sum is CRC-32C, by the processor or by the table`() {
+    @Test func `the checksum is CRC-32C, with the processor's instruction or the table`() {
         #expect(page_sums_crc(0, "123456789", 9) == 0xE306_9283)
         var random = SeededGenerator(seed: 7)
         for count in 0..<300 {
@@ -74,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `every flipped bit of the file is found, in pages of every kind, and no sound file is accused`()
+    @Test func `every flipped bit of the file is found, in pages of every kind, and an intact file has no faults`()
         async throws
     {
         let seed = UInt64.random(in: .min ... .max)
@@ -85,7 +86,7 @@ import Testing
         #expect(try faults(folder.store) == [])
         let pages = try size(folder.store) / 4_096
         #expect(pages > 100)
-        // Each byte of what SQLite reads before all else; one bit of each page; and some anywhere.
+        // Each byte of the header that SQLite reads first, one bit of each page, and some bits anywhere.
         var bits = (0..<100).map { $0 * 8 + Int.random(in: 0..<8, using: &random) } + (4_084..<4_096).map { $0 * 8 }
         bits += (0..<pages).map { $0 * 32_768 + Int.random(in: 0..<32_768, using: &random) }
         bits += (0..<300).map { _ in Int.random(in: 0..<pages * 32_768, using: &random) }
@@ -97,7 +98,7 @@ import Testing
         #expect(try faults(folder.store) == [])
     }
 
-    @Test func `a glance at a large file says how much it has seen, and meets damage anywhere after some of them`()
+    @Test func `a quick check of a large file reports how much it read, and repeated checks find damage anywhere`()
         async throws
     {
         let store = try folder.open()
@@ -110,14 +111,14 @@ import Testing
         for page in [2, pages / 2, pages - 1] {
             try flip(page * 32_768 + 5_000, of: folder.store)
             var glances = 0
-            // One in some seventy meets the first or the last pages.
+            // About one check in seventy reads the first or the last pages.
             while glances < 1_000, try file.glance(most: 16).faults.isEmpty { glances += 1 }
             #expect(glances < 1_000, "page \(page + 1) of \(pages)")
             try flip(page * 32_768 + 5_000, of: folder.store)
         }
     }
 
-    @Test func `every flipped bit of the log of a running hub is found`() async throws {
+    @Test func `every flipped bit in the log of a running hub is found`() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
         let store = try folder.open()
@@ -137,7 +138,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `a flipped bit in the log of a killed hub is a lost end, and not passed over`() async throws {
+    @Test func `a flipped bit in the log of a killed hub is reported as a lost end`() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
         let store = try folder.open()
@@ -159,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `a damaged page is named by the read that meets it, and nothing is confirmed until a person decides`()
+    @Test func `a damaged page is named by the read that meets it, and no record is confirmed until a person decides`()
         async throws
     {
         var store = try folder.open()
@@ -186,7 +187,7 @@ import Testing
         #expect(await failure { _ = try StoreFile(folder.store).backUp(to: copy) }?.code == .corrupt)
         #expect(!FileManager.default.fileExists(atPath: copy))
 
-        // The disk gives it rightly again, and still a person has to say so.
+        // The disk returns the right bytes again, but a person still has to confirm that.
         try flip(bit, of: folder.store)
         store = try folder.open()
         #expect(await failure { _ = try await store.put(try sample("later")) }?.code == .corrupt)
@@ -198,7 +199,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `the check goes through the store piece by piece, over a restart, and finds what no one reads`()
+    @Test func `the check reads the store in pieces, continues after a restart, and finds damage in unread pages`()
         async throws
     {
         var store = try folder.open()
@@ -219,7 +220,7 @@ import Testing
             try Int.fetchOne($0, sql: "PRAGMA freelist_count")
         }
         #expect(try #require(free) > 10)
-        // The last page but a few is free, and no question reads it.
+        // Almost all of the last pages are free, and no query reads them.
         let page = try size(folder.store) / 4_096 - 3
         try flip((page - 1) * 32_768 + 12_345, of: folder.store)
         store = try folder.open()
@@ -230,7 +231,7 @@ import Testing
         #expect(try folder.open().damage?.contains("page \(page) of ") == true)
     }
 
-    @Test func `a page that the disk gives in the place of another is found`() async throws {
+    @Test func `a page that the disk returns in the place of another is found`() async throws {
         let store = try folder.open()
         try await fill(store)
         try store.close()
@@ -244,7 +245,7 @@ import Testing
         #expect(try !faults(folder.store).isEmpty, "zeros are not a page")
     }
 
-    @Test func `while records come and the log is brought in, no check accuses a sound page`() async throws {
+    @Test func `during commits and checkpoints no check reports an intact page`() async throws {
         let store = try folder.open()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -267,7 +268,7 @@ import Testing
         #expect(try faults(folder.store) == [])
     }
 
-    @Test func `a transaction larger than the cache reads what it has written to the log`() async throws {
+    @Test func `a transaction larger than the cache reads its own writes back from the log`() async throws {
         let store = try folder.open()
         try await store.pool.writeWithoutTransaction {
             try $0.execute(sql: "PRAGMA cache_size = 10; PRAGMA cache_spill = 1")
@@ -282,11 +283,11 @@ import Testing
         #expect(try faults(folder.store) == [])
     }
 
-    @Test func `a store made before pages had sums gets a copy with them in its place, once`() async throws {
+    @Test func `a store made before checksums is replaced once by a copy that has them`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         try store.close()
-        // As the hub before wrote it: without the reserved bytes.
+        // As an older hub wrote it: without the reserved bytes.
         let plain = folder.path + "/plain.sqlite"
         let queue = try DatabaseQueue(path: folder.store)
         try await queue.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA journal_mode = DELETE") }
@@ -310,7 +311,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.python.isMet, "\(Need.python.reason)"))
-    func `a backup is a database for every program with SQLite`() async throws {
+    func `a backup can be read by every program with SQLite`() async throws {
         let store = try folder.open()
         try await fill(store)
         let copy = folder.path + "/backup.sqlite"
@@ -330,7 +331,7 @@ import Testing
         #expect(try faults(copy) == [], "reading has changed nothing")
     }
 
-    @Test func `a flipped bit among the tokens is an error, and no token`() async throws {
+    @Test func `a flipped bit in a token is an error and returns no token`() async throws {
         let path = folder.path + "/secrets.db"
         let account = TokenAccount(instance: "exist", name: "me")
         let secrets = try SecretStore(path: path)
@@ -346,7 +347,7 @@ import Testing
     }
 }
 
-/// Copies a database by its statements, so that the copy has no reserved bytes.
+/// Copies a database by SQL statements, so that the copy has no reserved bytes.
 private enum PlainCopy {
     static func make(of source: DatabaseQueue, into target: DatabaseQueue) throws {
         let (statements, rows) = try source.read { db in

@@ -5,16 +5,16 @@ import Testing
 
 @testable import HubStore
 
-/// Whose a weigh-in is: by weight, with its whole group, the same again for the same store.
+/// The assignment of weigh-ins: by weight, for the whole group, and reproducibly for the same store.
 @Suite struct PeopleTests {
     private let folder: Folder
 
     init() throws { folder = try Folder() }
 
-    @Test func `no trend learns from a weight that is marked implausible, also after the store was opened again`()
+    @Test func `no trend learns from a weight marked as implausible, also after the store was reopened`()
         async throws
     {
-        /// Who gets a weigh-in of 62 kg after many marked ones of 450 that anna's own slot sent.
+        /// The person of a weigh-in of 62 kg after several marked ones of 450 kg from anna's own slot.
         func owner(_ marked: SampleMembers, _ folder: Folder, reopened: Bool) async throws -> String? {
             var home = try await Home(folder, expecting: false)
             for day in 0..<6 {
@@ -56,18 +56,19 @@ import Testing
 
     private struct WeighIn {
         var name: String
-        /// `nil`: not a person of the household, or no true weight.
+        /// `nil` if the weigh-in is a guest's or misread.
         var person: String?
         var kilograms: Double
         var second: Int64
     }
 
-    /// A household's month: everybody nearly every morning, a holiday, a diet, a guest for three days, and misread weighings.
+    /// A household's month: weigh-ins of everyone on most mornings, a holiday, a diet, a guest for three days, and misread
+    /// weighings.
     private static func month(_ random: inout SeededGenerator) -> [WeighIn] {
         var weighIns: [WeighIn] = []
         for day in 0..<31 {
             for (place, name) in Home.names.enumerated() where Int.random(in: 0..<10, using: &random) > 1 {
-                // Carl is away for twelve days and comes back heavier; anna loses weight all the time.
+                // Carl is away for twelve days and returns heavier; anna loses weight steadily.
                 if name == "carl", (10..<22).contains(day) { continue }
                 var weight = Home.usual[place]
                 if name == "anna" { weight -= Double(day) * 0.1 }
@@ -95,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: 0..<4)
-    func `R6.29 of a household's month every weigh-in is the right person's or waits, and none is anybody else's`(
+    func `R6.29 in a household's month each weigh-in is assigned to the right person or waits`(
         round: Int
     ) async throws {
         let seed = UInt64.random(in: 0 ... .max)
@@ -117,12 +118,12 @@ import Testing
                 found += owner == nil ? 0 : 1
             }
         }
-        // Who has to sort everything by hand needs no rule.
+        // A rule is only useful if a person does not have to sort most weigh-ins by hand.
         #expect(Double(found) >= Double(all) * 0.9, "seed \(seed): \(found) of \(all)")
         #expect(try await home.store.verifyAccounts() == [])
     }
 
-    @Test func `without expected weights everything waits until a hand has said whose the first ones are`() async throws
+    @Test func `without expected weights each weigh-in waits until a person has assigned the first ones`() async throws
     {
         let home = try await Home(folder, expecting: false)
         for (place, name) in Home.names.enumerated() {
@@ -145,7 +146,7 @@ import Testing
     // MARK: - Groups
 
     @Test
-    func `R6.28 however the records of a group arrive, in any order and any batches, they end at the same person`()
+    func `R6.28 the records of a group end at the same person in any order and any batches`()
         async throws
     {
         let seed = UInt64.random(in: 0 ... .max)
@@ -166,12 +167,14 @@ import Testing
                 owners.count == 5 && owners.allSatisfy { $0 == expected }, "seed \(seed), round \(round): \(owners)")
         }
         #expect(try await home.store.verifyAccounts() == [])
-        // What waited leaves the inbox as a new version that everyone hears of.
+        // A record that waited leaves the inbox as a new version, which followers receive.
         let waiting = try await home.store.inboxCount()
         #expect(waiting == 24 * 5)
     }
 
-    @Test func `what came before the weight is told after it, in the order of the sequence`() async throws {
+    @Test func `records that arrived before the weight are published after it, in the order of their sequences`()
+        async throws
+    {
         let home = try await Home(folder)
         let parts = try home.group("g", 62.1, at: 0)
         try await home.give(Array(parts.dropFirst()), now: 1)
@@ -190,7 +193,7 @@ import Testing
         #expect(last == home.store.head)
     }
 
-    @Test func `a slot tells for the whole group, and a person's hand before it`() async throws {
+    @Test func `a slot decides for the whole group, and a person's decision overrides it`() async throws {
         let home = try await Home(folder)
         let parts = try home.group("g", 88, at: 0)
         try await home.give([parts[1]], now: 1)
@@ -206,11 +209,11 @@ import Testing
         #expect(try await home.store.verifyAccounts() == [])
     }
 
-    // MARK: - The same again
+    // MARK: - Reproducibility
 
     @Test
     func
-        `R6.30 the same records in other transactions, or over a restart, come to the same persons with the same odds`()
+        `R6.30 the same records in other transactions or over a restart get the same people and odds`()
         async throws
     {
         let seed = UInt64.random(in: 0 ... .max)
@@ -248,7 +251,7 @@ import Testing
         #expect(stories[0] == stories[2], "seed \(seed)")
     }
 
-    @Test func `R6.30 a repeat never changes its person, nor does other content of it`() async throws {
+    @Test func `R6.30 neither a repeat nor a new version of an assigned record changes its person`() async throws {
         let home = try await Home(folder)
         let first = try home.group("g", 64, at: 0, parts: 1)
         try await home.give(first, now: 1)
@@ -262,14 +265,14 @@ import Testing
         other.value = .quantity(75, unit: "kg")
         #expect(try await home.give([other], now: 30 * Home.day)[0].placement != nil)
         #expect(try await home.record(other)?.assignment.person?.name == "anna")
-        // What waits alone is weighed up again when its source corrects it.
+        // A single record that waits is weighed again when its source corrects it.
         var misread = try home.group("misread", 7.5, at: 31 * Home.day, parts: 1)[0]
         try await home.give([misread], now: 31 * Home.day)
         #expect(try await home.record(misread)?.assignment.person == nil)
         misread.value = .quantity(74.9, unit: "kg")
         try await home.give([misread], now: 31 * Home.day)
         #expect(try await home.record(misread)?.assignment.person?.name == "ben")
-        // So is the weight of a group, and what was measured together goes along; however it is divided.
+        // So is the weight of a group, together with the group's other records, for any division into batches.
         for division in 0..<3 {
             let start = 32 * Home.day + Int64(division) * 1_000
             var parts = try home.group("together\(division)", 7.5, at: start)
@@ -297,11 +300,11 @@ import Testing
         #expect(try await home.store.verifyAccounts() == [])
     }
 
-    // MARK: - By hand
+    // MARK: - Manual corrections
 
     @Test
     func
-        `a wrong person is corrected for the whole group at once: marked where it hung on the profile, else untouched`()
+        `a corrected person applies to the whole group, and values computed from the wrong profile are marked`()
         async throws
     {
         let home = try await Home(folder)
@@ -321,7 +324,7 @@ import Testing
             #expect(new.assignment.person?.name == "ben" && now.value == was.value && now.start == was.start)
             #expect(now.metadata?.text == (was.type == .weight ? nil : #"{"profileOf":"anna"}"#))
         }
-        // The source's own repeat is one still: the mark is the hub's.
+        // A repeat of the source remains a duplicate: the mark is the hub's.
         #expect(
             try await home.give(parts, subject: (.slot(3), try home.person("anna")), now: 3_000)
                 .allSatisfy(\.isDuplicate))
@@ -333,13 +336,13 @@ import Testing
         #expect(try await home.store.verifyAccounts() == [])
     }
 
-    @Test func `a trend learns from what a hand corrects`() async throws {
+    @Test func `a trend learns from manual corrections`() async throws {
         let home = try await Home(folder)
         for day in 0..<10 {
             try await home.give(
                 try home.group("a\(day)", 62, at: Int64(day) * Home.day, parts: 1), now: Int64(day) * Home.day)
         }
-        // Heavier all of a sudden, as after a plaster cast: waits until a person says so a few times.
+        // A sudden higher weight, as with a plaster cast: it waits until a person has assigned it a few times.
         var numbers: [Int64] = []
         for day in 10..<13 {
             let second = Int64(day) * Home.day
@@ -357,7 +360,7 @@ import Testing
         #expect(try await home.record(sample[0])?.assignment.person?.name == "anna")
     }
 
-    @Test func `what waits says why, the trace says by which rule, and the rules of today give what they can tell`()
+    @Test func `a waiting record shows its reason, its trace shows the rule, and current rules can assign it`()
         async throws
     {
         var home = try await Home(folder, expecting: false)
@@ -384,7 +387,7 @@ import Testing
         #expect(try await home.store.verifyAccounts() == [])
     }
 
-    @Test func `a store of format 3 is brought up to date with its rows, and its weights tell from then on`()
+    @Test func `a store of format 3 is upgraded with its rows, and its weights count for later assignments`()
         async throws
     {
         var migrator = DatabaseMigrator()
@@ -414,7 +417,7 @@ import Testing
         #expect(try await home.store.verifyAccounts() == [])
         try await home.give(try home.group("new", 74.6, at: 7_200), now: 7_200)
         #expect(try await home.owners("new") == ["ben", "ben", "ben", "ben"])
-        // The rule by which older records were assigned is not known.
+        // The rule that assigned older records is not known.
         #expect(try await home.store.trace(1)?.versions.last?.ruling == nil)
         #expect(try await home.store.verifyAccounts() == [])
     }

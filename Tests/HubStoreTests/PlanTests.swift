@@ -4,9 +4,9 @@ import Testing
 
 @testable import HubStore
 
-/// How SQLite reads every question that may be put.
+/// SQLite's query plans for all possible queries.
 @Suite struct PlanTests {
-    /// Every combination of members that the protocol permits, two values of each.
+    /// Every combination of members that the protocol permits, with up to two values of each.
     private func combinations(_ epoch: String) throws -> [RecordQuery] {
         var queries = [RecordQuery()]
         func vary(_ changes: [(inout RecordQuery) -> Void]) {
@@ -39,7 +39,7 @@ import Testing
         return queries.filter { $0.order == .sequence || $0.numbers == nil && $0.since == nil }
     }
 
-    @Test func `whatever may be asked is found in an index, in order, and begins without a look at what lies before`()
+    @Test func `every query uses an index, in order, and starts without reading earlier rows`()
         async throws
     {
         let folder = try Folder()
@@ -52,7 +52,7 @@ import Testing
         _ = try await store.put([.day(try day("2024-01-01", 70))])
         let combinations = try combinations(store.epoch)
         let plans = try await store.pool.read { db in
-            // A few forms make up what thousands of questions are read by.
+            // Thousands of queries use only a few forms of SQL.
             var forms: [String: RecordQuery] = [:]
             for query in combinations {
                 let filter = try Filter(query, in: db)
@@ -70,7 +70,7 @@ import Testing
         }
         #expect(plans.count > 100)
         for (plan, query, sql) in plans {
-            // At most 1,000 records have been named, and a group has about as many.
+            // At most 1,000 records can be named, and a group has about as many.
             let isSmall = query.numbers != nil || query.group != nil
             let isFine =
                 plan.hasPrefix("SEARCH") || plan.hasPrefix("CORRELATED") || isSmall && plan.hasPrefix("USE TEMP B-TREE")
@@ -81,7 +81,7 @@ import Testing
 
 extension Statement {
     fileprivate var sqliteParameterCount: Int {
-        // `?7` without `?6` counts as seven.
+        // SQLite counts `?7` without `?6` as seven parameters.
         (1...9).last { sql.contains("?\($0)") } ?? 0
     }
 }

@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: ["+02:00", "-05:00", "+14:00"])
-    func `a day lasts from midnight to midnight by the offset of the span`(offset: String) async throws {
+    func `a day lasts from midnight to midnight at the offset of the span`(offset: String) async throws {
         _ = try await store.put([
             .day(try day("2026-06-30", 70)), .day(try day("2026-07-01", 71)), .day(try day("2026-07-02", 69)),
         ])
@@ -132,7 +132,9 @@ import Testing
         }
     }
 
-    @Test func `retractions stand in the order of change, and in the order of time only when asked for`() async throws {
+    @Test func `retractions are included in the order of change, and in the order of time only on request`()
+        async throws
+    {
         _ = try await store.put(try sample("a", at: 1), try sample("b", at: 2))
         _ = try await store.retract(try sample("a"))
         var query = RecordQuery()
@@ -146,7 +148,7 @@ import Testing
         #expect(try await keys(query) == ["a"])
     }
 
-    @Test func `pages end at the limit or at a mebibyte and join without gap or double`() async throws {
+    @Test func `pages end at the limit or at a mebibyte, and join without gaps or duplicates`() async throws {
         let text = JSONObject(trusted: "{\"a\":\"" + String(repeating: "x", count: 16_000) + "\"}")
         _ = try await store.put(
             try (0..<150).map { index in
@@ -165,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `a token is good for its own query alone`() async throws {
+    @Test func `a token is valid for its own query only`() async throws {
         _ = try await store.put(try sample("a"), try sample("b"))
         var query = RecordQuery()
         query.limit = 1
@@ -188,7 +190,7 @@ import Testing
         #expect(await failure { _ = try await store.page(query) }?.code == .epoch)
     }
 
-    @Test func `a query that cannot be answered says why`() async throws {
+    @Test func `a query that cannot be answered is refused with the reason`() async throws {
         var query = RecordQuery()
         query.since = Samples.Cursor(epoch: store.epoch, sequence: 1)
         #expect(await failure { _ = try await store.page(query) }?.code == .cursor)
@@ -204,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func `changes made while a snapshot is paged come after its cursor, once`() async throws {
+    @Test func `changes during the paging of a snapshot come after its cursor, once`() async throws {
         _ = try await store.put(try (0..<20).map { .sample(try sample("\($0)")) })
         var query = RecordQuery()
         query.limit = 5

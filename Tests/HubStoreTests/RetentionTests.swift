@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubStore
 
-/// Records are kept for as long as a rule says, and the books balance without them.
+/// Records are kept for as long as a rule says, and the accounts remain correct without them.
 @Suite struct RetentionTests {
     let folder: Folder
 
@@ -38,13 +38,13 @@ import Testing
         return try await store.all(query).records.map(\.number).sorted()
     }
 
-    @Test func `R6.43 records of a rule go after their time in silence, with all versions, and the books balance`()
+    @Test func `R6.43 a rule removes records with all versions and without retractions, and the accounts balance`()
         async throws
     {
         let store = try folder.open()
         let me = try await store.me()
         let other = Source(plugin: "other")
-        // Day 900: removed; day 990: not yet; another type and another plugin: not theirs.
+        // Day 900: to be removed. Day 990: not yet. Another type and another plugin: outside the rule.
         _ = try await store.put(
             try (0..<250).map { .sample(try sample("old \($0)", at: 900 * Self.dayLength + Int64($0))) }
                 + [
@@ -95,7 +95,8 @@ import Testing
         #expect(try await again.verifyAccounts() == [])
     }
 
-    @Test func `R8.44 a count of several rules has each record once, by the first that takes it`() async throws {
+    @Test func `R8.44 a count for several rules counts each record once, for the first rule that matches`() async throws
+    {
         let store = try folder.open()
         let watch = Source(plugin: "watch")
         _ = try await store.put(
@@ -120,7 +121,7 @@ import Testing
         #expect(try await retain(store, first).removed == 6)
     }
 
-    @Test func `R6.44 nothing is thinned while an erasure is under way, for its values would live on in a day`()
+    @Test func `R6.44 no samples are thinned during an erasure, because a day would keep their values`()
         async throws
     {
         let store = try folder.open()
@@ -138,7 +139,9 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `R6.43 days go as well, and what a sink still waits for stays until it has it`() async throws {
+    @Test func `R6.43 days are removed, too, and a record that a sink waits for stays until the sink has it`()
+        async throws
+    {
         let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put([.day(try day("1972-06-01", 70)), .day(try day("1972-09-20", 71))])
@@ -155,8 +158,7 @@ import Testing
         #expect(try await sink.take() == [])
     }
 
-    @Test func `R6.44 of a day that is thinned its numbers stay, once, also when more of it comes later`() async throws
-    {
+    @Test func `R6.44 a thinned day keeps its figures once, also if more of its samples arrive later`() async throws {
         let store = try folder.open()
         let source = Source(plugin: "watch")
         func beats(_ day: Int64, _ values: [Double], _ prefix: String = "") throws -> [Samples.Record] {
@@ -189,7 +191,7 @@ import Testing
         )
         #expect(try await store.verifyAccounts() == [])
         #expect(try await retain(store, rule).thinned == 0)
-        // A repeat does not bring them back; what had not been there joins the value.
+        // Repeats do not bring the samples back; a new sample is added to the value.
         #expect(try await store.put(beats(900, [60, 80, 70.5])).allSatisfy(\.isDuplicate))
         _ = try await store.put(try beats(900, [50], "late "))
         #expect(try await retain(store, rule).thinned == 1)
@@ -199,7 +201,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `R8.160 thinned days are those of the person of a uid, not of another one who has it for a name`()
+    @Test func `R8.160 thinned days belong to the person with the uid, not to a person whose name is that uid`()
         async throws
     {
         let store = try folder.open()
@@ -219,7 +221,7 @@ import Testing
         #expect(walk.thinned?.count == 1 && walk.thinned?.first == LocalDate(daysSinceEpoch: 900))
     }
 
-    @Test func `R6.44 a hub that is killed between a value and the removal of its samples counts them once`()
+    @Test func `R6.44 samples count once if the hub is killed after their value and before their removal`()
         async throws
     {
         let store = try folder.open()
@@ -249,7 +251,9 @@ import Testing
         #expect(value.metadata?.text.hasPrefix(#"{"count":300,"#) == true)
     }
 
-    /// 120 samples of one day, delivered; a rule has thinned them, and the hub was killed before they were removed.
+    /// 120 delivered samples of one day.
+    ///
+    /// A rule has thinned them, and the hub was killed before their removal.
     private func killedMidRemoval() async throws -> Folder {
         let store = try folder.open()
         var sink = try await SinkSession(store)
@@ -273,7 +277,7 @@ import Testing
         return day.metadata?.text.split(separator: ",").first.map(String.init)
     }
 
-    @Test func `R6.44 what a sink is to be given again before it is removed is counted once`() async throws {
+    @Test func `R6.44 a thinned sample that a sink gets again before its removal is counted once`() async throws {
         let killed = try await killedMidRemoval()
         defer { withExtendedLifetime(killed) {} }
         let store = try killed.open()
@@ -290,7 +294,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `R6.44 what was thinned before a kill is removed whatever the rules are by then`() async throws {
+    @Test func `R6.44 samples thinned before a kill are removed whatever the rules are afterwards`() async throws {
         let killed = try await killedMidRemoval()
         defer { withExtendedLifetime(killed) {} }
         let store = try killed.open()
@@ -301,7 +305,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `R6.43 a clock that is more than a day ahead is not believed, however long, until a person says so`()
+    @Test func `R6.43 a clock more than a day ahead is not trusted, however long, until a person confirms it`()
         throws
     {
         let (day, hour) = (86_400_000_000 as Int64, 3_600_000_000 as Int64)
@@ -318,7 +322,7 @@ import Testing
     }
 
     @Test
-    func `R6.43 a store tells when its clock was last believed, first by its newest version, then by the hub's word`()
+    func `R6.43 a store knows its last trusted time, at first from its newest version, later from the hub`()
         async throws
     {
         func store(_ records: [(String, Int64)], in store: Store) async throws {
@@ -347,8 +351,7 @@ import Testing
         #expect(try folder.open().believedAtOpening == 300)
     }
 
-    @Test func `R6.44 a sample that began long ago is thinned when it ended as long ago as the rule says`() async throws
-    {
+    @Test func `R6.44 a long sample is thinned once its end is as long ago as the rule says`() async throws {
         let store = try folder.open()
         let (began, length) = (960 * Self.dayLength, Self.dayLength)
         _ = try await store.put(
@@ -361,7 +364,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `R8.44 what cannot be thinned because a person took its day back is not counted as thinned, and said`()
+    @Test func `R8.44 samples that cannot be thinned because a person retracted their day are counted separately`()
         async throws
     {
         let store = try folder.open()
@@ -384,8 +387,7 @@ import Testing
         #expect(try await count(of: 4, store) == #"{"count":4"#)
     }
 
-    @Test func `R6.44 the first and the last value of a day are those of the earliest and latest sample`() async throws
-    {
+    @Test func `R6.44 the first and last value of a day are those of its earliest and latest samples`() async throws {
         let store = try folder.open()
         let noon = 900 * Self.dayLength + 43_200
         _ = try await store.put(
@@ -403,7 +405,7 @@ import Testing
         #expect(day.metadata?.text.hasSuffix(end) == true, "\(day.metadata?.text ?? "")")
     }
 
-    @Test func `R6.44 a sample is thinned into its local day, by its zone, its offset or its person's zone`()
+    @Test func `R6.44 a sample is thinned into its local day by its zone, its offset or its person's zone`()
         async throws
     {
         let store = try folder.open()

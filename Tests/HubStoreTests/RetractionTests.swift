@@ -12,7 +12,7 @@ import Testing
         store = try folder.open()
     }
 
-    @Test func `a source's retraction carries the type and person of what it takes back`() async throws {
+    @Test func `a source's retraction has the type and person of the retracted record`() async throws {
         let weight = try sample("a")
         _ = try await store.put(weight)
         let placement = try #require(try await store.retract(weight, reason: "deleted").placement)
@@ -24,7 +24,7 @@ import Testing
         #expect(try await store.retract(weight, reason: "deleted") == .duplicate(number: 1, sequence: 2))
     }
 
-    @Test func `a source undoes its own retraction by sending the identity again`() async throws {
+    @Test func `a source undoes its own retraction by sending the record again`() async throws {
         let weight = try sample("a")
         _ = try await store.put(weight)
         _ = try await store.retract(weight)
@@ -32,7 +32,7 @@ import Testing
         #expect(try await store.records(numbers: [1]).map(\.record) == [.sample(weight)])
     }
 
-    @Test func `a retraction's version holds off an older put`() async throws {
+    @Test func `a retraction's version rejects an older put`() async throws {
         _ = try await store.put(try sample("a", version: 5))
         #expect(try await store.retract(try sample("a"), version: 4).isDuplicate)
         #expect(try await store.retract(try sample("a"), version: 6).placement != nil)
@@ -40,14 +40,14 @@ import Testing
         #expect(try await store.put(try sample("a", version: 6))[0].placement?.sequence == 3)
     }
 
-    @Test func `no source can undo what a person retracted`() async throws {
+    @Test func `no source can undo a person's retraction`() async throws {
         _ = try await store.put(try sample("a"), try sample("b"))
         let results = try await store.retract(numbers: [1, 99, 1], reason: "somebody else", recordedAt: 3)
         #expect(results[0].placement?.sequence == 3)
         #expect(results[1].code == "unknown")
         #expect(results[2] == .duplicate(number: 1, sequence: 3))
         #expect(try await store.put(try sample("a"))[0].isDuplicate)
-        // What else the source says of it is kept, and not shown.
+        // Later versions of the source are stored but not shown.
         #expect(try await store.put(try sample("a", 99))[0].placement?.isCovered == true)
         #expect(try await store.retract(try sample("a")).placement?.isCovered == true)
         #expect(try await store.records(numbers: [1]).map(\.sequence) == [3])
@@ -55,7 +55,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `a person may confirm what a source retracted`() async throws {
+    @Test func `a person may confirm a source's retraction`() async throws {
         _ = try await store.put(try sample("a"))
         _ = try await store.retract(try sample("a"))
         #expect(try await store.retract(numbers: [1], recordedAt: 3)[0].placement?.sequence == 3)
@@ -63,7 +63,7 @@ import Testing
         #expect(try await store.page(RecordQuery()).records.map(\.sequence) == [3])
     }
 
-    @Test func `what the store never had cannot be retracted`() async throws {
+    @Test func `a record that the store never had cannot be retracted`() async throws {
         #expect(try await store.retract(try sample("a")).code == "unknown")
         let missing = RecordIdentity.day(
             person: "me", type: try type("weight"), series: "x", date: LocalDate(daysSinceEpoch: 0))
@@ -72,7 +72,7 @@ import Testing
         #expect(store.head == 0)
     }
 
-    @Test func `a sample is retracted by its own source alone, and a source never speaks for a person`() async throws {
+    @Test func `a sample is retracted by its own source only, and a source cannot retract as a person`() async throws {
         let weight = try sample("a")
         _ = try await store.put(weight)
         let foreign = Retraction(identity: .sample(scale, weight.key), source: Source(plugin: "sami"))
@@ -89,7 +89,7 @@ import Testing
         #expect(placement.record?.assignment == inbox)
     }
 
-    @Test func `a day is one per person, type, series and date`() async throws {
+    @Test func `a day is unique by person, type, series and date`() async throws {
         let first = try await store.put([
             .day(try day("2024-03-15", 70)), .day(try day("2024-03-15", 70, series: "carried")),
         ])
@@ -107,7 +107,7 @@ import Testing
         #expect(try await store.record(identity)?.record == .day(try day("2024-03-15", 71)))
     }
 
-    @Test func `a day is retracted and comes back like a sample`() async throws {
+    @Test func `a day is retracted and restored like a sample`() async throws {
         _ = try await store.put([.day(try day("2024-03-15", 70))])
         let identity = RecordIdentity.day(
             person: "me", type: try type("weight"), series: "mean30", date: try #require(LocalDate("2024-03-15")))
@@ -121,7 +121,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `R7.2 a day's retraction has its place on the topic of its series, also in a store of an older format`()
+    @Test func `R7.2 a day's retraction is counted on the topic of its series, also in a store of an older format`()
         async throws
     {
         func put(_ series: String, _ store: Store) async throws {
@@ -148,7 +148,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
         try store.close()
 
-        // As they were counted before: those of both series in the stream of their plugin.
+        // As counted by the older format: days of both series in the stream of their plugin.
         let past = try DatabaseQueue(path: folder.store)
         try await past.write { db in
             try db.execute(
@@ -169,7 +169,8 @@ import Testing
         try store.close()
     }
 
-    @Test func `a trace tells every version, when it came, and what a retraction took back`() async throws {
+    @Test func `a trace shows every version with its time, and the record that a retraction has removed`() async throws
+    {
         let owner = try await store.me()
         for (time, value) in [(10, 70.0), (20, 71.0)] {
             let intake = IntakeRecord(record: .sample(try sample("a", value)), assignment: owner)

@@ -7,14 +7,14 @@ import Testing
 
 @testable import HubStore
 
-/// What is kept of whole hours, so that statistics of years are quick, and that they say the same without it.
+/// Rollups of whole hours, which make statistics of years fast and must not change any answer.
 @Suite struct RollupTests {
     let folder: Folder
 
     init() throws { folder = try Folder() }
 
     private static let second: Int64 = 1_000_000
-    /// A day before the night to Sunday, 29 March 2026, in which the clocks of Berlin are put forward.
+    /// A day before the night to Sunday, 29 March 2026, when Berlin's clocks go forward.
     private static let begin = 1_774_656_000 * second
     private static let types: [(id: String, unit: String, style: AggregationStyle)] = [
         ("stepCount", "count", .cumulative), ("weight", "kg", .discreteArithmetic),
@@ -32,7 +32,7 @@ import Testing
         return query
     }
 
-    /// Computes pieces until all is kept, or so many.
+    /// Computes pieces until all rollups are kept, or at most this number.
     private func roll(_ store: Store, pieces: Int = .max, phase: Int64 = 0) async throws {
         for type in Self.types {
             var left = pieces
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// Everything that an answer says.
+    /// All figures of an answer.
     private func text(_ rows: [StatisticsRow], _ style: AggregationStyle) -> [String] {
         func text(_ tally: Tally) -> String {
             "\(tally.count) \(String(describing: tally.first)) \(String(describing: tally.latest)) \(tally.isCounted) \(tally.duration) \(String(describing: tally.minimum)) \(String(describing: tally.maximum)) \(String(describing: style == .cumulative ? tally.total : tally.average(style)))"
@@ -101,12 +101,12 @@ import Testing
         return asked
     }
 
-    /// One change of the store, whatever is done to samples.
+    /// One change of the store, by any operation on samples.
     private func change(
         _ store: Store, _ random: inout SeededGenerator, _ known: inout [Sample], _ me: Assignment, _ you: Assignment
     ) async throws {
         func sample(_ key: String) throws -> Sample {
-            // Much the same by another way.
+            // Almost the same sample from another source.
             if Int.random(in: 0..<3, using: &random) == 0, var other = known.randomElement(using: &random) {
                 other.source = try #require(Self.sources.randomElement(using: &random))
                 other.key = try #require(RecordKey(key))
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: [0, 30])
-    func `R8.55 whatever is stored, changed and taken away, figures that are kept change no answer`(
+    func `R8.55 rollups change no answer, whatever is stored, changed and removed`(
         phase: Int64
     ) async throws {
         let seed = UInt64.random(in: .min ... .max)
@@ -228,27 +228,27 @@ import Testing
         }
     }
 
-    @Test func `days before yesterday are kept, and a day in which something changes is computed again`() async throws {
+    @Test func `rollups of days before yesterday are kept, and a day with a change is computed again`() async throws {
         let store = try folder.open()
         try await fill(store)
         let heart = try query(Self.types[2])
         #expect(try await store.rollupCandidates().map(\.type) == [try TypeID("heartRate")])
         while try await store.rollUp(heart, phase: 0, now: .max / 2) {}
         #expect(try await kept(store) == 8)
-        // A late reading; its day, and the one before it, whose last reading it might end, do not hold.
+        // A late reading invalidates its day and the day before, whose last reading it may end.
         _ = try await store.put([try heartRate("late", 190, at: 3 * 86_400 + 5)])
         #expect(try await kept(store) == 6)
         while try await store.rollUp(heart, phase: 0, now: .max / 2) {}
         #expect(try await kept(store) == 8)
         try store.close()
-        // Another hub on the same store knows what is kept.
+        // Another hub on the same store knows the rollups.
         let next = try folder.open()
         _ = try await next.put([try heartRate("late", 191, at: 3 * 86_400 + 5)])
         #expect(try await kept(next) == 6)
         try next.close()
     }
 
-    @Test func `a sample with a wrong time, in the year 1 or 9999, keeps nothing from being kept`() async throws {
+    @Test func `a sample with a wrong time, in the year 1 or 9999, does not prevent rollups`() async throws {
         let store = try folder.open()
         try await fill(store)
         for year in [-62_135_000_000, 253_402_000_000] as [Int64] {
@@ -256,12 +256,12 @@ import Testing
         }
         let heart = try query(Self.types[2])
         while try await store.rollUp(heart, phase: 0, now: Self.begin + 9 * 86_400 * Self.second) {}
-        // With the odd one of the year 1.
+        // One of them is the sample of the year 1.
         #expect(try await kept(store) == 9)
         try store.close()
     }
 
-    @Test func `what changes many days at once ends what is kept from the first of them on, which is computed again`()
+    @Test func `a change of many days at once ends the rollups from the first of them, which are computed again`()
         async throws
     {
         let store = try folder.open()
@@ -282,7 +282,7 @@ import Testing
         try store.close()
     }
 
-    /// Steps of every hour.
+    /// Steps of whole hours.
     private func steps(_ key: String, _ value: Double, at hour: Int64, hours: Int64 = 1) throws -> Samples.Record {
         func time(_ hour: Int64) -> Timestamp {
             Timestamp(microseconds: Self.begin + hour * 3_600 * Self.second, offsetMinutes: 0)
@@ -293,7 +293,7 @@ import Testing
                 value: .quantity(value, unit: "count"), start: time(hour), end: time(hour + hours)))
     }
 
-    @Test func `R8.55 a sum of many days, and each change of it, leaves what is kept of the time before`() async throws
+    @Test func `R8.55 a sum over many days, and each change of it, keeps the rollups of the time before`() async throws
     {
         let store = try folder.open()
         _ = try await store.put(try (0..<1_440).map { try steps("\($0)", Double($0), at: $0) })
@@ -314,12 +314,14 @@ import Testing
         #expect(try StoreFile(folder.store).rollupFaults() == [])
     }
 
-    @Test func `figures that were kept, and are not yet removed, say nothing when days are kept again`() async throws {
+    @Test func `ended rollups that are not yet removed do not affect answers when days are computed again`()
+        async throws
+    {
         let store = try folder.open()
         let hours = Array(Int64(0)..<1_440)
         _ = try await store.put(try hours.map { try steps("\($0)", 1, at: $0) })
         try await roll(store)
-        // All but the first and the last sample go: what was kept of the days between them is of no use.
+        // All samples but the first and the last are retracted, so the rollups of the days between become useless.
         for hour in hours.dropFirst().dropLast() {
             guard case .sample(let sample) = try steps("\(hour)", 1, at: hour) else { continue }
             _ = try await store.retract(sample)
@@ -336,11 +338,11 @@ import Testing
         #expect(try StoreFile(folder.store).rollupFaults() == [])
     }
 
-    @Test func `figures computed while something they are made of was stored are not kept`() async throws {
+    @Test func `a rollup is not kept if a sample it depends on was stored during its computation`() async throws {
         let store = try folder.open()
         try await fill(store)
         let heart = try query(Self.types[2])
-        // It is begun, and a piece is computed, but not kept yet.
+        // The rollup has begun, and a piece is computed but not kept yet.
         #expect(try await store.rollUp(heart, phase: 0, now: .max / 2))
         var asked = heart
         (asked.isBySource, asked.usesRollups) = (true, false)
@@ -363,7 +365,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `hub doctor finds a day that is kept and is not what its samples say`() async throws {
+    @Test func `hub doctor finds a rollup that differs from its samples`() async throws {
         let store = try folder.open()
         try await fill(store)
         while try await store.rollUp(try query(Self.types[2]), phase: 0, now: .max / 2) {}
@@ -378,7 +380,7 @@ import Testing
                     WHERE slot = ?1
                     """, arguments: [slots[3], slots[4]])
         }
-        // It is used for answers, so that it has to be found.
+        // Answers use the wrong rollup, so hub doctor has to find it.
         var day = try query(Self.types[2])
         day.intervals = Intervals(.day, zone: "UTC")
         let rows = try await answer(day, file)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HubStore
 
-/// What is whole of a damaged store is taken out of it, and what is not is accounted for.
+/// Salvage copies the intact records of a damaged store and reports the lost ones.
 @Suite struct SalvageTests {
     let folder: Folder
 
@@ -15,7 +15,8 @@ import Testing
 
     private var target: String { folder.path + "/salvaged.sqlite" }
 
-    /// Records of every kind, with versions, retractions, days, payloads and a sink in the middle of its work.
+    /// Stores records of every kind, with versions, retractions, days, payloads and a sink with unfinished work;
+    /// returns the head.
     private func fill(samples: Int, note: String? = nil) async throws -> Int64 {
         let store = try folder.open()
         let owner = try await store.me()
@@ -35,7 +36,7 @@ import Testing
                     ? .refused(reason: "it cannot take it")
                     : place % 40 == 1 ? .retry(at: 1 << 50, reason: "busy") : .delivered())
         }
-        // Every third twice, every tenth retracted.
+        // Every third gets a second version, every tenth a retraction.
         _ = try await store.put(
             try stride(from: 0, to: samples, by: 3).map {
                 .sample(try sample("k\($0)", 60.5 + Double($0 % 30), at: Int64($0) * 60, version: 2))
@@ -73,7 +74,7 @@ import Testing
         }
     }
 
-    /// The pages of a table's tree, the root not among them.
+    /// The pages of a table's tree without its root.
     private func pages(of table: String, _ kind: String) throws -> [Int] {
         try DatabaseQueue(path: folder.store).read { db in
             try Int.fetchAll(
@@ -82,20 +83,21 @@ import Testing
         }
     }
 
-    /// What every salvage has to bring: nothing invented, nothing whole left out, and a store that works.
+    /// Checks that no salvaged record has changed, that each missing record was unreadable, and that the new store
+    /// works.
     private func judge(_ report: SalvageReport, _ before: [Int64: StoredRecord], head: Int64) async throws {
         let after = try await all(target)
         #expect(after.allSatisfy { before[$0.key] == $0.value }, "a record is another than it was")
         let lost = Set(before.keys).subtracting(after.keys)
         #expect(report.lostRecords == Int64(lost.count))
         #expect(report.store?.records == Int64(after.count) && report.store?.head == head)
-        // Of each record that is not there the damaged store says the same.
+        // The damaged store cannot return any of the missing records.
         let damaged = StoreFile(folder.store)
         for number in lost {
             let error = await failure { _ = try damaged.record(number) }
             #expect(error?.code == .corrupt, "record \(number) is whole, and was left out")
         }
-        // And the store takes its place, and goes on.
+        // The salvaged store can replace the damaged one and be used.
         _ = try StoreRestore(of: target, to: folder.store).carryOut(keepingAs: "damaged")
         let store = try folder.open()
         #expect(try await store.verifyAccounts() == [])
@@ -104,7 +106,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `of a whole store everything is taken, and nothing is lost`() async throws {
+    @Test func `a salvage of an intact store copies all records and loses none`() async throws {
         let head = try await fill(samples: 1_000)
         let before = try await all(folder.store)
         let summary = try StoreFile(folder.store).summary()
@@ -116,7 +118,7 @@ import Testing
         try await judge(report, before, head: head)
     }
 
-    @Test func `what a restore has taken back is not told as lost`() async throws {
+    @Test func `records removed by a restore are not reported as lost`() async throws {
         _ = try await fill(samples: 1_000)
         let backup = folder.path + "/backup.sqlite"
         _ = try StoreFile(folder.store).backUp(to: backup)
@@ -129,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: Thoroughness.some([1, 2, 3, 4, 5, 6] as [UInt64]))
-    func `of a store with damaged pages everything whole is taken`(
+    func `a salvage of a store with damaged pages copies all intact records`(
         seed: UInt64
     ) async throws {
         var random = SeededGenerator(seed: seed)
@@ -147,8 +149,8 @@ import Testing
         try await judge(report, before, head: head)
     }
 
-    @Test func `a damaged page high in a table hides the rows below it and no others`() async throws {
-        // Two records on a page, so that few records make a tree with a page between root and leaves.
+    @Test func `a damaged page high in a table hides only the rows below it`() async throws {
+        // Two records per page, so that few records make a tree with a page between root and leaves.
         let head = try await fill(samples: 2_000, note: String(repeating: "x", count: 1_500))
         let before = try await all(folder.store)
         try damage([try #require(try pages(of: "sample", "internal").first)])
@@ -160,7 +162,7 @@ import Testing
         try await judge(report, before, head: head)
     }
 
-    @Test func `a sink whose filter is lost begins again, and the report names it`() async throws {
+    @Test func `a sink whose filter is lost starts over, and the report names it`() async throws {
         let head = try await fill(samples: 1_000)
         let before = try await all(folder.store)
         let root = try await DatabaseQueue(path: folder.store).read {
@@ -172,7 +174,7 @@ import Testing
         try await judge(report, before, head: head)
     }
 
-    @Test func `what was removed by a rule or erased is not told as lost, and does not come back`() async throws {
+    @Test func `records removed by a rule or erased are not reported as lost and do not come back`() async throws {
         let store = try folder.open()
         let owner = try await store.me()
         let day = 86_400 as Int64
@@ -197,7 +199,7 @@ import Testing
         try salvaged.close()
     }
 
-    @Test func `deliveries that were still to be made and cannot be read are counted for their sink`() async throws {
+    @Test func `unreadable pending deliveries are counted for their sink`() async throws {
         let head = try await fill(samples: 1_000)
         let before = try await all(folder.store)
         let store = try folder.open()
@@ -215,7 +217,7 @@ import Testing
     }
 
     @Test
-    func `an erased record stays one where the line that says so is lost, and the report says what may come back`()
+    func `an erased record stays erased if its row is lost, and the report warns of records that may come back`()
         async throws
     {
         let head = try await fill(samples: 1_000) + 1
@@ -238,7 +240,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `nothing is made of a store whose first page is damaged, nor over a file, and a dry run makes none`()
+    @Test func `a salvage creates no file if the first page is damaged, if the target exists, or in a dry run`()
         async throws
     {
         _ = try await fill(samples: 1_000)
@@ -255,7 +257,7 @@ import Testing
 }
 
 extension StoreFile {
-    /// One record, as the damaged store has it.
+    /// Whether the damaged store can return the record.
     fileprivate func record(_ number: Int64) throws -> Bool {
         do {
             return try DatabaseQueue(path: path).read { db in

@@ -15,7 +15,7 @@ import Testing
         NewToken(json: Array(text.utf8), expires: expires, isRenewable: true)
     }
 
-    @Test func `a token is stored in place of the version that was expected, and of no other`() async throws {
+    @Test func `a token replaces only the expected version`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try SecretStore(path: path)
         #expect(try await store.token(of: me).version == 0)
@@ -29,7 +29,7 @@ import Testing
         #expect(try await store.token(of: other).json == nil, "an instance has accounts of its own only")
     }
 
-    @Test func `a removed token is gone from the file, and its version never comes again`() async throws {
+    @Test func `a removed token is gone from the file, and its version is never used again`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         var store = try SecretStore(path: path)
         _ = try await store.put(token(#"{"access_token":"very-secret-words"}"#), for: me, expecting: 0, at: 5)
@@ -46,7 +46,7 @@ import Testing
         #expect(try await store.put(token("{}"), for: me, expecting: 1, at: 7) == .conflict(version: gone.version))
     }
 
-    @Test func `the file is the owner's alone, and no other program's`() async throws {
+    @Test func `the token file is private to its owner, and another program's file is refused`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         try SecretStore(path: path).close()
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
@@ -57,7 +57,7 @@ import Testing
         #expect(error?.code == .foreign)
     }
 
-    @Test func `a failure is noted until a token comes, also where there never was one`() async throws {
+    @Test func `a failure is kept until a token is stored, also for an account without one`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try SecretStore(path: path)
         try await store.note(TokenFailure(.auth, reason: "not logged in"), of: me, at: 5)
@@ -70,7 +70,7 @@ import Testing
         #expect(known.failure == nil && known.isThere && known.expires == 99 && known.put == 6)
     }
 
-    @Test func `an instance has so many accounts and no more`() async throws {
+    @Test func `an instance can have a limited number of accounts`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try SecretStore(path: path)
         for number in 0..<SecretStore.accountsOfInstance {
@@ -82,7 +82,7 @@ import Testing
         #expect(try await store.overview().count == SecretStore.accountsOfInstance)
     }
 
-    @Test func `an account of which only a failure is known has its place among the others`() async throws {
+    @Test func `an account that has only a failure counts towards the limit`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try SecretStore(path: path)
         try await store.note(TokenFailure(.auth, reason: "not logged in"), of: me, at: 5)

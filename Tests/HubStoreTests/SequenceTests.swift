@@ -7,7 +7,7 @@ import Testing
 
 @testable import HubStore
 
-/// A sequence is never used twice, whatever the disk loses, and what is lost is told.
+/// A sequence is never used twice, whatever the disk loses, and a loss is reported.
 @Suite struct SequenceTests {
     let folder: Folder
 
@@ -19,7 +19,7 @@ import Testing
         for number in numbers { _ = try await store.put(try sample("k\(number)")) }
     }
 
-    /// Everything that a follower gets who had handled what was stored up to `cursor`.
+    /// The records that a follower gets after it has processed those up to `cursor`.
     private func follow(_ store: Store, since cursor: Samples.Cursor) async throws -> [StoredRecord] {
         var query = RecordQuery()
         query.since = cursor
@@ -29,7 +29,7 @@ import Testing
         return try await store.all(query).records
     }
 
-    /// As if the machine had been started again since the hub wrote it.
+    /// Makes the files look as if the machine had been restarted since the hub wrote them.
     private func startMachineAgain(_ folder: Folder) throws {
         var record = try #require(try SequenceReserve.read(of: folder.store))
         for index in record.places.indices where !record.places[index].boot.isEmpty {
@@ -39,7 +39,7 @@ import Testing
         try bytes.write(to: URL(fileURLWithPath: SequenceReserve.path(of: folder.store)))
     }
 
-    /// What must hold of a store that has lost its end: `told` is the cursor that others had been given.
+    /// Checks a store that has lost its end; `told` is the last cursor that clients had received.
     private func expectLoss(_ store: Store, told: Samples.Cursor, _ note: String = "") async throws {
         #expect(store.loss?.cause == .lost, "\(note)")
         #expect(store.epoch != told.epoch && store.loss?.epoch == store.epoch, "\(note)")
@@ -51,7 +51,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [], "\(note)")
     }
 
-    @Test func `a hub that was killed goes on with the next sequence, in the same epoch`() async throws {
+    @Test func `a killed hub continues with the next sequence in the same epoch`() async throws {
         let store = try folder.open()
         try await put(0..<20, in: store)
         let left = try killed(folder)
@@ -60,7 +60,7 @@ import Testing
         #expect(try await next.put(try sample("next"))[0].placement?.sequence == 21)
     }
 
-    @Test func `an orderly end leaves no gap, whichever start of the machine comes next`() async throws {
+    @Test func `an orderly stop leaves no gap, also after a restart of the machine`() async throws {
         let store = try folder.open()
         try await put(0..<3, in: store)
         try store.close()
@@ -70,7 +70,7 @@ import Testing
         #expect(try await next.gaps() == [])
     }
 
-    @Test func `a log cut at any byte is a new epoch as soon as a commit is missing`() async throws {
+    @Test func `a log cut at any byte begins a new epoch if a commit is missing`() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
         let store = try folder.open()
@@ -89,7 +89,7 @@ import Testing
             #expect(truncate(log, off_t(cut)) == 0)
             let next = try left.open()
             if next.head == store.head, next.loss == nil {
-                // Pages of an earlier round of the log lie behind its end.
+                // Pages of an earlier round of the log follow after its end.
                 #expect(next.cursor == store.cursor)
                 whole += 1
                 continue
@@ -103,7 +103,7 @@ import Testing
         #expect(whole < 40)
     }
 
-    @Test func `a log that was deleted is a new epoch`() async throws {
+    @Test func `a deleted log begins a new epoch`() async throws {
         let store = try folder.open()
         try await put(0..<10, in: store)
         try await store.checkpoint()
@@ -115,7 +115,7 @@ import Testing
         try await expectLoss(next, told: store.cursor)
     }
 
-    @Test func `transactions without a record are missed as well`() async throws {
+    @Test func `lost transactions without a record are detected, too`() async throws {
         let store = try folder.open()
         try await put(0..<2, in: store)
         let before = try killed(folder)
@@ -128,7 +128,7 @@ import Testing
         try await expectLoss(next, told: store.cursor)
     }
 
-    @Test func `an old copy in the place of the store is a new epoch, also after an orderly end`() async throws {
+    @Test func `an old copy in the place of the store begins a new epoch, also after an orderly stop`() async throws {
         let store = try folder.open()
         try await put(0..<7, in: store)
         try store.close()
@@ -146,7 +146,7 @@ import Testing
         #expect(try folder.open().loss == nil, "it is told once")
     }
 
-    @Test func `a store of another epoch in the place of the store is a new epoch`() async throws {
+    @Test func `a store of another epoch in the place of the store begins a new epoch`() async throws {
         let store = try folder.open()
         try await put(0..<4, in: store)
         try store.close()
@@ -160,7 +160,7 @@ import Testing
         try await expectLoss(try folder.open(), told: told)
     }
 
-    @Test func `after a power cut sequences go on above all that may have been given out, in the same epoch`()
+    @Test func `after a power cut sequences continue above all that may have been used, in the same epoch`()
         async throws
     {
         let store = try folder.open()
@@ -177,20 +177,21 @@ import Testing
         #expect(placement.sequence == gap.sequences.upperBound)
         #expect(try await follow(next, since: told).map(\.number) == [placement.number], "no snapshot is needed")
         #expect(try await next.verifyAccounts() == [])
-        // A second cut loses no more than the first.
+        // A second power cut loses no more than the first.
         let again = try killed(left)
         try startMachineAgain(again)
         #expect(try again.open().loss?.sequences.lowerBound == placement.sequence + 1)
     }
 
-    @Test func `R8.38 a follower that was told of records lost in a power cut is sent to a new snapshot`() async throws
+    @Test func `R8.38 a follower that has records lost in a power cut must start over with a new snapshot`()
+        async throws
     {
         let store = try folder.open()
         try await put(0..<5, in: store)
         try await store.checkpoint()
         let early = try killed(folder)
         try await put(5..<9, in: store)
-        // The disk has kept neither the log nor what was written about it: only what was flushed is known.
+        // The disk has kept neither the log nor its last accounts: only flushed data is known.
         try startMachineAgain(early)
         let next = try early.open()
         #expect(next.epoch == store.epoch && next.loss?.cause == .power)
@@ -207,7 +208,7 @@ import Testing
     }
 
     @Test(arguments: ["missing", "empty", "torn", "foreign"])
-    func `without the file that says what was given out, the store has a new epoch`(_ fault: String) async throws {
+    func `without the file of reserved sequences the store gets a new epoch`(_ fault: String) async throws {
         let store = try folder.open()
         try await put(0..<3, in: store)
         let told = store.cursor
@@ -230,14 +231,14 @@ import Testing
         #expect(try await next.verifyAccounts() == [])
     }
 
-    @Test func `R8.38 what a disk loses soon after a power cut is not given out twice either`() async throws {
+    @Test func `R8.38 sequences lost soon after a power cut are not used again`() async throws {
         let store = try folder.open()
         try await put(0..<3, in: store)
         let left = try killed(folder)
         try startMachineAgain(left)
         let again = try left.open()
         #expect(again.loss?.cause == .power)
-        // From here on the disk keeps nothing.
+        // From here on the disk keeps no writes.
         let kept = try killed(left)
         try await put(3..<6, in: again)
         let told = again.cursor
@@ -250,7 +251,7 @@ import Testing
         #expect(try await last.verifyAccounts() == [])
     }
 
-    @Test(arguments: 0..<3) func `one torn block takes nothing from what is known`(block: Int) async throws {
+    @Test(arguments: 0..<3) func `one torn block does not lose the reserved sequences`(block: Int) async throws {
         let store = try folder.open()
         try await put(0..<4, in: store)
         let left = try killed(folder)
@@ -264,7 +265,7 @@ import Testing
         #expect(try left.open().loss == nil)
     }
 
-    @Test func `an older reserve than the store is brought up to date`() async throws {
+    @Test func `a reserve older than the store is updated`() async throws {
         let store = try folder.open()
         try await put(0..<2, in: store)
         let early = try Data(contentsOf: URL(fileURLWithPath: SequenceReserve.path(of: folder.store)))
@@ -276,7 +277,7 @@ import Testing
         #expect(try #require(try SequenceReserve.read(of: folder.store)).places[0].head == 6)
     }
 
-    @Test func `no sequence is confirmed that is not reserved on the disk before`() async throws {
+    @Test func `no sequence is confirmed before it is reserved on disk`() async throws {
         let store = try folder.open()
         #expect(try #require(try SequenceReserve.read(of: folder.store)).limit == 0)
         try await put(0..<1, in: store)
@@ -292,7 +293,8 @@ import Testing
         }
     }
 
-    @Test func `a store whose file is gone is not begun again where it is known to have held records`() async throws {
+    @Test func `a store that is known to have held records is not created again when its file is missing`() async throws
+    {
         let store = try folder.open()
         try await put(0..<2, in: store)
         let backup = folder.path + "/backup.sqlite"
@@ -308,7 +310,7 @@ import Testing
         #expect(next.head == 2 && next.loss == nil)
     }
 
-    @Test func `a restore has the epoch it says, and is not called a loss`() async throws {
+    @Test func `a restore has the epoch that it reports and does not count as a loss`() async throws {
         let store = try folder.open()
         try await put(0..<2, in: store)
         let backup = folder.path + "/backup.sqlite"
@@ -323,7 +325,7 @@ import Testing
         #expect(try folder.open().loss == nil)
     }
 
-    @Test func `a store of a hub that kept no reserve goes on as it is`() async throws {
+    @Test func `a store of a hub without a reserve continues as it is`() async throws {
         let store = try folder.open()
         try await put(0..<3, in: store)
         try store.close()

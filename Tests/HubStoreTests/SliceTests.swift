@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubStore
 
-/// A page that ends before it has all that it may hold says where it ended, and loses nothing.
+/// A page that ends early returns its end, and no record is missed.
 @Suite struct SliceTests {
     private static let persons = ["anna", "ben"]
     private static let types = ["weight", "heartRate", "x.test.a", "x.test.b"]
@@ -46,7 +46,7 @@ import Testing
 
     private func write(_ count: Int, _ random: inout SeededGenerator, _ store: Store) async throws {
         let people = try await store.ensurePersons(SliceTests.persons, recordedAt: 1)
-        // Several in a commit, each of which takes the time of the disk.
+        // Several records per commit, because each commit waits for the disk.
         var intakes: [IntakeRecord] = []
         for _ in 0..<count {
             let number = Int.random(in: 0..<200, using: &random)
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: Thoroughness.some([1, 2, 3] as [UInt64]))
-    func `R8.42 R8.2 an answer in slices of any size is the answer in one piece`(seed: UInt64) async throws {
+    func `R8.42 R8.2 an answer in slices of any size equals the answer in one piece`(seed: UInt64) async throws {
         let folder = try Folder()
         let store = try folder.open()
         var random = SeededGenerator(seed: seed)
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: Thoroughness.some([5, 6, 7] as [UInt64]))
-    func `what does not change between slices comes once, whatever changes meanwhile`(seed: UInt64)
+    func `records that do not change between slices are returned once, whatever else changes`(seed: UInt64)
         async throws
     {
         let folder = try Folder()
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `R8.42 a page that found nothing says how far it has looked`() async throws {
+    @Test func `R8.42 an empty page returns how far it has read`() async throws {
         let folder = try Folder()
         let store = try folder.open()
         _ = try await store.put(try (0..<10).map { .sample(try sample("\($0)")) })
@@ -146,7 +146,7 @@ import Testing
         #expect(page.reached == 4)
     }
 
-    @Test func `more lanes than may be open at a time join as few do`() async throws {
+    @Test func `more lanes than can be open at once are merged like a few`() async throws {
         let folder = try Folder()
         let store = try folder.open()
         _ = try await store.put(

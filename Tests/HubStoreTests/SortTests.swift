@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubStore
 
-/// Orders that no index has, and the latest of each.
+/// Sort orders without an index, and the latest record of each person and type.
 @Suite struct SortTests {
     private static let types = ["weight", "heartRate", "stepCount"]
     private static let orders: [[SortKey]] =
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: Thoroughness.some([1, 2, 3] as [UInt64]))
-    func `R8.85 R8.2 by any keys records come in their order, in pieces of any size`(seed: UInt64) async throws {
+    func `R8.85 R8.2 records are returned in the order of any keys, in pieces of any size`(seed: UInt64) async throws {
         let folder = try Folder()
         let store = try folder.open()
         var random = SeededGenerator(seed: seed)
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: Thoroughness.some([4, 5] as [UInt64]))
-    func `R8.2 what does not change between pages comes once, in any order`(seed: UInt64) async throws {
+    func `R8.2 records that do not change between pages are returned once, in any order`(seed: UInt64) async throws {
         let folder = try Folder()
         let store = try folder.open()
         var random = SeededGenerator(seed: seed)
@@ -117,7 +117,7 @@ import Testing
             while true {
                 let page = try await store.page(query, within: PageSlice(rows: 10, duration: .zero))
                 seen += page.records.map(\.number)
-                // One moves elsewhere, one is new.
+                // One record moves, and one is new.
                 let moved = Int.random(in: 0..<200, using: &random)
                 let source = Source(plugin: "p\(moved % 3)")
                 if let old = try await store.record(.sample(source, try #require(RecordKey("\(moved)")))) {
@@ -138,7 +138,9 @@ import Testing
     }
 
     @Test(arguments: Thoroughness.some([6, 7, 8] as [UInt64]))
-    func `R8.86 the latest of each person and type is the one with the latest end, in pieces of any size`(seed: UInt64)
+    func `R8.86 the latest record of each person and type is the one that ends last, in pieces of any size`(
+        seed: UInt64
+    )
         async throws
     {
         let folder = try Folder()
@@ -174,7 +176,7 @@ import Testing
         #expect(try await store.page(query).records.map(\.number) == [2])
     }
 
-    @Test func `R8.85 what lies too close together to be sorted is refused, and can be asked by time`() async throws {
+    @Test func `R8.85 records too close together to be sorted are refused, and can be queried by time`() async throws {
         let folder = try Folder()
         let store = try folder.open()
         _ = try await store.put(try (0..<60).map { .sample(try sample("\($0)", lasting: 60 - Int64($0))) })
@@ -187,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `a mark that a client has made up is refused, whatever its numbers`() async throws {
+    @Test func `a page token made up by a client is refused, whatever its numbers`() async throws {
         let folder = try Folder()
         let store = try folder.open()
         _ = try await store.put(try sample("a"))

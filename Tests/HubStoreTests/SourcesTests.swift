@@ -4,7 +4,7 @@ import Testing
 
 @testable import HubStore
 
-/// Which sources have given what.
+/// The counts of records by source.
 @Suite struct SourcesTests {
     private struct Owner: Hashable {
         let type: String
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2] as [UInt64])
-    func `R8.87 sources are counted in pieces of any size as the records say`(seed: UInt64) async throws {
+    func `R8.87 counts of sources agree with the records, in pieces of any size`(seed: UInt64) async throws {
         let folder = try Folder()
         let store = try folder.open()
         var random = SeededGenerator(seed: seed)

@@ -5,12 +5,12 @@ import Testing
 
 @testable import HubStore
 
-/// How statistics are read; what they are is in HealthStatisticsTests.
+/// How statistics read the store; HealthStatisticsTests covers their definition.
 @Suite struct StatisticsTests {
     private static let second: Int64 = 1_000_000
     private static let day: Int64 = 86_400 * second
 
-    /// Readings of a heart, one each ten seconds for a day and a half, and one sample of a week.
+    /// Heart rates every ten seconds for a day and a half, one of which lasts a week.
     private func store(_ folder: TemporaryFolder) async throws -> Store {
         let store = try Store(path: folder.path + "/hub.sqlite", now: 1)
         let anna = try await store.ensurePersons(["anna"], recordedAt: 1)[0]
@@ -30,7 +30,7 @@ import Testing
         return store
     }
 
-    @Test func `R8.54 in pieces of any size the figures are the same, and each piece is short`() async throws {
+    @Test func `R8.54 the figures are the same in pieces of any size, and each piece is short`() async throws {
         let folder = try TemporaryFolder()
         let store = try await store(folder)
         let hours = try #require(Intervals(.hour, zone: "UTC"))
@@ -59,7 +59,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `one sample in the year 9999 makes no question look at every year`() async throws {
+    @Test func `one sample in the year 9999 does not make a query visit every year`() async throws {
         let folder = try TemporaryFolder()
         let store = try await store(folder)
         let anna = try await store.ensurePersons(["anna"], recordedAt: 1)[0]
@@ -84,7 +84,7 @@ import Testing
             pieces += 1
         }
         #expect(walk.rows.first?.total.count == 12_961 && pieces < 20, "\(pieces)")
-        // By year, the page holds the empty years as well: so many that it ends in between.
+        // By year, the page also contains empty years and ends before the last sample.
         query.intervals = Intervals(.year, zone: "UTC")
         query.limit = 100
         walk = StatisticsWalk(query)

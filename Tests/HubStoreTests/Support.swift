@@ -3,7 +3,7 @@ import HubStore
 import Samples
 import Testing
 
-/// A folder that goes away with the test.
+/// A folder that is removed with the test.
 final class Folder {
     let path: String
 
@@ -18,10 +18,10 @@ final class Folder {
 
     func open(now: Int64 = 1_000) throws -> Store { try Store(path: store, now: now) }
 
-    /// The files of a store besides its lock.
+    /// The files of a store except its lock.
     static let files = ["", "-wal", ".sequences"]
 
-    /// What a hub that is killed now leaves: every write that it has made, flushed or not.
+    /// A copy of the files as a kill of the hub would leave them now: with all writes, flushed or not.
     func killed() throws -> Folder {
         let left = try Folder()
         for file in Folder.files where FileManager.default.fileExists(atPath: store + file) {
@@ -55,7 +55,7 @@ func day(_ date: String, _ value: Double, person: String = "me", series: String 
 extension Store {
     func me() async throws -> Assignment { .person(try #require(try await ensurePersons(["me"], recordedAt: 1).first)) }
 
-    /// Commits records of one instance, all assigned alike.
+    /// Commits records of one instance with the same assignment.
     @discardableResult
     func put(_ records: [Record], _ assignment: Assignment? = nil, instance: String = "scale") async throws
         -> [StoreResult]
@@ -75,12 +75,12 @@ extension Store {
         return try #require(try await put([.retraction(retraction)]).first)
     }
 
-    /// What a person retracts by hand.
+    /// Retracts records by hand.
     func retract(numbers: [Int64], reason: String? = nil, recordedAt: Int64) async throws -> [StoreResult] {
         try await carryOut(.retract(numbers: numbers, reason: reason), recordedAt: recordedAt).map(\.result)
     }
 
-    /// Every page of a query, and the cursor of the first.
+    /// The records of all pages of a query, and the cursor of the first page.
     func all(_ query: RecordQuery) async throws -> (records: [StoredRecord], cursor: Samples.Cursor) {
         var query = query
         var page = try await page(query)

@@ -6,10 +6,10 @@ import Seeds
 import Testing
 
 @Suite struct TortureTests {
-    /// Rounds of one store; `HUB_TORTURE_ROUNDS` asks for more.
+    /// Number of kills of one store; `HUB_TORTURE_ROUNDS` sets another.
     private static let rounds = ProcessInfo.processInfo.environment["HUB_TORTURE_ROUNDS"].flatMap(Int.init) ?? 6
 
-    @Test func `every record that was confirmed before a kill is there once, under its number`() async throws {
+    @Test func `every record confirmed before a kill is stored once, under its number`() async throws {
         let folder = try Folder()
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
@@ -24,7 +24,7 @@ import Testing
                 #expect(parts.count == 2, "\(line)")
                 guard parts.count == 2 else { continue }
                 let index = Int(parts[0])
-                // What was confirmed twice, because its answer was cut off by a kill, must be the same record.
+                // A record confirmed twice, because a kill cut off its first answer, must have the same number.
                 if let before = confirmed[index] { #expect(before == parts[1], "seed \(seed)") }
                 confirmed[index] = parts[1]
                 next = max(next, index + 1)
@@ -47,8 +47,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [], "seed \(seed)")
     }
 
-    @Test func `what a sink has answered before a kill is not delivered again, and the accounts balance`() async throws
-    {
+    @Test func `deliveries answered before a kill are not repeated, and the accounts balance`() async throws {
         let folder = try Folder()
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
@@ -56,7 +55,7 @@ import Testing
         var next = 0
         for _ in 0..<Self.rounds {
             let wanted = Int.random(in: 1...600, using: &random)
-            // Some indices come again, and are duplicates.
+            // Some indices occur again as duplicates.
             next = max(0, next - 5)
             let lines = try await kill(after: wanted, folder.store, first: next, size: 20, sink: true)
             for line in lines {
@@ -79,7 +78,7 @@ import Testing
         }
     }
 
-    /// Starts the helper, kills it as soon as it has confirmed `wanted` records, and returns all the whole lines it got out.
+    /// Starts the helper, kills it once it has confirmed `wanted` records, and returns all complete lines of its output.
     private func kill(
         after wanted: Int, _ store: String, first: Int, size: Int, sink: Bool = false
     ) async throws -> [String] {

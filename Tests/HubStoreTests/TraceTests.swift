@@ -13,9 +13,9 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 7, 1_000])
-    func `R8.40 the pages of a story have each version once, the newest first`(limit: Int) async throws {
+    func `R8.40 the pages of a trace have each version once, the newest first`(limit: Int) async throws {
         for value in 0..<20 { _ = try await store.put(try sample("k", 70 + Double(value))) }
-        // What lies beneath an edit is newer than what everyone sees.
+        // The version beneath an edit is newer than the visible one.
         var edit = SampleEdit(type: try type("weight"))
         edit.value = .quantity(99, unit: "kg")
         _ = try await store.carryOut(.edit(number: 1, edit), recordedAt: 3)
@@ -46,7 +46,7 @@ import Testing
         #expect(page.versionCount == 150 && page.next != nil)
     }
 
-    @Test func `R8.34 R8.40 days are found among many in pieces of any size`() async throws {
+    @Test func `R8.34 R8.40 the days made of a record are found among many, in pieces of any size`() async throws {
         _ = try await store.put(try sample("k"))
         _ = try await store.put(
             try (0..<40).map { number in
@@ -70,7 +70,7 @@ import Testing
         #expect(whole.next == nil && whole.days.count == 10 && whole.days == story.days)
     }
 
-    @Test func `the mark of a page is good for its record alone`() async throws {
+    @Test func `the page token of a trace is valid for its record only`() async throws {
         for value in 0..<3 { _ = try await store.put(try sample("k", 70 + Double(value))) }
         let page = try #require(try await store.trace(1, versions: 1))
         let mark = try #require(page.next).text(of: 1)

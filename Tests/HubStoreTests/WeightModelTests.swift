@@ -4,11 +4,11 @@ import Testing
 
 @testable import HubStore
 
-/// How well a weight fits a person.
+/// The probability that a weight is a person's.
 @Suite struct WeightModelTests {
     private static let day: Int64 = 86_400_000_000
 
-    /// Weighings of the last days, one each day until day 0, of this weight give or take a meal.
+    /// Weighings on consecutive days until day `last`, of this weight give or take a meal.
     private func weighings(
         _ kilograms: Double, days: Int, until last: Int64 = 0, _ random: inout SeededGenerator
     ) -> [WeightModel.Weighing] {
@@ -45,7 +45,7 @@ import Testing
             let all = odds.shares.map(\.probability) + [odds.somebodyElse]
             #expect(all.allSatisfy { (0...1).contains($0) }, "seed \(seed), round \(round): \(odds)")
             #expect(abs(all.reduce(0, +) - 1) < 1e-9, "seed \(seed), round \(round): \(odds)")
-            // The person who is found is the likeliest, and one whose weight is not known is not found.
+            // The person found is the likeliest; a person whose weight is not known is never found.
             if let found = odds.found(at: 0.95) {
                 #expect(odds.shares[found].isKnown && odds.shares[found].probability == all.max(), "seed \(seed)")
             }
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `the nearer of two trends wins, the middle and a guest have no person`() {
+    @Test func `the nearer of two trends wins, and a weight between them or a guest's has no person`() {
         var random = SeededGenerator(seed: 1)
         let known = [weighings(62, days: 20, &random), weighings(75, days: 20, &random)]
         let members = [member("anna"), member("ben")]
@@ -68,7 +68,7 @@ import Testing
         #expect(odds(90).text.hasPrefix("90.0 kg: somebody else over 99 %"))
     }
 
-    /// Day, kilograms, who is found, and the odds in words: what another version must not answer otherwise.
+    /// Day, weight, the person found, and the odds as text: later versions must return the same.
     private static let vectors: [(day: Int64, kilograms: Double, found: String?, text: String)] = [
         (10, 61.5, "anna", "61.5 kg: anna 99 %, somebody else 1 %"),
         (10, 75.0, "ben", "75.0 kg: ben 99 %, somebody else 1 %"),
@@ -82,7 +82,7 @@ import Testing
         (400, 68.5, nil, "68.5 kg: ben 74 %, anna 16 %, somebody else 11 %"),
     ]
 
-    @Test func `the odds are those of the vectors`() {
+    @Test func `the odds agree with the vectors`() {
         func weighings(_ values: [(day: Int64, kilograms: Double)]) -> [WeightModel.Weighing] {
             values.enumerated().map { place, value in
                 WeightModel.Weighing(
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `the longer the last weighing is ago, the more a weight may have changed`() {
+    @Test func `the longer ago the last weighing, the more a weight may have changed`() {
         var random = SeededGenerator(seed: 2)
         let known = weighings(62, days: 20, &random)
         var last = 1.0
@@ -114,11 +114,11 @@ import Testing
             WeightOdds(of: kilograms, at: days * Self.day, among: [member("anna")]) { _ in known }.shares[0].probability
         }
         #expect(share(66, after: 1) < 0.2 && share(66, after: 60) > 0.8)
-        // Before as after: what a scale's memory still held of last month.
+        // The same before the weighings, such as records of last month in a scale's memory.
         #expect(share(66, after: -22) < 0.4 && share(66, after: -90) > 0.8)
     }
 
-    @Test func `one misread weighing moves no trend, and what a person vouches for does`() throws {
+    @Test func `one misread weighing does not change a trend, but a weighing assigned by hand does`() throws {
         var random = SeededGenerator(seed: 3)
         var known = weighings(62, days: 20, until: -1, &random)
         let before = try #require(WeightModel.belief(at: 0, from: known, tolerance: 3)).mean
@@ -134,7 +134,7 @@ import Testing
         #expect(abs(try #require(WeightModel.belief(at: 0, from: first, tolerance: 3)).mean - 62) < 1)
     }
 
-    @Test func `the expected weight begins the trend, and a long trend outweighs it`() throws {
+    @Test func `the trend begins at the expected weight, and many weighings outweigh it`() throws {
         var random = SeededGenerator(seed: 4)
         let begun = try #require(WeightModel.belief(at: 0, from: [], expected: 62, tolerance: 3))
         #expect(begun.mean == 62 && begun.variance == 9)
@@ -144,19 +144,19 @@ import Testing
         #expect(WeightModel.belief(at: 0, from: [], tolerance: 3) == nil)
     }
 
-    @Test func `a slot is believed of its owner unless the weight is far from what is known of them`() {
+    @Test func `a slot is trusted for its owner unless the weight is far from the owner's trend`() {
         let members = [member("anna", 62), member("ben", 63), member("carl", 84)]
         func owner(_ kilograms: Double) -> Double {
             let odds = WeightOdds(of: kilograms, at: 0, among: members, owner: 0) { _ in [] }
             #expect(abs(odds.shares.map(\.probability).reduce(odds.somebodyElse, +) - 1) < 1e-9)
             return odds.shares[0].probability
         }
-        // Where the weight alone would rather be ben's.
+        // The weight alone would be more likely ben's.
         #expect(owner(62) > 0.9 && owner(66) > 0.9)
         #expect(owner(72) < 0.9 && owner(84.7) < 0.001 && owner(30) < 0.001)
     }
 
-    @Test func `who is only left over is not found: nothing is known of that weight`() {
+    @Test func `a person without a known weight is never found, even if no other person fits`() {
         let members = [member("anna", 62), member("ben")]
         let odds = WeightOdds(of: 90, at: 0, among: members) { _ in [] }
         #expect(odds.best == 1 && odds.shares[1].probability > 0.9 && odds.found(at: 0.51) == nil)

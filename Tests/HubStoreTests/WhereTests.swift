@@ -7,7 +7,7 @@ import Testing
 
 @testable import HubStore
 
-/// What a condition selects.
+/// The records that a condition selects.
 @Suite struct WhereTests {
     let folder: Folder
     let store: Store
@@ -58,7 +58,7 @@ import Testing
         #expect(try await keys(.not(.numbers([1, 2, 3, 4]))) == ["1970-01-02"])
     }
 
-    @Test func `a device and a revision are met by all named properties, and null by none`() async throws {
+    @Test func `device and revision match if all named properties do, and null matches a missing one`() async throws {
         func with(_ key: String, _ metadata: String?) throws -> Sample {
             try make(key, .quantity(70, unit: "kg"), "weight", metadata: metadata)
         }
@@ -74,7 +74,9 @@ import Testing
         #expect(try await keys(.properties("sourceRevision", [PropertyMatch("version", "9.1")])) == ["watch"])
     }
 
-    @Test func `metadata is present, in a list, compared, and measured in any unit that fits`() async throws {
+    @Test func `metadata is tested for presence, membership and order, and measured in any compatible unit`()
+        async throws
+    {
         let metadata: [(String, String?)] = [
             ("none", nil), ("one", #"{"a":1}"#), ("oneToo", #"{"a":1.00}"#), ("two", #"{"a":2,"a":1e0}"#),
             ("text", #"{"a":"1"}"#), ("truth", #"{"a":true}"#), ("null", #"{"a":null}"#), ("list", #"{"a":[1]}"#),
@@ -102,7 +104,7 @@ import Testing
     }
 
     @Test
-    func `HealthKit's keys are found by every spelling, and their times and enumerations compared as what they are`()
+    func `HealthKit's keys match in every spelling, and their times and enumerations are compared as such`()
         async throws
     {
         let metadata = [
@@ -149,7 +151,9 @@ import Testing
             try await keys(.duration([Comparison(.atLeast, 60e6), Comparison(.under, 3_600e6)])) == ["heavy", "run"])
     }
 
-    @Test func `what belongs to a workout or a correlation, and the totals of a workout`() async throws {
+    @Test func `partOf selects members of a workout or correlation, and total compares the sums of a workout`()
+        async throws
+    {
         let other = Source(plugin: "sami")
         func energy(_ key: String, _ value: Double, group: String?, source: Source = scale) throws -> Sample {
             try make(key, .quantity(value, unit: "kcal"), "activeEnergyBurned", source: source, group: group)
@@ -163,7 +167,7 @@ import Testing
         _ = try await store.retract(try energy("e3", 500, group: "g"))
         #expect(try await keys(.partOf([.workout])) == ["e1", "e2"])
         #expect(try await keys(.partOf([.correlation])) == ["systolic"])
-        // Of a group only what may be read counts; what the asker's own plugin gave it may read.
+        // Only members of a group that the client may read count; records of its plugin are always readable.
         for (own, found) in [(nil, []), ("ihealth-hs3", ["e1", "e2"])] as [(String?, [String])] {
             let allowance = ReadAllowance(types: TypeSelection(except: [.workout]), own: own)
             #expect(try await keys(.partOf([.workout])) { $0.allowance = allowance } == found)
@@ -178,7 +182,9 @@ import Testing
         #expect(try await keys(.total(try type("stepCount"), [Comparison(.unequal, 1)])) == [])
     }
 
-    @Test func `R8.133 a correlation is met by records of its group, each type by its own condition`() async throws {
+    @Test func `R8.133 contains matches a correlation by records of its group, each type by its own condition`()
+        async throws
+    {
         func pressure(_ key: String, _ systolic: Double, _ diastolic: Double?) async throws {
             _ = try await store.put(
                 try make(key, .correlation, "bloodPressure", group: key),
@@ -199,14 +205,14 @@ import Testing
         #expect(try await keys(.contains([over(140, systolic), over(90, diastolic)])) == ["y"])
         let low = RecordCondition.Contained(diastolic, .not(over(90, diastolic).condition))
         #expect(try await keys(.contains([over(140, systolic), low])) == ["x"])
-        // One within another reads side by side.
+        // A nested condition refers to the same group.
         let inner = RecordCondition.contains([over(140, systolic)])
         #expect(try await keys(.contains([.init(diastolic, .not(inner))])) == ["x", "y", "z"])
         _ = try await store.retract(try make("y-d", .quantity(95, unit: "mmHg"), "bloodPressureDiastolic", group: "y"))
         #expect(try await keys(.contains([over(90, diastolic)])) == ["z"])
     }
 
-    @Test func `the mark of a page is good for one condition alone`() async throws {
+    @Test func `the page token of a query is valid for its condition only`() async throws {
         _ = try await store.put(try sample("a"), try sample("b"))
         var query = RecordQuery()
         query.condition = RecordQuery.Where(.numbers([1, 2]), as: "12")
@@ -220,7 +226,7 @@ import Testing
     }
 }
 
-/// Random expressions over random records, against a plain filter that shares no code with the store.
+/// Random expressions over random records, compared with a simple filter that shares no code with the store.
 @Suite struct WhereLawTests {
     private static let sources = [
         Source(plugin: "p0"), Source(plugin: "p0", device: "d"), Source(plugin: "p1", device: "d", account: "a"),
@@ -317,7 +323,7 @@ import Testing
         }
     }
 
-    // MARK: - The plain filter
+    // MARK: - The simple filter
 
     private static func holds(_ relation: Relation, _ less: Bool, _ same: Bool) -> Bool {
         switch relation {
@@ -402,7 +408,9 @@ import Testing
     }
 
     @Test(arguments: Thoroughness.some([1, 2, 3, 4] as [UInt64]))
-    func `R8.81 a random expression selects what a plain filter selects, in every order and in pieces`(seed: UInt64)
+    func `R8.81 a random expression selects the same records as a simple filter, in every order and in pieces`(
+        seed: UInt64
+    )
         async throws
     {
         let folder = try Folder()

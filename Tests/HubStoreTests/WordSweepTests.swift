@@ -4,13 +4,13 @@ import Testing
 
 @testable import HubStore
 
-/// Words that come into use again while it is looked who has them stay.
+/// A word that comes into use again during the sweep for unused words is kept.
 @Suite struct WordSweepTests {
     let folder: Folder
 
     init() throws { folder = try Folder() }
 
-    /// A store whose record 1, with the zone `glow`, is erased but for its words, and of which all rows have been looked at.
+    /// A store whose record 1, with the zone `glow`, is erased except for its words, and a sweep that has read all rows.
     private func swept() async throws -> (store: Store, sweep: WordSweep, head: Int64) {
         let store = try folder.open()
         var erased = try sample("erased")
@@ -43,7 +43,7 @@ import Testing
         try await store.read("count") { db in try Int.fetchOne(db, sql: sql) ?? 0 }
     }
 
-    @Test func `a word that only a superseded version has, stored meanwhile, stays`() async throws {
+    @Test func `a word stored during the sweep is kept, even if only a superseded version has it`() async throws {
         let swept = try await swept()
         var sample = try sample("other")
         sample.zone = "glow"
@@ -57,7 +57,7 @@ import Testing
         #expect(zones.contains("glow"))
     }
 
-    @Test func `a word that became a plugin's name meanwhile stays`() async throws {
+    @Test func `a word that becomes a plugin's name during the sweep is kept`() async throws {
         let swept = try await swept()
         _ = try await swept.store.put(try sample("new", source: Source(plugin: "glow")))
         try await forget(swept)
@@ -67,7 +67,7 @@ import Testing
                 == 1)
     }
 
-    @Test func `a word that a record has from before goes when that is erased too, and not sooner`() async throws {
+    @Test func `a word of another record is kept until that record is erased, too`() async throws {
         let swept = try await swept()
         var sample = try sample("new")
         sample.zone = "glow"
@@ -81,7 +81,7 @@ import Testing
         #expect(try await count(glow, in: swept.store) == 0)
     }
 
-    @Test func `a person who is wanted again while the name waits to be forgotten keeps it`() async throws {
+    @Test func `a person needed again before the name is forgotten keeps it`() async throws {
         let store = try folder.open()
         let carl = try #require(try await store.ensurePersons(["carl"], recordedAt: 1).first)
         _ = try await store.put([.sample(try sample("a"))], .person(carl))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubStore
 
-/// The write-ahead log must not grow without end.
+/// The write-ahead log must not grow without limit.
 @Suite struct WriteAheadLogTests {
     let folder: Folder
 
@@ -17,13 +17,15 @@ import Testing
         }
     }
 
-    /// Records whose order has nothing to do with that of their keys touch many pages.
+    /// Records whose order differs from that of their keys touch many pages.
     private func commit(_ round: Int, to store: Store) async throws {
         _ = try await store.put(
             try (0..<2_000).map { Record.sample(try sample("\(($0 &* 7_919 &+ round) % 2_000)-\(round)")) })
     }
 
-    @Test func `the log grows while a reader holds on to the past, and is cut when it lets go`() async throws {
+    @Test func `the log grows while a reader holds an old snapshot, and is truncated after the reader ends`()
+        async throws
+    {
         let store = try folder.open()
         try await commit(0, to: store)
         var configuration = Configuration()
@@ -40,7 +42,7 @@ import Testing
             round += 1
         }
         try await reader.unsafeRead { db in try db.execute(sql: "COMMIT") }
-        // The first commit afterwards brings the log into the database, the next begins it again.
+        // The first commit afterwards checkpoints the log, and the next one starts it from the beginning.
         for _ in 0..<3 {
             try await commit(round, to: store)
             round += 1
@@ -57,7 +59,7 @@ import Testing
             #expect(try log < 40_000_000)
         }
         try store.close()
-        // Also those pages have their sums that were brought in before the file had a first page to say so.
+        // Pages checkpointed before the file had a first page have checksums, too.
         #expect(try StoreFile(folder.store).faults(.indices) == [])
     }
 }
