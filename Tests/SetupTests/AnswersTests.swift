@@ -6,7 +6,7 @@ import Testing
 
 @testable import HubCommand
 
-/// `hub setup` with its answers in a file, as scripts have it.
+/// `hub setup` with its answers in a file, as a script uses it.
 @Suite struct AnswersTests {
     private static let answers = """
         [person.anna]
@@ -17,7 +17,8 @@ import Testing
         path = "~/records"
         """
 
-    @Test func `a new file is the project's with the answers in their places, and hub check is happy`() async throws {
+    @Test func `a new file is the project's hub.conf with the answers in place, and hub check accepts it`() async throws
+    {
         let scene = try SetupScene()
         let answers = try scene.folder.write(Self.answers, to: "answers.conf")
         let result = try await scene.hub(["setup", "--answers", answers, "--yes"])
@@ -28,7 +29,7 @@ import Testing
         #expect(text.contains("\nunit = \"lb\"                                # of weights: kg, lb, st\n"), "\(text)")
         #expect(text.contains("\n\n[person.ben]\nexpected_weight = 82.5\n\n# How long"), "\(text)")
         #expect(text.contains("[plugin.json-lines]\nenabled = true\npath = \"~/records\""), "\(text)")
-        // All that the project's file says in comments is there, but for the sample of the one setting.
+        // All comments of the project's file are kept, except the sample of the setting that was answered.
         let missing = project.split(separator: "\n").filter { $0.hasPrefix("#") && !text.contains($0) }
         #expect(missing.map(String.init).filter { !$0.hasPrefix("# unit = ") && !$0.contains("[\"me\"]") } == [])
         let check = try await scene.hub(["check"])
@@ -61,7 +62,7 @@ import Testing
         """
 
     @Test(arguments: ["\n", "\r\n"])
-    func `of a file with formatting of its own only what is answered changes, and undo brings back each byte`(
+    func `in a file with unusual formatting only the answers change, and undo restores every byte`(
         _ ending: String
     ) async throws {
         let scene = try SetupScene()
@@ -110,7 +111,7 @@ import Testing
         ("[plugin.ihealth-hs3]\nlink = \"rfcomm://nowhere\"\n", 65, "[plugin.ihealth-hs3] link"),
         ("[plugin.json-lines]\ngrants = { read = [] }\n", 64, "hub permissions writes read"),
     ])
-    func `a wrong answer is refused with what is right, and nothing is written`(
+    func `a wrong answer is refused with the right form, and no file is written`(
         _ text: String, _ code: Int32, _ reason: String
     ) async throws {
         let scene = try SetupScene()
@@ -121,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: ["ihealth-hs3", "kitchen"])
-    func `a secret goes into a file of mode 0600, is shown nowhere, and stays there when it is said again`(
+    func `a secret goes into a file of mode 0600, is never printed, and stays if it is answered again`(
         _ name: String
     ) async throws {
         let scene = try SetupScene()
@@ -144,7 +145,7 @@ import Testing
         #expect(scene.files == files)
     }
 
-    @Test func `what comes and goes is shown without secrets, however they are written, and without what may be one`()
+    @Test func `printed changes never contain secrets, in any TOML form, nor values that may be secrets`()
         async throws
     {
         let scene = try SetupScene()
@@ -172,7 +173,7 @@ import Testing
         #expect(try scene.text(file).contains("geheim 5") && scene.text(file + ".before").contains("geheim 1"))
     }
 
-    @Test func `a section that is answered to be off is written with its settings, and one without any is not`()
+    @Test func `a section answered as disabled is written if it has settings, and left out otherwise`()
         async throws
     {
         let scene = try SetupScene()
@@ -183,13 +184,15 @@ import Testing
         let result = try await scene.hub(["setup", "--config", file, "--answers", answers, "--yes"])
         #expect(result.code == 0, "\(result)")
         let text = try scene.text(file)
-        // A hub.conf needs no [hub], and gets one where something is said of it.
+        // A hub.conf needs no [hub] section and gets one if a setting of it is answered.
         #expect(text.hasPrefix("[person.me]\n\n[hub]\nzone = \"Asia/Tokyo\"\n"), "\(text)")
         #expect(text.contains("[plugin.json-lines]\nenabled = false\npath = \"~/r\""), "\(text)")
         #expect(!text.contains("plugin.web"), "\(text)")
     }
 
-    @Test func `a file that another has changed meanwhile is left alone, and so is what the last undo needs`() throws {
+    @Test func `a file that another program has changed meanwhile is not overwritten, nor is the backup for undo`()
+        throws
+    {
         let scene = try SetupScene()
         let path = try scene.folder.write("[person.me]\n", to: "my.conf")
         try scene.folder.write("# the one before\n", to: "my.conf.before")
@@ -204,7 +207,7 @@ import Testing
         #expect(scene.files == ["my.conf", "my.conf.before"])
     }
 
-    @Test func `a line that goes is told under the header that it stood under`() {
+    @Test func `a removed line is listed under its former section`() {
         let old = "[hub]\n[plugin.a]\nenabled = true\n[person.b]\nunit = \"kg\"\n"
         let draft = SetupDraft(path: "/x/hub.conf", old: old, text: "[hub]\n[person.b]\nunit = \"lb\"\n")
         #expect(
@@ -214,7 +217,7 @@ import Testing
             ])
     }
 
-    @Test func `without a terminal and answers it says what to give`() async throws {
+    @Test func `without a terminal and without answers, setup names the options to give`() async throws {
         let scene = try SetupScene()
         for words in [[], ["--dry-run"], ["--undo"], ["--answers", "-"]] {
             let result = try await scene.hub(["setup"] + words)
@@ -226,7 +229,7 @@ import Testing
         #expect(undo.code == 1 && undo.errors.contains("it has replaced nothing"), "\(undo)")
     }
 
-    @Test func `the project's file is the one that a new file begins with, and has all words that the page asks for`()
+    @Test func `a new file begins as the project's hub.conf, which lists all rights that the web page asks for`()
         async throws
     {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../hub.conf")
@@ -241,7 +244,7 @@ import Testing
         #expect(asked.count > 10 && asked.filter { !shown.contains("\"\($0)\"") } == [])
     }
 
-    @Test func `a file with errors is its writer's to correct first`() async throws {
+    @Test func `setup refuses a file with errors, which its author must correct first`() async throws {
         let scene = try SetupScene()
         for text in ["[hub\n", "[person.me]\nheigth = 1\n", "[hubb]\n"] {
             let file = try scene.folder.write(text, to: "my.conf")
@@ -251,7 +254,7 @@ import Testing
         }
     }
 
-    @Test func `a folder that cannot be written is named before any question`() async throws {
+    @Test func `a folder that cannot be written is reported before the first question`() async throws {
         let scene = try SetupScene()
         let result = try await scene.hub(["setup", "--config", "/proc/hub.conf", "--yes"])
         #expect(result.code == 71 && result.errors.contains("/proc"), "\(result)")

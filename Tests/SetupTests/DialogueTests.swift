@@ -8,7 +8,7 @@ import Testing
 
 /// `hub setup` with a person at a terminal.
 @Suite(.timeLimit(.minutes(4))) struct DialogueTests {
-    @Test func `from nothing to a running hub that has the weight of a scale`() async throws {
+    @Test func `setup leads from nothing to a running hub that has the weight of a scale`() async throws {
         let scene = try SetupScene()
         let scale = try ChildProcess(
             "hub-scale-sim", ["hs3", "--listen", "tcp://127.0.0.1:0", "--memory", "1", "--play", "1", "--every", "1s"],
@@ -32,7 +32,7 @@ import Testing
         try await person.answer("a number", "1,234")
         try await person.answer("a number", "74,5")
         for question in ["language", "unit", "time zone"] { try await person.answer("ben: \(question)", "") }
-        // Far from what the scale will show: whose it is is not asked.
+        // Far from the weight that the scale will give, so that its person is clear.
         try await person.answer("ben: usual weight", "52")
         try await person.answer("Which of them?", "ihealth-h3")
         try await person.answer("did you mean ihealth-hs3?", "HS3")
@@ -43,7 +43,7 @@ import Testing
         try await person.answer("Answer again?", "y")
         try await person.answer("device_id", "020000003001")
         try await person.answer("Try it now", "y")
-        // Nine hours, give or take a second: by the zone of the persons, which no file has yet.
+        // Nine hours, give or take a second: in the zone of the people, which is not in any file yet.
         try await person.answer("answers; its clock is 32", "")
         try await person.answer("Write \(scene.path)?", "y")
         #expect(await setup.result().code == 0, "\(person.screen)")
@@ -57,14 +57,14 @@ import Testing
         #expect(await hub.result().code == 0)
     }
 
-    /// What is on the screen when Ctrl-C is pressed, and what was answered before.
+    /// The question on the screen when Ctrl-C is pressed, and the answers before it.
     private static let questions: [(question: String, answer: String)] = [
         ("Time zone", ""), ("Who are the people?", "anna"), ("anna: language", ""), ("anna: unit", "kg"),
         ("Which of them?", "1"), ("link [needed]:", "hsl-accept://0.0.0.0:4711"), ("Further settings", "n"),
         ("Answer again?", "y"), ("token (not displayed)", "apple tree"), ("Try it now", "n"), ("Write ", "y"),
     ]
 
-    @Test func `Ctrl-C ends setup from the moment on at which it is taken over`() async throws {
+    @Test func `Ctrl-C ends setup as soon as its handler is installed`() async throws {
         let scene = try SetupScene()
         let person = try Person()
         let setup = try person.start(["setup"], in: scene)
@@ -81,8 +81,8 @@ import Testing
         #expect(scene.files == [], "\(person.screen)")
     }
 
-    // The first, one in the middle, one whose answer is not displayed, and the last, when a secret waits to be written.
-    @Test(arguments: [0, 4, 8, 10]) func `Ctrl-C at any question leaves nothing behind`(_ index: Int) async throws {
+    // The first, one in the middle, one whose answer is hidden, and the last, when a secret waits to be written.
+    @Test(arguments: [0, 4, 8, 10]) func `Ctrl-C at any question leaves no file`(_ index: Int) async throws {
         let scene = try SetupScene()
         let person = try Person()
         let setup = try person.start(["setup"], in: scene)
@@ -94,7 +94,7 @@ import Testing
         #expect(!person.screen.contains("apple tree"))
     }
 
-    @Test func `run again it shows what is set, and Enter everywhere changes nothing`() async throws {
+    @Test func `a second run shows the current settings, and Enter to every question changes nothing`() async throws {
         let scene = try SetupScene()
         let answers = try scene.folder.write(
             "[hub]\nzone = \"Asia/Tokyo\"\n[person.anna]\nunit = \"lb\"\n[plugin.web]\n[plugin.json-lines]\npath = \"/tmp/x\"\n",
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "[person.anna]\n\n[plugin.web]\nenabled = false\nlisten = \"127.0.0.1:7790\"\n"])
-    func `Enter lets the page do what its owner may do, also where its section stood there disabled`(_ before: String?)
+    func `Enter grants the page its owner's rights, also if its section was present but disabled`(_ before: String?)
         async throws
     {
         let scene = try SetupScene()
@@ -148,7 +148,8 @@ import Testing
         #expect(text.contains("owner = [\"*\"]"), "\(text)")
     }
 
-    @Test func `what cannot be written is said with the line to write, and asked again`() async throws {
+    @Test func `a setting that cannot be written is reported with the line to write, and asked for again`() async throws
+    {
         let scene = try SetupScene()
         let file = try scene.folder.write("hub.data = \"\(scene.folder.path)/d\"\n[person.me]\n", to: "my.conf")
         let person = try Person()
@@ -160,7 +161,7 @@ import Testing
         #expect(await setup.result().code == 130, "\(person.screen)")
     }
 
-    @Test func `a setting that a refusal names as the remedy is asked, also if it was not asked before`() async throws {
+    @Test func `a setting that a refusal suggests is asked for, even if it was not before`() async throws {
         let scene = try SetupScene()
         let person = try Person()
         let setup = try person.start(["setup"], in: scene)
@@ -180,7 +181,7 @@ import Testing
         #expect(try scene.text().contains("plain_http = true"))
     }
 
-    @Test func `two at once: the second says that another is at work`() async throws {
+    @Test func `a second setup at the same time reports that another is at work`() async throws {
         let scene = try SetupScene()
         let person = try Person()
         let setup = try person.start(["setup"], in: scene)
@@ -192,7 +193,7 @@ import Testing
         #expect(scene.files == [])
     }
 
-    @Test func `a hub that runs follows the file where the person wants it to`() async throws {
+    @Test func `a running hub applies the file if the person agrees`() async throws {
         let scene = try SetupScene()
         #expect(try await scene.hub(["setup", "--yes"]).code == 0)
         let hub = try scene.start(["run"])
@@ -219,7 +220,8 @@ import Testing
         #expect(await hub.result().code == 0)
     }
 
-    @Test func `a name in any letters makes a section in plain ones, and both name the person`() async throws {
+    @Test func `a name in any script gets a section in plain letters, and both names refer to the person`() async throws
+    {
         let scene = try SetupScene()
         let person = try Person()
         let setup = try person.start(["setup"], in: scene)
@@ -244,7 +246,7 @@ import Testing
         #expect(check.code == 0, "\(check)")
     }
 
-    @Test func `Ctrl-C once it is written leaves it to the person when the hub follows, and says how`() async throws {
+    @Test func `Ctrl-C after the file is written keeps it and prints the command that applies it`() async throws {
         let scene = try SetupScene()
         let file = try scene.folder.write("[person.me]\n", to: "my.conf")
         let hub = try scene.start(["run", "--config", file])
@@ -257,7 +259,7 @@ import Testing
         try await person.wait(for: "A hub runs.")
         person.type("\u{3}")
         #expect(await setup.result().code == 0, "\(person.screen)")
-        // Its last lines may be on their way to the screen when it has ended.
+        // Its last lines may arrive after it has ended.
         try await person.wait(for: "hub apply --config \(file)")
         #expect(person.screen.contains("\(file) is written"), "\(person.screen)")
         #expect(try scene.text(file).contains("Asia/Tokyo"))

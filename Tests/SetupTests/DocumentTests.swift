@@ -2,9 +2,9 @@ import Foundation
 import HubProcess
 import Testing
 
-/// What the documents say of `hub setup`.
+/// The parts of the documents about `hub setup`.
 @Suite struct DocumentTests {
-    @Test func `the script of Operating.md runs as it stands there`() async throws {
+    @Test func `the script of Operating.md runs as printed there`() async throws {
         let scene = try SetupScene()
         let script = try scene.folder.write(ReadmePrograms("Docs/Operating.md").text("setup.sh"), to: "setup.sh")
         let path = Programs.folder + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")

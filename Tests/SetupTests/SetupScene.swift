@@ -6,12 +6,12 @@ import Testing
 
 @testable import HubCommand
 
-/// A person at a terminal of their own: reads what is asked, types answers, presses Ctrl-C.
+/// A person at a terminal: reads questions, types answers, presses Ctrl-C.
 final class Person: Sendable {
     private let near: FileHandle
     private let far: FileHandle
     private let seen = Watched<[UInt8]>([])
-    /// How much of it has been waited for already.
+    /// The end of the output that earlier waits have consumed.
     private let place = Mutex(0)
 
     init() throws {
@@ -21,7 +21,7 @@ final class Person: Sendable {
         self.far = FileHandle(fileDescriptor: far, closeOnDealloc: true)
         let (person, seen) = (self.near, seen)
         Thread.detachNewThread {
-            // Not by availableData, which ends the process where the other end of a terminal is gone.
+            // Not with availableData, which ends the process when the other end of the terminal is closed.
             var room = [UInt8](repeating: 0, count: 4_096)
             while case let count = read(person.fileDescriptor, &room, room.count), count > 0 {
                 seen.change { $0 += room[..<count] }
@@ -29,10 +29,10 @@ final class Person: Sendable {
         }
     }
 
-    /// All that stood on the terminal, what was typed and echoed too.
+    /// All text on the terminal, including the echo of typed text.
     var screen: String { String(decoding: seen.value, as: UTF8.self).replacing("\r\n", with: "\n") }
 
-    /// Starts a program whose terminal this is, so that Ctrl-C reaches it.
+    /// Starts a program with this as its controlling terminal, so that Ctrl-C reaches it.
     func start(_ arguments: [String], in scene: SetupScene) throws -> ChildProcess {
         try ChildProcess(
             "/usr/bin/env", ["-C", scene.folder.path, "setsid", "-c", Programs.path("hub")] + arguments,
@@ -41,7 +41,7 @@ final class Person: Sendable {
 
     func type(_ text: String) { near.write(Data(text.utf8)) }
 
-    /// Waits until this is on the screen, behind what was waited for before, and types a line.
+    /// Waits until this text follows the text of earlier waits, and types a line.
     func answer(_ question: String, _ text: String) async throws {
         try await wait(for: question)
         type(text + "\n")
@@ -57,7 +57,7 @@ final class Person: Sendable {
     }
 }
 
-/// A home of a test's own, in which nothing is set up.
+/// A home folder for one test, without any setup.
 struct SetupScene {
     let folder: TemporaryFolder
     var environment: [String: String]
@@ -78,13 +78,13 @@ struct SetupScene {
         try String(contentsOfFile: path ?? self.path, encoding: .utf8)
     }
 
-    /// All files below the home but those of a running hub.
+    /// All files in the home folder except those of a running hub.
     var files: [String] {
         let names = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
         return names.filter { !$0.hasPrefix(".local") && !$0.hasPrefix("r/") && $0 != "r" }.sorted()
     }
 
-    /// In the scene's own folder: where the tests are run, the project's `hub.conf` would count.
+    /// Runs in the scene's folder: in the working directory of the tests, the project's `hub.conf` would be used.
     func start(_ arguments: [String], input: FileHandle? = nil) throws -> ChildProcess {
         try ChildProcess(
             "/usr/bin/env", ["-C", folder.path, Programs.path("hub")] + arguments, environment: environment,
