@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `R16.30 a catalogue is searched, and its newest pack installed by name`() async throws {
+    @Test func `R16.30 a catalogue can be searched, and its newest pack installed by name`() async throws {
         try await fill()
         let found = try await run("search", "WEIGHT", "--catalogue", folder)
         #expect(found.status == 0 && found.lines.count == 2 && found.lines[0].hasPrefix("small 1.10  "), "\(found)")
@@ -40,7 +40,7 @@ import Testing
         #expect(absent.status == 65 && absent.errors.joined().contains("1.2, 1.9, 1.10"), "\(absent)")
     }
 
-    @Test func `R16.30 a pack that is not the one of the catalogue is refused`() async throws {
+    @Test func `R16.30 a pack that differs from its catalogue entry is refused`() async throws {
         try await fill()
         let other = try SmallPlugin(version: "1.10", more: ["evil": ""])
         #expect(try await run("pack", other.folder.path, "--in", folder).status == 0)
@@ -52,11 +52,12 @@ import Testing
         #"{"catalogue":2,"plugins":[]}"#, #"{"catalogue":1}"#, "[]", "",
         #"{"catalogue":1,"plugins":[{"name":"../x","version":"1","summary":"","file":"x","bytes":1,"sha256":"","reads":[],"writes":[],"reaches":[]}]}"#,
         #"{"catalogue":1,"plugins":[{"name":"x","version":"1","summary":"","file":"../x","bytes":1,"sha256":"","reads":[],"writes":[],"reaches":[]}]}"#,
-    ]) func `a file that is not a catalogue is refused with what is wrong`(_ text: String) {
+    ]) func `a file that is not a catalogue is refused`(_ text: String) {
         #expect(throws: PackRefusal.self) { try Catalogue(Array(text.utf8)) }
     }
 
-    /// A web server for one test: files of a folder; `/moved/` leads there, `/endless/` has no end, `/plain/` leads away.
+    /// A web server for one test: files of a folder; `/moved/` redirects there, `/endless/` has no end, `/plain/`
+    /// redirects to http elsewhere.
     private static let server = """
         import http.server, os, sys
         class Handler(http.server.SimpleHTTPRequestHandler):
@@ -81,7 +82,9 @@ import Testing
         """
 
     @Test(.enabled(if: Need.python.isMet, "\(Need.python.reason)"))
-    func `R16.31 a catalogue at a web server is read within bounds, and no way is gone without https`() async throws {
+    func `R16.31 a catalogue from a web server is read up to a limit, and redirects without https are refused`()
+        async throws
+    {
         try await fill()
         let script = try host.folder.write(Self.server, to: "server.py")
         let server = try ChildProcess("/usr/bin/env", ["python3", script, folder])

@@ -19,7 +19,7 @@ import Testing
 
     private func configuration() throws -> String { try String(contentsOfFile: host.configuration, encoding: .utf8) }
 
-    /// A pack of a plugin, made by the program.
+    /// Packs a plugin with `hub plugin pack`; returns the path.
     private func pack(version: String = "1.0", reads: [String] = []) async throws -> String {
         let plugin = try SmallPlugin(version: version, reads: reads)
         let made = try await run("pack", plugin.folder.path, "--in", host.folder.path)
@@ -27,7 +27,7 @@ import Testing
         return "\(host.folder.path)/small-\(version).hubplugin"
     }
 
-    @Test func `R16.8 R16.9 what a pack asks for is shown before anything of it runs, and a dry run installs nothing`()
+    @Test func `R16.8 R16.9 a pack's requests are shown before any of it runs, and a dry run installs nothing`()
         async throws
     {
         let pack = try await pack()
@@ -42,7 +42,7 @@ import Testing
         #expect(unasked.errors.last?.contains("--yes") == true)
     }
 
-    @Test func `R16.10 R16.11 R16.20 installed, enabled, updated, gone back, removed: the file is as it was`()
+    @Test func `R16.10 R16.11 R16.20 after install, enable, update, undo and remove the file is as before`()
         async throws
     {
         let before = try configuration()
@@ -65,7 +65,7 @@ import Testing
         #expect(update.status == 0 && update.lines.contains { $0.contains("new      reads heartRate") }, "\(update)")
         let programs = InstalledPrograms(data: "\(host.folder.path)/data")
         #expect(try programs.account(of: "small")?.current?.version == "1.1")
-        // R16.14: an older one needs --downgrade; --yes is not enough.
+        // R16.14: an older version needs --downgrade; --yes is not enough.
         let older = try await pack(version: "1.0.5")
         for words in [["--yes"], ["--dry-run"]] {
             let refused = try await host.command(["plugin", "install", older] + words)
@@ -89,7 +89,7 @@ import Testing
         #expect(programs.program("hub-small") != nil)
     }
 
-    @Test func `R16.3 a program that says another thing than its pack is refused, and what was there stays`()
+    @Test func `R16.3 a program whose manifest differs from its pack is refused, and the installed one stays`()
         async throws
     {
         let inquiry = await ManifestInquiry(programPath: Programs.path("hub"), hidden: ["\(host.folder.path)/data"])
@@ -106,7 +106,8 @@ import Testing
         #expect(try Folder.names(in: installer.programs.folder).sorted() == [".lock", "small"])
     }
 
-    @Test func `R16.3 a program that is asked sees nothing of the hub and writes nowhere`() async throws {
+    @Test func `R16.3 a program that is asked for its manifest sees no file of the hub and cannot write`() async throws
+    {
         let data = "\(host.folder.path)/data"
         try Folder.make(data)
         try PrivateFile.write(Array("secret".utf8), to: "\(data)/secrets.db")
@@ -123,7 +124,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.minisign.isMet, "\(Need.minisign.reason)"))
-    func `R16.13 where a key is trusted, a pack without its signature is refused but with --unsigned`() async throws {
+    func `R16.13 if a key is trusted, an unsigned pack is refused without --unsigned`() async throws {
         let folder = host.folder.path
         try Folder.make("\(folder)/plugin-keys")
         try #require(
@@ -142,7 +143,7 @@ import Testing
         #expect(try await run("install", pack, "--dry-run", "--unsigned").status == 65)
     }
 
-    @Test func `R16.14 versions are ordered by their numbers, and a suffix comes before none`() {
+    @Test func `R16.14 versions are ordered by their numbers, and one with a suffix precedes the one without`() {
         let ordered = ["0.9", "1.0-rc1", "1.0-rc2", "1.0", "1.0.1", "1.2", "1.10", "2"]
         for (place, version) in ordered.enumerated() {
             for (other, later) in ordered.enumerated() {
@@ -152,14 +153,14 @@ import Testing
         #expect(!PackIndex.isVersion("1.0+2", before: "1.0+3") && !PackIndex.isVersion("1.0+3", before: "1.0+2"))
     }
 
-    @Test func `two that install at once do not: the second says who does`() async throws {
+    @Test func `a second install at the same time is refused with the process of the first`() async throws {
         let first = try ProgramInstaller(data: "\(host.folder.path)/data")
         let second = try await run("install", try await pack(), "--yes")
         #expect(second.status == 65 && second.errors.joined().contains("is installing"), "\(second)")
         _ = consume first
     }
 
-    @Test func `R16.40 a tier holds for the file that was examined, and says who examined it`() async throws {
+    @Test func `R16.40 a tier applies to the examined file only, and names who examined it`() async throws {
         let plugin = try SmallPlugin()
         let program = "\(plugin.folder.path)/hub-small"
         let digest = try FileDigest(program)
@@ -186,7 +187,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.jq.isMet, "\(Need.jq.reason)"))
-    func `the commands of Docs/Plugins.md pack a plugin, install it, have it run, and take it away`() async throws {
+    func `the commands of Docs/Plugins.md pack, install, run and remove a plugin`() async throws {
         let document = try ReadmePrograms("Docs/Plugins.md")
         let text = try ["pack.sh", "catalogue.sh"].map(document.text).joined()
         let seen = text.replacing(
@@ -204,13 +205,14 @@ import Testing
         _ = await hub.waitForExit()
     }
 
-    @Test func `R16.40 hub plugin test keeps the tier of a program, and takes it away where it has none`() async throws
+    @Test func `R16.40 hub plugin test keeps the tier of a program, and removes it if the program has none`()
+        async throws
     {
         let plugin = try SmallPlugin()
         let program = "\(plugin.folder.path)/hub-small"
         let claim = "\(program)\(TierClaim.ending)"
         try plugin.write("hub-small.tier.json", "{}")
-        // The first rule is broken, and no other is looked at.
+        // The program breaks the first rule, so no other is checked.
         try plugin.write("hub-small", "#!/bin/sh\nexit 1\n")
         let examined = try await run("test", program, "--keep")
         #expect([1, 65].contains(examined.status), "\(examined)")

@@ -19,13 +19,13 @@ import Testing
         try String(contentsOfFile: "\(folder.path)/\(name)", encoding: .utf8)
     }
 
-    /// What minisign says when it is given these lines.
+    /// Whether minisign succeeds with these arguments and this input.
     private func minisign(_ words: String, input: String = "") -> Bool {
         Tool.run("sh", ["-c", "cd \(folder.path) && printf '\(input)' | minisign \(words)"])
     }
 
     @Test(.enabled(if: Need.minisign.isMet, "\(Need.minisign.reason)"))
-    func `R16.12 minisign believes what is signed here, with a key without and with a password`() throws {
+    func `R16.12 minisign accepts signatures made here, with a key without and with a password`() throws {
         try #require(minisign("-G -W -p a.pub -s a.key"))
         try #require(minisign("-G -p b.pub -s b.key", input: #"word\nword\n"#))
         for (name, password) in [("a", nil), ("b", "word")] {
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.minisign.isMet, "\(Need.minisign.reason)"))
-    func `R16.12 what minisign signs is believed here, and nothing that was changed`() throws {
+    func `R16.12 signatures of minisign are accepted here, unless the pack or the comment was changed`() throws {
         try #require(minisign("-G -W -p a.pub -s a.key"))
         try #require(minisign("-G -W -p b.pub -s b.key"))
         let (key, other) = (try Minisign.PublicKey(try text("a.pub")), try Minisign.PublicKey(try text("b.pub")))
@@ -64,7 +64,7 @@ import Testing
         #expect(try PackOrigin(pack, signature: nil, keys: [key]) == .unsigned)
     }
 
-    @Test func `the signature and the digest of the standards come out`() throws {
+    @Test func `the signature and the digests agree with the standards`() throws {
         // RFC 8032 §7.1, test 2; RFC 7693, appendix A.
         let pair = Ed25519.pair(
             seed: Self.bytes("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb"))

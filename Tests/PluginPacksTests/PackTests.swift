@@ -10,7 +10,7 @@ import Testing
 
 @testable import PluginPacks
 
-/// A plugin in shell that says what it is, and no more.
+/// A shell plugin that can only describe itself.
 struct SmallPlugin {
     let folder: TemporaryFolder
 
@@ -44,7 +44,7 @@ struct SmallPlugin {
 }
 
 @Suite struct PackTests {
-    @Test func `R16.1 the same files give the same pack, in which tar finds them`() throws {
+    @Test func `R16.1 the same files give the same pack, and tar can unpack it`() throws {
         let (one, two) = (try SmallPlugin(), try SmallPlugin())
         utimes("\(two.folder.path)/hub-small", [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)])
         let pack = try one.pack()
@@ -58,7 +58,7 @@ struct SmallPlugin {
         #expect(access("\(one.folder.path)/out/hub-small", X_OK) == 0)
     }
 
-    @Test func `what is unpacked is what was packed`() throws {
+    @Test func `unpacked files equal the packed ones`() throws {
         var seed = SeededGenerator(seed: 7)
         let long = "a" + String(repeating: "/bcdefghi", count: 20)
         let plugin = try SmallPlugin(more: ["empty": "", long: "x", "ä ö.txt": String(seed.next())])
@@ -74,7 +74,7 @@ struct SmallPlugin {
         #expect(pack.index.files.map(\.path).contains(long))
     }
 
-    @Test func `R16.2 hidden files, caches, keys and other packs are left out, and said`() throws {
+    @Test func `R16.2 hidden files, caches, keys and other packs are left out and listed`() throws {
         let scratch = [
             ".git/config", ".build/x", "__pycache__/a.pyc", "my.key", "old.hubplugin", "hub-small.tier.json",
             "pack.json",
@@ -85,7 +85,7 @@ struct SmallPlugin {
         #expect(folder.leftOut.count == scratch.count)
     }
 
-    @Test func `R16.2 a person's data and virtual environments are left out unless they are asked for`() throws {
+    @Test func `R16.2 personal data and virtual environments are left out unless they are asked for`() throws {
         let data = [
             "readings.txt", "hub.conf", "data/hub.sqlite", "state.db", "lib/export.csv", "venv/pyvenv.cfg",
             "venv/bin/x",
@@ -102,7 +102,7 @@ struct SmallPlugin {
         #expect(throws: PackRefusal.self) { try PackFolder(plugin.folder.path, including: ["nothing"]) }
     }
 
-    @Test func `R16.2 a link out of the folder is refused, one within it is packed as its file`() throws {
+    @Test func `R16.2 a link out of the folder is refused, and one within it is packed as its file`() throws {
         let plugin = try SmallPlugin()
         symlink("lib/part.sh", "\(plugin.folder.path)/alias")
         #expect(try PackReader(try plugin.pack()).index.files.contains { $0.path == "alias" && $0.bytes == 9 })
@@ -111,7 +111,7 @@ struct SmallPlugin {
         #expect(refusal?.description.contains("lib/users is a link out of the folder") == true)
     }
 
-    @Test func `a pipe, a second program, and a program of another name are refused`() throws {
+    @Test func `a pipe, a second program, and a program with another name are refused`() throws {
         let plugin = try SmallPlugin()
         mkfifo("\(plugin.folder.path)/pipe", 0o600)
         #expect(throws: PackRefusal.self) { try plugin.pack() }
@@ -124,17 +124,17 @@ struct SmallPlugin {
         #expect(throws: PackRefusal.self) { try plugin.pack() }
     }
 
-    @Test func `R16.5 a pack that is cut or changed anywhere is refused`() throws {
+    @Test func `R16.5 a pack that is truncated or changed anywhere is refused`() throws {
         let pack = try SmallPlugin().pack()
         var seed = SeededGenerator(seed: 11)
         for _ in 0..<120 {
             let cut = Array(pack.prefix(Int(seed.next() % UInt64(pack.count))))
             #expect(throws: PackRefusal.self) { try PackReader(cut).check() }
             var changed = pack
-            // The header of gzip has a time and a system, which mean nothing.
+            // The gzip header has a time and a system, which have no effect.
             let place = 10 + Int(seed.next() % UInt64(pack.count - 10))
             changed[place] ^= UInt8(1 << (seed.next() % 8))
-            // A few bits of a packed stream mean nothing either: the files are the same then.
+            // A few bits of a compressed stream have no effect either: the files are then the same.
             if refusal(changed) == "taken" {
                 #expect(try PackReader(changed).index == PackReader(pack).index)
             }
@@ -145,7 +145,7 @@ struct SmallPlugin {
 
     // MARK: - Hostile packs
 
-    /// A pack by hand: what its index says, and what is in its tar.
+    /// A handmade pack with any index and any tar entries.
     private func forged(
         _ change: (inout PackIndex) -> Void = { _ in }, files: ([(String, [UInt8])]) -> [(String, [UInt8])] = { $0 },
         header: (inout [UInt8]) -> Void = { _ in }
@@ -182,7 +182,7 @@ struct SmallPlugin {
         } catch { return error.description }
     }
 
-    @Test func `a pack that was made by hand as it must be is taken`() throws {
+    @Test func `a correct handmade pack is accepted`() throws {
         #expect(refusal(try forged()) == "taken")
     }
 
@@ -193,7 +193,7 @@ struct SmallPlugin {
         ("hub-small", "twice"), ("hub-small/x", "a file and a folder"),
         (String(repeating: "a/", count: 120) + "b", "longer"),
     ])
-    func `R16.6 a path that leads elsewhere, is the hub's own or comes twice is refused`(
+    func `R16.6 a path that leads out of the pack, is reserved or occurs twice is refused`(
         _ path: String, _ words: String
     ) throws {
         let sum = Digests.sha256([]).hexadecimal
@@ -217,7 +217,7 @@ struct SmallPlugin {
         try forged({ _ in }, files: { $0 }, header: header)
     }
 
-    @Test func `R16.5 sums, sizes, order and number of files are those of the index`() throws {
+    @Test func `R16.5 digests, sizes, order and number of files must agree with the index`() throws {
         let other = Array("#!/bin/ls\n".utf8)
         #expect(refusal(try forged(files: { _ in [("hub-small", other)] })).contains("SHA-256"))
         #expect(refusal(try forged(files: { _ in [("hub-small", other + [1])] })).contains("11 bytes"))
@@ -229,7 +229,7 @@ struct SmallPlugin {
         )
     }
 
-    @Test func `R16.7 what would be too large unpacked is refused by its index, before it is unpacked`() throws {
+    @Test func `R16.7 a pack that would be too large is refused by its index before it is unpacked`() throws {
         #expect(
             refusal(
                 try forged {
@@ -263,14 +263,14 @@ struct SmallPlugin {
                     $0
                 }
             ).contains("4096 are the most"))
-        // Half a GiB of zeros is half a MiB packed.
+        // Half a GiB of zeros compresses to half a MiB.
         var bomb = GzipWriter()
         bomb.write(try #require(Tar.header("pack.json", bytes: 64 << 20, isProgram: false)))
         bomb.write([UInt8](repeating: 0x20, count: 64 << 20))
         #expect(refusal(bomb.end()).contains("index is larger"))
     }
 
-    @Test func `R16.4 an index of another form, name, version or program is refused with what is wrong`() throws {
+    @Test func `R16.4 an index with a wrong form, name, version or program is refused with the reason`() throws {
         #expect(
             refusal(
                 try forged {

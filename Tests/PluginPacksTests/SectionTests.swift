@@ -27,7 +27,7 @@ import Testing
     private static let block = "# title\n[plugin.new]\nfile = \"x\"\n# other = 1\n"
 
     @Test(arguments: [file, file.replacing("\n", with: "\r\n"), "", "[hub]\n"])
-    func `R16.20 a section that is written and taken out again leaves the file as it was, byte for byte`(_ text: String)
+    func `R16.20 a section that is added and removed leaves the file as it was, byte for byte`(_ text: String)
         throws
     {
         var editor = try SectionEditor(text, of: "new")
@@ -39,7 +39,7 @@ import Testing
         #expect(taken.contains("[plugin.new]"))
     }
 
-    @Test func `R16.22 a section is taken out with its own comments, and those of others stay`() throws {
+    @Test func `R16.22 a section is removed with its own comments, and those of others stay`() throws {
         var editor = try SectionEditor(Self.file, of: "b")
         let taken = try editor.remove()
         #expect(taken == "[plugin.b]\nenabled  =  true # yes\n[plugin.b.grants]\nread = []\n")
@@ -48,7 +48,8 @@ import Testing
         #expect(try other.remove() == "\n# of c\n# still\n[plugin.\"c.d\"]\n")
     }
 
-    @Test(arguments: ["a", "b", "c.d"]) func `R16.21 enabling and disabling change the one value`(_ name: String) throws
+    @Test(arguments: ["a", "b", "c.d"]) func `R16.21 enabling and disabling change only one value`(_ name: String)
+        throws
     {
         var editor = try SectionEditor(Self.file, of: name)
         try editor.setEnabled(false)
@@ -73,7 +74,7 @@ import Testing
         #expect(SectionEditor.instances(ofKind: "scale", in: text) == ["scale", "kitchen", "other"])
     }
 
-    @Test func `what is not TOML is refused with its line, and a second section of a name too`() throws {
+    @Test func `invalid TOML and a second section with the same name are refused`() throws {
         #expect(throws: SectionEditor.Refusal.self) { try SectionEditor("[plugin.a\n", of: "a") }
         var editor = try SectionEditor(Self.file, of: "a")
         #expect(throws: SectionEditor.Refusal.self) { try editor.append(Self.block) }
