@@ -1,13 +1,13 @@
-/// A plugin that is as it should be but for one thing, and the rule that must find it.
+/// A good plugin with one fault, and the rule that must find it.
 struct BrokenPlugin: Sendable {
     let rule: String
-    /// What its author did.
+    /// The fault in words.
     let fault: String
-    /// What stands in the good program, and what stands there instead.
+    /// Texts of the good program and their replacements.
     private(set) var changes: [(String, String)]
-    /// Further lines of its section.
+    /// More lines for its section.
     var settings: [String] = []
-    /// Whether it logs in: its stand-in names a token.
+    /// Whether it logs in, with a token from its stand-in.
     var logsIn = false
 
     init(_ rule: String, _ fault: String, _ changes: (String, String)..., settings: [String] = []) {
@@ -16,13 +16,13 @@ struct BrokenPlugin: Sendable {
 
     /// A sink that asks for its token in each session, and delivers only with that of its stand-in.
     ///
-    /// - Parameter changes: of the sink that does so rightly.
+    /// - Parameter changes: Changes to the sink that logs in correctly.
     private init(logIn fault: String, _ changes: (String, String)...) {
         self.init("log-in-lost", fault)
         (self.changes, logsIn) = (Self.logIn + changes, true)
     }
 
-    // MARK: - Sources: of the program of Protocol §13.8
+    // MARK: - Sources: changes to the program of Protocol §13.8
 
     static let sources: [BrokenPlugin] = describing + living + homely + giving + resting
 
@@ -129,7 +129,7 @@ struct BrokenPlugin: Sendable {
             )),
     ]
 
-    // MARK: - What they give
+    // MARK: - Records
 
     private static let homely: [BrokenPlugin] = [
         BrokenPlugin(
@@ -177,7 +177,7 @@ struct BrokenPlugin: Sendable {
             ), (#""key": start}"#, #""key": os.environ["DAY"] + start}"#)),
     ]
 
-    /// It remembers what it has sent, whether it was stored or not.
+    /// Makes the program remember the records that it has sent, whether or not they were stored.
     private static let memory = (
         "welcome, credit, batch, waiting, stored, look = None, {}, 0, [], set(), 0",
         """
@@ -253,7 +253,7 @@ struct BrokenPlugin: Sendable {
         BrokenPlugin("times", "times of the future", (#""start": start,"#, #""start": "2199" + start[4:],"#)),
     ]
 
-    // MARK: - What it costs, and keeps to itself
+    // MARK: - Resources and secrets
 
     private static let resting: [BrokenPlugin] = [
         BrokenPlugin(
@@ -280,9 +280,9 @@ struct BrokenPlugin: Sendable {
         BrokenPlugin("confined", "it is not confined", settings: ["confine = false"]),
     ]
 
-    // MARK: - Sinks: of hub-lines.py
+    // MARK: - Sinks: changes to hub-lines.py
 
-    /// What makes the good sink one that logs in, rightly.
+    /// Changes the good sink into one that logs in correctly.
     static let logIn: [(String, String)] = [
         (
             "        if verb == b\"WELCOME\":",

@@ -3,15 +3,15 @@ import HubProcess
 import PluginConformance
 import Testing
 
-/// The kit that examines plugins, examined.
+/// Tests of the kit that examines plugins.
 @Suite struct ConformanceTests {
-    /// A plugin in a folder of its own, with settings that work.
+    /// A plugin in its own folder, with working settings.
     private struct Place: Sendable {
         let folder: TemporaryFolder
 
         /// - Parameters:
-        ///   - source: whether it is the source of Protocol §13.8; else the sink of these tests.
-        ///   - logsIn: whether a stand-in names a token that lets it in.
+        ///   - source: Whether it is the source of Protocol §13.8; otherwise it is the sink of these tests.
+        ///   - logsIn: Whether a stand-in provides a token that is accepted.
         init(source isSource: Bool, _ changes: [(String, String)] = [], logsIn: Bool = false) throws {
             folder = try TemporaryFolder()
             let (name, section): (String, String)
@@ -44,7 +44,7 @@ import Testing
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: standIn)
         }
 
-        /// The plugin in sh of Docs/Clients.md, beside `hub bridge plugin`.
+        /// The shell plugin of Docs/Clients.md, which runs under `hub bridge plugin`.
         init() throws {
             folder = try TemporaryFolder()
             let programs = try ReadmePrograms(mark: "bridge")
@@ -65,12 +65,12 @@ import Testing
     }
 
     init() {
-        // As hub plugin test does: a plugin that ends at once does not read what it is told.
+        // As hub plugin test does: a plugin that ends at once does not read its stdin.
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Those of this project, with the settings and the stand-in of their folders: a connector and a sink; of `make test-all` each but
-    /// Central, which delivers nothing before a person has agreed to it.
+    /// Plugins of this project, with the settings and the stand-in of their folders: a connector and a sink; in `make test-all` all
+    /// except Central, which delivers nothing before a person has agreed.
     private static let bundled: [String] = {
         guard Thoroughness.isWhole else { return ["Exist", "IHealthHS4"] }
         let plugins = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Plugins")
@@ -78,8 +78,8 @@ import Testing
         return names.filter { !["README.md", "Central"].contains($0) }.sorted()
     }()
 
-    /// All beside each other: most of the time they wait.
-    @Test func `each of many plugins is found by the rule of its one fault, and those that have none are platinum`()
+    /// All run concurrently, because they wait most of the time.
+    @Test func `each faulty plugin fails the rule of its fault, and plugins without faults are platinum`()
         async throws
     {
         let broken = BrokenPlugin.sources.map { ($0, true) } + BrokenPlugin.sinks.map { ($0, false) }
@@ -101,7 +101,7 @@ import Testing
                 #expect(report.lines(showsAll: false).contains { $0.contains("do:   ") }, "\(plugin.fault)")
             }
         }
-        // More at a time, beside the other tests, and a plugin on two cores misses what it has ten seconds for.
+        // With more at a time, beside the other tests, plugins on two cores miss their limit of ten seconds.
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (place, examination) in examinations.enumerated() {
                 if place >= 8 { try await group.next() }
@@ -133,7 +133,7 @@ import Testing
         #expect(rows.map(String.init) == rules.map { "| \($1.tier.name) `\($1.name)` | \($1.text) |" })
     }
 
-    @Test func `what is wrong in records.jsonl is named with its line`() throws {
+    @Test func `an error in records.jsonl is reported with its line`() throws {
         let place = try Place(source: false)
         let good = #"{"type":"weight","value":72.4,"unit":"kg","start":"2026-03-01T07:30:05+01:00","key":"1"}"#
         _ = try place.folder.write("\(good)\n\n", to: "records.jsonl")
@@ -146,7 +146,8 @@ import Testing
         }
     }
 
-    @Test func `a report for continuous integration has a case for each rule, and is XML whatever a plugin says`()
+    @Test
+    func `a report for continuous integration has a case for each rule, and is valid XML for any output of a plugin`()
         async throws
     {
         let place = try Place(
@@ -163,7 +164,7 @@ import Testing
         #expect(read.output == "\(Rule.all.count) 1 \(Rule.all.count - 1) \(Rule.all.count)\n", "\(read.errors)")
     }
 
-    @Test func `hub plugin test says in words what is broken and what to do, and its exit code is for scripts`()
+    @Test func `hub plugin test explains each broken rule and its repair, and has an exit code for scripts`()
         async throws
     {
         let place = try Place(source: true, [(#"    say("BYE", {})"#, "    pass")])

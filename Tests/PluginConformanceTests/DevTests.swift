@@ -2,9 +2,9 @@ import Foundation
 import HubProcess
 import Testing
 
-/// `hub plugin dev`: a plugin beside a hub of its own, from save to save.
+/// `hub plugin dev`: runs a plugin with its own hub, and restarts it at each save.
 @Suite(.timeLimit(.minutes(2))) struct DevTests {
-    /// A plugin in a folder of its own, and `hub plugin dev` beside it.
+    /// A plugin in its own folder, and `hub plugin dev` for it.
     private struct Desk {
         let place: TemporaryFolder
         let folder: String
@@ -16,7 +16,7 @@ import Testing
             folder = "\(place.path)/x"
         }
 
-        /// hub-x becomes the program `hub` of the PATH.
+        /// `hub-x` executes the `hub` that it finds in `PATH`.
         func start(_ arguments: String...) throws -> ChildProcess {
             try ChildProcess(
                 "hub", ["plugin", "dev", folder] + arguments,
@@ -33,34 +33,35 @@ import Testing
         }
     }
 
-    /// What the line says behind its first word.
+    /// Whether a line begins with this word and contains this text.
     private static func line(_ word: String, _ text: String) -> @Sendable (String) -> Bool {
         { $0.hasPrefix(word) && $0.contains(text) }
     }
 
     @Test(.enabled(if: Need.jq.isMet, "\(Need.jq.reason)"))
-    func `a source is seen at work, started again at each save, and nothing is doubled or left`() async throws {
+    func `dev shows a source's records, restarts it at each save, and no record is duplicated or missed`() async throws
+    {
         let desk = try await Desk("--source")
         let dev = try desk.start()
         try await dev.line(Self.line("gave", "12 records: 12 new"))
-        // The records come by the feed, in their own time.
+        // The records arrive over the feed at any time.
         try await dev.line { $0.hasPrefix("record") && $0.contains("weight") && $0.contains("#12") }
         let configuration = try #require(dev.lines.compactMap { $0.split(separator: "HUB_CONF=").last }.first)
-        // The program: by hub restart.
+        // A change of the program: hub restart.
         try desk.change("program.sh", "# ", "# Again: ")
         try await dev.line(Self.line("saved", "program.sh"))
         try await dev.line(Self.line("restart", "its process is ended and started again"))
         try await dev.line(Self.line("gave", "12 records: 12 already there"))
-        // Settings: by hub apply.
+        // A change of the settings: hub apply.
         try desk.change("test.conf", "every = 1", "every = 2")
         try await dev.line(Self.line("restart", "restart: its section has changed"))
-        // What is wrong changes nothing.
+        // An invalid change has no effect.
         try desk.change("test.conf", "every = 2", "evry = 2")
         try await dev.line(Self.line("restart", "not done: the one of before keeps running"))
         #expect(dev.lines.contains { $0.hasPrefix("restart") && $0.contains("did you mean") })
         try desk.change("test.conf", "evry = 2", "every = 1")
         _ = await dev.lines(count: 2, where: Self.line("restart", "restart: its section has changed"))
-        // What it reads, and what editors leave, starts nothing.
+        // Files that the plugin reads, and those that editors leave, cause no restart.
         let readings = try String(contentsOfFile: desk.folder + "/readings.txt", encoding: .utf8)
         let last = try #require(readings.split(separator: "\n").last)
         try (readings + last.replacing("T07:", with: "T09:") + "\n").write(
@@ -74,7 +75,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.jq.isMet, "\(Need.jq.reason)"))
-    func `a sink gets made-up records, and its answers are shown; a build that fails leaves the old program running`()
+    func `a sink gets made-up records, dev shows its answers, and a failed build keeps the old program running`()
         async throws
     {
         let desk = try await Desk("--sink")
@@ -90,7 +91,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.jq.isMet, "\(Need.jq.reason)"))
-    func `what the hub refuses is said with its reason, and a kept store goes on where it was`() async throws {
+    func `dev shows the reason of a refusal, and continues with a kept store`() async throws {
         let desk = try await Desk("--source")
         let keep = "\(desk.place.path)/kept"
         let first = try desk.start("--keep", keep, "--count", "12", "--for", "30")
@@ -104,7 +105,7 @@ import Testing
         #expect(await second.waitForExit() == 0)
     }
 
-    @Test func `what cannot begin is said, with an exit code for scripts`() async throws {
+    @Test func `dev reports why it cannot start, with an exit code for scripts`() async throws {
         let place = try TemporaryFolder()
         let none = try await Programs.hub(["plugin", "dev", place.path + "/none"])
         #expect(none.code == 65 && none.errors.contains("is not there"), "\(none)")

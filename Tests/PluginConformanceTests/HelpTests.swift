@@ -2,7 +2,7 @@ import Foundation
 import HubProcess
 import Testing
 
-/// What the subcommands of `hub plugin` say of themselves.
+/// The help texts of the subcommands of `hub plugin`.
 @Suite struct PluginHelpTests {
     @Test(arguments: [
         "new", "build", "dev", "test", "rules", "play", "pack", "search", "install", "enable", "disable", "remove",

@@ -4,14 +4,14 @@ import PluginConformance
 import Samples
 import Testing
 
-/// `hub plugin new`: what it makes works as it is.
+/// `hub plugin new`: the plugins that it makes work without changes.
 ///
-/// All examinations run beside each other, for each waits most of the time; a test has the result of one language.
+/// All examinations run concurrently, because they wait most of the time; each test takes the results of one language.
 @Suite(.timeLimit(.minutes(5))) struct NewPluginTests {
-    /// A name with all that a name may have.
+    /// A name with every kind of character that a name may have.
     private static func name(_ language: String) -> String { "\(language).1_x-Y" }
 
-    /// Makes a plugin, and returns its folder.
+    /// Makes a plugin and returns its folder.
     private static func make(
         _ language: String, _ arguments: [String] = [], in place: TemporaryFolder, name: String? = nil
     ) async throws -> String {
@@ -20,7 +20,7 @@ import Testing
         try #require(made.code == 0, "\(made)")
         let path = "\(place.path)/\(name)"
         if language == "python" {
-            // As it is, but for a Python that has zmq.
+            // Unchanged except for a Python that has zmq.
             let program = "\(path)/hub-\(name)"
             let text = try String(contentsOfFile: program, encoding: .utf8)
             let first = "#!/usr/bin/env python3\n"
@@ -38,9 +38,9 @@ import Testing
     private static let needs = [
         "python": Need.pyzmq, "ruby": Need.ruby, "php": Need.php, "perl": Need.perl, "sh": Need.jq,
     ]
-    /// Swift is here, for these tests are built.
+    /// Swift is always available, because these tests are compiled.
     ///
-    /// `make test` has one language that is interpreted.
+    /// `make test` tests only one interpreted language.
     private static let languages =
         needs.filter { $0.value.isMet && (Thoroughness.isWhole || $0.key == "python") }.keys.sorted() + ["swift"]
 
@@ -55,9 +55,9 @@ import Testing
             return try await Examination(subject).examine(Rule.all.filter { rules.contains($0.name) })
         }
     }
-    /// A source with all rules; a sink with those that its own lines can break.
+    /// A source with all rules; a sink with those that depend on its own lines.
     ///
-    /// The library is the same in both. The sources in Python, Swift and shell are those of the walks in Docs/Plugins.md.
+    /// Both use the same library. The walks of Docs/Plugins.md test the sources in Python, Swift and shell.
     private static let exams: [String: [Exam]] = Dictionary(
         uniqueKeysWithValues: languages.map { language in
             (
@@ -80,7 +80,7 @@ import Testing
         ]
     }
 
-    /// All begin with the first test that asks.
+    /// The first test starts all of them.
     init() {
         _ = (Self.exams, Self.others)
         WalkTests.begin()
@@ -96,36 +96,36 @@ import Testing
     }
 
     @Test(.enabled(if: Need.pyzmq.isMet, "\(Need.pyzmq.reason)"))
-    func `a sink in Python keeps its own rules as it is made`() async throws {
+    func `a new sink in Python passes its rules unchanged`() async throws {
         try await expectAllKept("python")
     }
 
     @Test(.enabled(if: Thoroughness.isWhole && Need.ruby.isMet, "a part of make test-all; \(Need.ruby.reason)"))
-    func `a source in Ruby keeps all rules as it is made, and a sink its own`() async throws {
+    func `a new source in Ruby passes all rules unchanged, and a sink its own`() async throws {
         try await expectAllKept("ruby")
     }
 
     @Test(.enabled(if: Thoroughness.isWhole && Need.php.isMet, "a part of make test-all; \(Need.php.reason)"))
-    func `a source in PHP keeps all rules as it is made, and a sink its own`() async throws {
+    func `a new source in PHP passes all rules unchanged, and a sink its own`() async throws {
         try await expectAllKept("php")
     }
 
     @Test(.enabled(if: Thoroughness.isWhole && Need.perl.isMet, "a part of make test-all; \(Need.perl.reason)"))
-    func `a source in Perl keeps all rules as it is made, and a sink its own`() async throws {
+    func `a new source in Perl passes all rules unchanged, and a sink its own`() async throws {
         try await expectAllKept("perl")
     }
 
     @Test(.enabled(if: Thoroughness.isWhole && Need.jq.isMet, "a part of make test-all; \(Need.jq.reason)"))
-    func `a sink in shell keeps its own rules as it is made`() async throws {
+    func `a new sink in shell passes its rules unchanged`() async throws {
         try await expectAllKept("sh")
     }
 
-    @Test func `a sink in Swift keeps its own rules as it is made`() async throws {
+    @Test func `a new sink in Swift passes its rules unchanged`() async throws {
         try await expectAllKept("swift")
     }
 
     @Test
-    func `with the lines of sample.conf a hub runs them confined: each source gives, each sink has each record once`()
+    func `with the lines of sample.conf a hub runs new plugins confined: sources give, sinks get each record once`()
         async throws
     {
         let place = try TemporaryFolder()
@@ -163,7 +163,7 @@ import Testing
                 records.map { try JSONDecoder().decode(Delivered.self, from: Data($0.utf8)).source.plugin })
             #expect(sources == Set(Self.languages.map { "\($0)-source" }), "\(language)")
         }
-        // A record that a person takes back leaves each folder.
+        // A retracted record is removed from each folder.
         let retracted = try await host.command("retract", "1", "--yes")
         #expect(retracted.status == 0, "\(retracted)")
         let haveRest = try await haveAll(count - 1)
@@ -178,21 +178,21 @@ import Testing
         var source: Source
     }
 
-    @Test func `types of other units and of named values are right in every language`() async throws {
+    @Test func `types with other units and with named values work in every language`() async throws {
         for exam in Self.others {
             let report = try await exam.value
             #expect(report.broken.isEmpty, "\(report.lines(showsAll: true).joined(separator: "\n"))")
         }
     }
 
-    @Test func `no unit and no name of a value can end a text of a program`() {
+    @Test func `no unit and no value's name can end a string literal of a program`() {
         for type in TypeRegistry.standard.all where type.kind == .quantity || type.kind == .category {
             let texts = [type.id.rawValue, type.unit ?? ""] + type.values.map(\.name)
             for text in texts { #expect(!text.contains { "\"'\\#$@`\n".contains($0) }, "\(type.id): \(text)") }
         }
     }
 
-    @Test func `what cannot be made is refused in words, and nothing is written`() async throws {
+    @Test func `an impossible plugin is refused with the reason, and no file is written`() async throws {
         let place = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: place.path + "/there", withIntermediateDirectories: false)
         let cases: [([String], String)] = [
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test(arguments: ["python", "sh", "ruby", "php", "perl", "swift"])
-    func `--dry-run lists the files that are made, and no name is left open in them`(language: String) async throws {
+    func `--dry-run lists the files that are made, and no placeholder is left in them`(language: String) async throws {
         let place = try TemporaryFolder()
         let dry = try await Programs.hub(["plugin", "new", "x", "--lang", language, "--in", place.path, "--dry-run"])
         #expect(dry.code == 0, "\(dry)")

@@ -3,9 +3,9 @@ import HubProcess
 import PluginConformance
 import Testing
 
-/// `hub plugin play`: the plays hold for a good client, and each finds what it is there to find.
+/// `hub plugin play`: a good client passes every play, and each play finds its fault.
 @Suite(.timeLimit(.minutes(3))) struct PlayTests {
-    /// Programs of a client, with the library for Python where they say so.
+    /// Programs of a client, which may use the library for Python.
     private struct Desk {
         let folder: TemporaryFolder
 
@@ -38,7 +38,7 @@ import Testing
                      lambda records: [{"result": "delivered", "receipt": str(r["number"])} for r in records])
             hub.serve()
         """
-    /// A publisher without a library, that has none of the faults.
+    /// A publisher without a library and without faults.
     private static let publisher = """
         import json, os, sys, time, zmq
         records = [json.loads(line) for line in sys.stdin]
@@ -76,7 +76,7 @@ import Testing
         """
 
     @Test(.enabled(if: Need.pyzmq.isMet, "\(Need.pyzmq.reason)"))
-    func `every play holds for the library for Python, with the program of Docs/Clients.md`() async throws {
+    func `the programs of Docs/Clients.md with the library for Python pass every play`() async throws {
         let programs = try ReadmePrograms(mark: "play")
         #expect(programs.names == ["give.py", "lost.play"])
         let publishing = try Desk("give.py", programs.text("give.py"))
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.pyzmq.isMet, "\(Need.pyzmq.reason)"))
-    func `R5.5 publish.py of Docs/Clients.md sends its batch again when the disk was full, not before after is over`()
+    func `R5.5 publish.py of Docs/Clients.md repeats its batch after a full disk, once the time in after is over`()
         async throws
     {
         let desk = try Desk("publish.py", try ReadmePrograms().text("publish.py"))
@@ -109,7 +109,7 @@ import Testing
         #expect(result.code == 0 && result.output.contains("held       all lines\n"), "\(result)")
     }
 
-    /// What is changed in the good publisher, and the plays that find it.
+    /// Changes to the good publisher, and the plays that find them.
     private static let faults: [(plays: Set<String>, old: String, new: String)] = [
         ([], "hello()\ncredit", "hello()\ncredit"),
         (["forgotten", "killed", "answer-lost"], #"        say(b"PING", {})"#, "        pass"),
@@ -126,7 +126,7 @@ import Testing
     ]
 
     @Test(.enabled(if: Need.pyzmq.isMet, "\(Need.pyzmq.reason)"))
-    func `a publisher with a fault fails at the plays of that fault`() async throws {
+    func `a publisher with a fault fails only the plays for that fault`() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for fault in Self.faults {
                 try #require(Self.publisher.contains(fault.old), "\(fault.old)")
@@ -136,7 +136,7 @@ import Testing
                 }
                 let desk = try Desk("client.py", text)
                 group.addTask {
-                    // All where none is to fail; else those, and one that holds.
+                    // All plays if none is to fail; otherwise the failing ones and one that passes.
                     let names =
                         fault.plays.isEmpty ? "publisher" : (fault.plays.sorted() + ["plain"]).joined(separator: ",")
                     let result = try await desk.play(
@@ -163,7 +163,7 @@ import Testing
 
     @Test(.enabled(if: Need.pyzmq.isMet, "\(Need.pyzmq.reason)"))
     func
-        `a follower that believes the feed alone fails where the feed has a hole, and one that keeps no account where it was away`()
+        `a follower that relies on the feed alone fails at a hole, and one that takes a restore for a record fails`()
         async throws
     {
         let feedOnly = try Desk(
@@ -183,7 +183,7 @@ import Testing
         #expect(restored.code == 1 && restored.output.contains("and not 21"), "\(restored)")
     }
 
-    @Test func `without plays it does what is typed, and says what it cannot do`() async throws {
+    @Test func `without plays the command runs typed lines and reports those that are invalid`() async throws {
         let typed = Pipe()
         try typed.fileHandleForWriting.write(
             contentsOf: Data("give 2\n# nothing\ngive x\nwhat\nexpect records 2\nexpect records 3\n".utf8))
@@ -204,7 +204,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder), "its folder goes with it")
     }
 
-    @Test func `what cannot be played is named`() async throws {
+    @Test func `an unknown play, an invalid script and a missing program are reported`() async throws {
         let folder = try TemporaryFolder()
         let script = try folder.write("silent\n\nwait weights 3\n", to: "x.play")
         for (arguments, code, words) in [

@@ -2,11 +2,11 @@ import Foundation
 import HubProcess
 import Testing
 
-/// What Docs/Plugins.md shows, typed as it stands there.
+/// The commands in Docs/Plugins.md, run as printed there.
 @Suite(.timeLimit(.minutes(5))) struct WalkTests {
     private struct Walk: Sendable, CustomTestStringConvertible {
         let language, program, type: String
-        /// The file of the plugin that the document shows a part of.
+        /// The file of the plugin of which the document shows a part.
         let made: String
         let need: Need?
         var testDescription: String { language }
@@ -22,17 +22,17 @@ import Testing
 
     private struct Result: Sendable {
         var result: ChildProcess.Result
-        /// The files of the folder that were asked for.
+        /// The requested files of the folder.
         var files: [String: String] = [:]
     }
 
-    /// A hub, and a script beside it in a folder of its own.
+    /// Runs a script in a new folder, with a hub.
     private static func type(
         _ text: String, _ variables: [String: String] = [:], reading files: [String] = []
     ) async throws -> Result {
         let host = try HubHost()
         let script = try host.folder.write(text, to: "walk.sh")
-        // The Python that has zmq is the first.
+        // The Python that has zmq comes first.
         let python = URL(filePath: try Tool.python(with: "zmq")).deletingLastPathComponent().path
         var environment = host.environment.merging(variables) { $1 }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
@@ -50,7 +50,7 @@ import Testing
         return result
     }
 
-    /// All beside each other, begun with the first test that asks: most of the time they wait.
+    /// All run concurrently, because they wait most of the time; the first test starts them.
     private static let walked: [String: Task<Result, any Error>] = Dictionary(
         uniqueKeysWithValues: walks.filter { $0.need?.isMet != false }.map { walk in
             let more = walk.language == "python" ? ["how-good.sh"] : []
@@ -80,7 +80,7 @@ import Testing
             )
         })
 
-    /// Beside the other examinations, which wait as these do.
+    /// Concurrently with the other examinations, which also wait most of the time.
     static func begin() { _ = (walked, firsts) }
 
     init() { Self.begin() }
@@ -90,14 +90,14 @@ import Testing
         let walked = try await #require(Self.walked[language]).value
         let result = walked.result
         #expect(result.code == 0 && result.output.contains(": platinum, "), "\(result)")
-        // From the hub, and from that of hub plugin dev.
+        // From the hub, and from the hub of hub plugin dev.
         #expect(result.output.split(separator: "\n").count { $0.contains("  \(walk.type)  ") } == 24, "\(result)")
         let shown = try ReadmePrograms("Docs/Plugins.md", mark: "made").text(walk.made)
         #expect(try #require(walked.files[walk.made]).contains(shown), "\(walk.made) is not as the document shows it")
     }
 
     @Test(.enabled(if: Need.pyzmq.isMet, "\(Need.pyzmq.reason)"))
-    func `from nothing to platinum in Python, and its records on the feed`() async throws {
+    func `the walk in Python leads from nothing to platinum and to records on the feed`() async throws {
         try await expectWalk("python")
         let output = try await #require(Self.walked["python"]).value.result.output
         // R16.40
@@ -106,7 +106,7 @@ import Testing
         #expect(output.contains("\n3 of 3 times all that concerns it was kept\n"), "\(output)")
     }
 
-    @Test func `from nothing to platinum in Swift, and its records on the feed`() async throws {
+    @Test func `the walk in Swift leads from nothing to platinum and to records on the feed`() async throws {
         try await expectWalk("swift")
         let walked = try await #require(Self.walked["swift"]).value
         #expect(walked.result.output.contains("hub-thermometer: built in "), "\(walked.result)")
@@ -115,18 +115,18 @@ import Testing
     }
 
     @Test(.enabled(if: Need.jq.isMet, "\(Need.jq.reason)"))
-    func `from nothing to platinum in shell, and its records on the feed`() async throws {
+    func `the walk in shell leads from nothing to platinum and to records on the feed`() async throws {
         try await expectWalk("sh")
     }
 
-    @Test func `from hub plugin new to a record on the feed, in each language that is here`() async throws {
+    @Test func `hub plugin new leads to a record on the feed in each available language`() async throws {
         for (language, first) in Self.firsts {
             let result = try await first.value.result
             #expect(result.code == 0 && result.output.contains("  heartRate  "), "\(language): \(result)")
         }
     }
 
-    @Test func `the sink that is shown whole is a sink`() async throws {
+    @Test func `the complete sink in the document works`() async throws {
         let place = try TemporaryFolder()
         let made = try await Programs.hub(["plugin", "new", "printer", "--lang", "swift", "--sink", "--in", place.path])
         try #require(made.code == 0, "\(made)")
@@ -141,7 +141,7 @@ import Testing
         #expect(tested.code == 0, "\(tested)")
     }
 
-    @Test func `what does not compile leaves the program as it was, and the compiler says why`() async throws {
+    @Test func `a failed build leaves the old program, and prints the compiler's error`() async throws {
         let place = try TemporaryFolder()
         let made = try await Programs.hub(["plugin", "new", "x", "--lang", "swift", "--in", place.path])
         try #require(made.code == 0, "\(made)")
@@ -153,7 +153,7 @@ import Testing
         #expect(try String(contentsOfFile: place.path + "/x/hub-x", encoding: .utf8) == "the one of before")
     }
 
-    @Test func `a folder in which nothing is built is said to be so, one without a plugin is refused`() async throws {
+    @Test func `build reports a folder without anything to build, and refuses one without a plugin`() async throws {
         let place = try TemporaryFolder()
         let none = try await Programs.hub(["plugin", "build", place.path])
         #expect(none.code == 65 && none.errors.contains("neither Package.swift nor a program hub-NAME"), "\(none)")
