@@ -19,7 +19,7 @@ import Testing
         try handle.close()
     }
 
-    /// The failure to open, after a check that it changed nothing and left no lock.
+    /// The error of opening the file, after a check that the attempt changed nothing and left no lock.
     private func refusal() throws -> PluginStateError? {
         let before = FileManager.default.contents(atPath: file)
         let error = failure { _ = try PluginState(directory: directory.state) }
@@ -29,17 +29,17 @@ import Testing
         return error
     }
 
-    @Test func `a file that is not a database is called damaged and left alone`() throws {
+    @Test func `a file that is not a database is reported as damaged and not changed`() throws {
         try damage(at: 0, record(4096, 0x2A))
         #expect(try refusal()?.code == .corrupt)
     }
 
-    @Test func `a damaged page is found at the start`() throws {
+    @Test func `a damaged page is found when the file is opened`() throws {
         try damage(at: 4096, record(4096 * 5, 0xFF))
         #expect(try refusal()?.code == .corrupt)
     }
 
-    @Test func `a file cut in the middle is called damaged`() throws {
+    @Test func `a truncated file is reported as damaged`() throws {
         try damage(at: 0, [])
         #expect(truncate(file, 4096 * 2) == 0)
         #expect(try refusal()?.code == .corrupt)
@@ -58,14 +58,14 @@ import Testing
         #expect(try refusal()?.code == .corrupt)
     }
 
-    @Test func `a file in the place of the directory is refused by name`() throws {
+    @Test func `a file in the place of the directory is refused with its path`() throws {
         #expect(FileManager.default.createFile(atPath: directory.state, contents: Data()))
         let error = failure { _ = try PluginState(directory: directory.state) }
         #expect(error?.code == .io)
         #expect(error?.message.contains(directory.state) == true)
     }
 
-    @Test func `a full disk refuses what does not fit and keeps and serves what does`() throws {
+    @Test func `a full disk refuses records that do not fit, and stored ones stay available`() throws {
         var limits = PluginState.Limits()
         limits.fileBytes = 200_000
         var state = try PluginState(directory: directory.state, limits: limits)
@@ -83,7 +83,7 @@ import Testing
         #expect(error?.code == .diskFull)
         #expect(error?.message.contains("aaaa") == false, "a record in an error text")
         #expect(accepted > 5)
-        // A failure of the disk undoes the transaction even where the caller catches it.
+        // A disk failure rolls back the transaction even if the caller catches the error.
         #expect(
             failure {
                 try state.transaction { t in

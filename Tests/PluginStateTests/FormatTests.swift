@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct FormatTests {
     @Test(arguments: OldFormat.withPluginState)
-    func `a plugin's state of each format is opened with what it spooled and remembered`(_ format: OldFormat) throws {
+    func `a plugin's state of each format opens with its spooled records and values`(_ format: OldFormat) throws {
         let directory = try TemporaryDirectory()
         try format.unpack(into: directory.path)
         let state = try PluginState(directory: directory.state)
@@ -17,7 +17,7 @@ import Testing
         #expect(refused.map(\.reason) == ["weight is in kg"])
         let counters = try state.counters()
         #expect(counters.spooled == 5 && counters.stored == 1 && counters.pending == 3 && counters.refused == 1)
-        // It goes on.
+        // The state remains usable.
         try state.remove(batch.map(\.id), as: .stored)
         #expect(try state.spool([[Array("six".utf8)]]).lowerBound > batch.last?.id ?? .max)
         try state.close()

@@ -4,10 +4,10 @@ import Seeds
 import Testing
 
 @Suite struct `A killed plugin` {
-    /// Kills per run; `PLUGIN_STATE_KILLS` asks for more.
+    /// Number of kills; `PLUGIN_STATE_KILLS` sets another.
     static let kills = ProcessInfo.processInfo.environment["PLUGIN_STATE_KILLS"].flatMap { Int($0) } ?? 12
 
-    @Test func `what spool confirmed is there once after kill -9 and nothing is half done`() throws {
+    @Test func `after kill -9 each confirmed record is stored once, and no group is incomplete`() throws {
         let directory = try TemporaryDirectory()
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
@@ -52,9 +52,9 @@ import Testing
             let sent = try state.integer("sent.\(producer)") ?? 0
             let done = try state.integer("done.\(producer)") ?? 0
             let told = confirmed[producer] ?? 0
-            // One more may have been committed, and not told before the end.
+            // One more group may have been committed without a confirmation before the kill.
             #expect(sent == told || sent == told + 1, context)
-            confirmed[producer] = sent  // The next run of the program goes on from here.
+            confirmed[producer] = sent  // The next run of the program continues from here.
             for number in stride(from: Int64(1), through: sent, by: 1) {
                 spooled += 1 + number % 3
                 let group = Group(producer: producer, number: number)
@@ -70,7 +70,7 @@ import Testing
         try state.close()
     }
 
-    /// The groups the records make up; each must be whole and there once.
+    /// The groups that the records form; each must be complete and occur once.
     private func groups(_ records: [(group: Int64, bytes: [UInt8])], _ context: Comment) throws -> Set<Group> {
         var found: Set<Group> = []
         for members in Dictionary(grouping: records, by: \.group).values {
@@ -84,7 +84,9 @@ import Testing
         return found
     }
 
-    @Test func `a directory another process uses is refused with that process's id and free after its kill`() throws {
+    @Test func `a directory in use is refused with the process that uses it, and is free after that process is killed`()
+        throws
+    {
         let directory = try TemporaryDirectory()
         let (process, output, input) = try tortureProcess("hold", directory.state)
         #expect(String(decoding: output.availableData, as: UTF8.self) == "held\n")

@@ -2,7 +2,7 @@ import PluginState
 import Seeds
 import Testing
 
-/// What `PluginState` is said to do, in a few arrays.
+/// A simple model of `PluginState` in a few arrays.
 private struct Model {
     struct Entry: Equatable {
         let id: Int64
@@ -141,7 +141,7 @@ private struct Model {
                 try state.set("k\(id % 5)", to: value)
                 model.values["k\(id % 5)"] = value
             case 9:
-                // A transaction that fails at its end has done nothing.
+                // A transaction that fails at its end has no effect.
                 let error = failure {
                     try state.transaction { t in
                         try t.set("k1", to: .integer(-1))
@@ -173,7 +173,7 @@ private struct Model {
                 == model.counters, context)
         let (records, bytes) = (Int.random(in: 1...20, using: &random), Int.random(in: 1...300, using: &random))
         let after = Int64.random(in: 0...model.lastID, using: &random)
-        // A batch begins where another ended: at the end of a group.
+        // A batch begins after the end of a group, where another batch ended.
         let start = model.pending.last { $0.id <= after }.map { last in
             model.pending.last { $0.group == last.group }?.id ?? 0
         }

@@ -12,7 +12,7 @@ import Testing
         return limits
     }
 
-    @Test func `it takes exactly as many records as its bound and nothing of the call that passes it`() throws {
+    @Test func `it takes exactly as many records as its limit, and none of a call that would exceed it`() throws {
         let limits = limits { $0.records = 5 }
         var state = try PluginState(directory: directory.state, limits: limits)
         try state.spool([[record(1), record(1)], [record(1)]])
@@ -29,7 +29,7 @@ import Testing
         #expect(try state.nextBatch(maximumRecords: 10, maximumBytes: 100).map(\.id) == [2, 3, 4, 5, 6])
     }
 
-    @Test func `it takes exactly as many bytes as its bound`() throws {
+    @Test func `it takes exactly as many bytes as its limit`() throws {
         let state = try PluginState(directory: directory.state, limits: limits { $0.bytes = 100 })
         try state.spool([[record(60)]])
         #expect(failure { try state.spool([[record(41)]]) }?.code == .full)
@@ -40,7 +40,7 @@ import Testing
         try state.spool([[record(40)]])
     }
 
-    @Test func `the bound of every plugin is 100,000 records or 64 MiB`() throws {
+    @Test func `the limit of every plugin is 100,000 records or 64 MiB`() throws {
         let limits = PluginState.Limits()
         #expect((limits.records, limits.bytes, limits.refusedRecords) == (100_000, 67_108_864, 10_000))
         let state = try PluginState(directory: directory.state)
@@ -48,7 +48,7 @@ import Testing
         #expect(failure { try state.spool([[record(1)]]) }?.code == .full)
     }
 
-    @Test func `of a record that left the spool no byte is in the file when the plugin has ended`() throws {
+    @Test func `after close the file contains no byte of removed records`() throws {
         let state = try PluginState(directory: directory.state)
         let needles = (0..<50).map { Array("needle-\($0)-".utf8) + record(600) }
         let ids = try state.spool(needles.map { [$0] })
@@ -64,7 +64,7 @@ import Testing
         #expect(try !found())
     }
 
-    @Test func `what can never fit or holds nothing is the caller's mistake`() throws {
+    @Test func `a call that can never fit or has an empty group is invalid`() throws {
         let state = try PluginState(directory: directory.state, limits: limits { $0.records = 2 })
         for groups in [[[record(1), record(1), record(1)]], [[]], [[record(1)], [[]]]] {
             #expect(failure { try state.spool(groups) }?.code == .invalid)
@@ -73,7 +73,7 @@ import Testing
         #expect(try state.counters() == SpoolCounters())
     }
 
-    @Test func `a batch holds whole groups in order and goes on after the last one`() throws {
+    @Test func `a batch contains whole groups in order, and the next continues after the last one`() throws {
         let state = try PluginState(directory: directory.state)
         try state.spool([[record(1)], [record(2), record(3)], [record(4), record(5), record(6)], [record(7)]])
         func ids(_ records: Int, _ bytes: Int, _ after: Int64 = 0) throws -> [Int64] {
@@ -89,7 +89,7 @@ import Testing
         #expect(try ids(2, 1000, 3) == [4, 5, 6], "a group larger than a batch must not block the queue unseen")
     }
 
-    @Test func `some records of a batch may leave and others stay`() throws {
+    @Test func `some records of a batch can be removed while others stay`() throws {
         let state = try PluginState(directory: directory.state)
         try state.spool([[record(1)], [record(2)], [record(3)], [record(4)]])
         #expect(try state.remove([2, 99], as: .stored) == 1)
@@ -102,7 +102,7 @@ import Testing
         #expect((refused.first?.code, refused.first?.reason, refused.first?.time) == ("unit", "a␀b", 7))
     }
 
-    @Test func `ids are never given out twice even when the spool was emptied before a restart`() throws {
+    @Test func `ids are never used twice even if the spool was emptied before a restart`() throws {
         var state = try PluginState(directory: directory.state)
         #expect(try state.spool([[record(1), record(1)]]) == 1..<3)
         try state.remove(upTo: 2, as: .stored)
@@ -111,7 +111,7 @@ import Testing
         #expect(try state.spool([[record(1)]]) == 3..<4)
     }
 
-    @Test func `refused records beyond the limit go oldest first by whole groups and are counted`() throws {
+    @Test func `refused records beyond the limit are dropped by whole groups, oldest first, and counted`() throws {
         let state = try PluginState(directory: directory.state, limits: limits { $0.refusedRecords = 3 })
         try state.spool([[record(1), record(1)], [record(1)], [record(1)]])
         try state.refuse((1...4).map { SpoolRefusal(id: $0, code: "value", reason: "") }, at: 0)
@@ -121,7 +121,7 @@ import Testing
         #expect(counters.isBalanced)
     }
 
-    @Test func `requeued records keep their groups and come last`() throws {
+    @Test func `requeued records keep their groups and are last`() throws {
         let state = try PluginState(directory: directory.state, limits: limits { $0.records = 5 })
         try state.spool([[record(1)], [record(2), record(3)], [record(4)]])
         try state.refuse((1...3).map { SpoolRefusal(id: $0, code: "type", reason: "") }, at: 0)

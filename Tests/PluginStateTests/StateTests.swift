@@ -8,7 +8,7 @@ import Testing
 
     struct Refusal: Error {}
 
-    @Test func `values come back as they were put after a restart`() throws {
+    @Test func `values are returned as they were stored after a restart`() throws {
         let values: [String: StateValue] = [
             "cursor": .text("abcdefgh-12345"), "empty": .text(""), "größe": .text("⚖️"), "min": .integer(.min),
             "bytes": .bytes([0, 1, 255]), "none": .bytes([]),
@@ -27,7 +27,7 @@ import Testing
         #expect(try state.transaction { t in try t.keys() }.count == values.count)
     }
 
-    @Test func `a value of another kind than asked for is not taken for none`() throws {
+    @Test func `a value of another kind than requested is an error and does not count as missing`() throws {
         let state = try PluginState(directory: directory.state)
         try state.set("cursor", to: .text("7"))
         #expect(failure { _ = try state.integer("cursor") }?.code == .invalid)
@@ -35,7 +35,7 @@ import Testing
         #expect(try state.text("cursor") == "7")
     }
 
-    @Test func `what SQLite would cut or the bounds forbid is refused whole`() throws {
+    @Test func `keys and values that SQLite would truncate or the limits forbid are refused`() throws {
         let state = try PluginState(directory: directory.state)
         let bad: [(String, StateValue)] = [
             ("", .integer(1)), (String(repeating: "k", count: 257), .integer(1)), ("a\0b", .integer(1)),
@@ -68,7 +68,7 @@ import Testing
         #expect(try state.counters().pending == 1)
     }
 
-    @Test func `a transaction that fails beside others leaves theirs whole`() async throws {
+    @Test func `a failed transaction does not affect concurrent ones`() async throws {
         let state = try PluginState(directory: directory.state)
         try await withThrowingTaskGroup { group in
             for number in 0..<200 {
@@ -112,7 +112,7 @@ import Testing
         #expect(try await state.counters().pending == 40)
     }
 
-    @Test func `the lock is not taken through a symbolic link, and what it leads to stays as it is`() throws {
+    @Test func `the lock is not taken through a symbolic link, and the link's target is not changed`() throws {
         let mine = directory.state + ".mine"
         try Data("what I wrote".utf8).write(to: URL(fileURLWithPath: mine))
         defer { try? FileManager.default.removeItem(atPath: mine) }
@@ -126,7 +126,7 @@ import Testing
         try PluginState(directory: directory.state).close()
     }
 
-    @Test func `a closed state refuses calls and its directory is free`() throws {
+    @Test func `a closed state refuses calls, and its directory is free`() throws {
         let state = try PluginState(directory: directory.state)
         try state.close()
         try state.close()
@@ -138,7 +138,7 @@ import Testing
         try second.close()
     }
 
-    @Test func `a call from inside a transaction is stopped at once instead of waiting for ever`() async {
+    @Test func `a call from inside a transaction traps at once instead of waiting for ever`() async {
         await #expect(processExitsWith: .failure) {
             let directory = try TemporaryDirectory()
             let state = try PluginState(directory: directory.state)

@@ -1,7 +1,7 @@
 import Foundation
 import PluginState
 
-/// A directory of its own for one test, gone with it.
+/// A directory for one test, removed with it.
 final class TemporaryDirectory: Sendable {
     let path: String
 
@@ -11,11 +11,11 @@ final class TemporaryDirectory: Sendable {
     }
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Where the state goes: not there yet, so that `PluginState` makes it.
+    /// The directory of the state, which `PluginState` creates.
     var state: String { path + "/state" }
 }
 
-/// The helper program, built beside the tests.
+/// Starts the helper program that is built with the tests.
 func tortureProcess(_ mode: String, _ directory: String) throws -> (Process, output: FileHandle, input: FileHandle) {
     let tests = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
     let folder = tests.deletingLastPathComponent()
@@ -30,14 +30,14 @@ func tortureProcess(_ mode: String, _ directory: String) throws -> (Process, out
 }
 
 extension SpoolCounters {
-    /// The law, counted here once more rather than trusted to the schema.
+    /// Whether the counters balance, computed here without the schema's constraint.
     var isBalanced: Bool { spooled == stored + duplicate + pending + refused + dropped + cleared }
 }
 
 /// A record of `count` bytes.
 func record(_ count: Int, _ byte: UInt8 = 0x61) -> [UInt8] { Array(repeating: byte, count: count) }
 
-/// The failure `body` ends in, for a look at its code and text.
+/// The error that `body` throws.
 func failure(_ body: () throws -> Void) -> PluginStateError? {
     do {
         try body()
