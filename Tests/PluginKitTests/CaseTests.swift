@@ -4,7 +4,7 @@ import PluginTesting
 import Samples
 import Testing
 
-/// Weighs what its far side says.
+/// Gives the weights that its far side provides.
 struct CaseSource: SourcePlugin {
     static let manifest = Manifest(
         name: "case-source", summary: "Weights from a text.", version: "1.0", writes: ["weight"],
@@ -33,13 +33,15 @@ private struct Readings: PluginCase.FarSide {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct `Cases in folders` {
-    @Test(arguments: PluginCase.all(in: .module)) func `a plugin gives what its case expects`(_ testCase: PluginCase)
+    @Test(arguments: PluginCase.all(in: .module)) func `a plugin gives the records that its case expects`(
+        _ testCase: PluginCase
+    )
         async throws
     {
         try await testCase.run(CaseSource()) { try Readings($0) }
     }
 
-    @Test func `a case that does not come true names every difference`() async throws {
+    @Test func `a case that fails lists every difference`() async throws {
         let place = try TestPlace()
         func write(_ name: String, _ text: String) throws {
             try text.write(toFile: "\(place.directory)/\(name)", atomically: false, encoding: .utf8)

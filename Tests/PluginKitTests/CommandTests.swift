@@ -6,7 +6,7 @@ import PluginTesting
 import Samples
 import Testing
 
-/// A plugin that can be asked for things.
+/// A plugin with several commands.
 private struct Obliging: SourcePlugin {
     static let manifest = Manifest(
         name: "obliging", summary: "Does what it is asked.", version: "1.0", writes: ["weight"],
@@ -38,7 +38,7 @@ private struct Obliging: SourcePlugin {
     func run(_ hub: PluginContext) async throws { await hub.untilStopped() }
 }
 
-/// Has nothing more to do as soon as it is asked for something.
+/// Ends its own work as soon as it gets a command.
 private struct Brief: SourcePlugin {
     static let manifest = Manifest(name: "brief", summary: "Ends by itself.", version: "1.0", writes: ["weight"])
     static let commands: [Command<Self>] = [
@@ -67,7 +67,7 @@ private struct Brief: SourcePlugin {
         try await scene.end(run)
     }
 
-    @Test func `a command is its handler, with defaults, progress and a result`() async throws {
+    @Test func `a command runs its handler with defaults, and reports progress and a result`() async throws {
         try await withPlugin { hub in
             let call = await hub.begin("refresh")
             #expect(await hub.outcome(of: call) == .done(result: RawJSON(#"{"days":7}"#)))
@@ -78,7 +78,7 @@ private struct Brief: SourcePlugin {
         }
     }
 
-    @Test func `R8.17 what it does not know, or cannot do like this, is a failure that says so`() async throws {
+    @Test func `R8.17 an unknown command, dry run or argument fails with a reason`() async throws {
         try await withPlugin { hub in
             for name in ["fly", "elsewhere"] {
                 guard case .failed("command", let reason) = await hub.command(name) else {
@@ -99,7 +99,7 @@ private struct Brief: SourcePlugin {
         }
     }
 
-    @Test func `a plugin without commands answers every one`() async throws {
+    @Test func `a plugin without commands answers every command with a failure`() async throws {
         let scene = try await Scene()
         let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place)
         await scene.hub.hellos(1)
@@ -109,7 +109,7 @@ private struct Brief: SourcePlugin {
         try await scene.end(run)
     }
 
-    @Test func `R13.71 a plugin with nothing more to do gives its open commands their outcome before it ends`()
+    @Test func `R13.71 a plugin with no more work answers its open commands before it ends`()
         async throws
     {
         let scene = try await Scene()
@@ -123,7 +123,7 @@ private struct Brief: SourcePlugin {
         try await scene.end(run)
     }
 
-    @Test func `a question is asked and answered, and its failure has the author's code`() async throws {
+    @Test func `a command can ask a question, and its failure has the author's code`() async throws {
         try await withPlugin { hub in
             for (code, expected) in [
                 ("4711", CommandOutcome.Content.done(result: nil)),
@@ -150,7 +150,7 @@ private struct Brief: SourcePlugin {
         }
     }
 
-    @Test func `a plugin that stops says so to the callers that wait`() async throws {
+    @Test func `a stopping plugin answers its open commands`() async throws {
         let scene = try await Scene()
         let run = PluginRun(Obliging(), at: scene.place)
         await scene.hub.hellos(1)
@@ -164,7 +164,7 @@ private struct Brief: SourcePlugin {
         try await scene.end(run)
     }
 
-    @Test func `a lost session cancels its commands, and their outcomes trouble no later session`() async throws {
+    @Test func `a lost session cancels its commands, and their outcomes do not affect a later session`() async throws {
         let scene = try await Scene { $0.heartbeat = Heartbeat(interval: 30, timeout: 60_000) }
         let run = PluginRun(Obliging(), at: scene.place)
         await scene.hub.hellos(1)
@@ -176,14 +176,16 @@ private struct Brief: SourcePlugin {
         try await scene.end(run)
     }
 
-    @Test func `the manifest has the commands that have their handlers beside them`() {
+    @Test func `the manifest contains the commands that have handlers`() {
         #expect(Obliging.fullManifest.commands.map(\.name) == ["elsewhere", "refresh", "login", "wait"])
         #expect(Obliging.fullManifest.faults == [])
     }
 }
 
 @Suite(.timeLimit(.minutes(1))) struct AskingTests {
-    @Test func `R8.4 history comes page by page, typed, two questions at a time at most`() async throws {
+    @Test func `R8.4 a query gets its history in pages of typed records, with at most two queries at a time`()
+        async throws
+    {
         let scene = try await Scene { $0.limits.pageRecords = 40 }
         let counts = Tally()
         let run = PluginRun(
@@ -213,7 +215,7 @@ private struct Brief: SourcePlugin {
         try await scene.end(run)
     }
 
-    @Test func `a question survives the loss of the session, and ends with its task`() async throws {
+    @Test func `a query survives the loss of the session, and ends with its task`() async throws {
         let scene = try await Scene(starting: false)
         let counts = Tally()
         let run = PluginRun(
@@ -221,7 +223,7 @@ private struct Brief: SourcePlugin {
                 let cancelled = Task { for try await _ in hub.query() {} }
                 cancelled.cancel()
                 await #expect(throws: CancellationError.self) { try await cancelled.value }
-                // The hub is not there yet.
+                // The hub has not started yet.
                 for try await page in hub.query() { await counts.add(page.records.count) }
                 await hub.untilStopped()
             }, at: scene.place)
@@ -230,7 +232,7 @@ private struct Brief: SourcePlugin {
         try await scene.end(run)
     }
 
-    @Test func `statistics come interval by interval, over all pages, and what is null is nil`() async throws {
+    @Test func `statistics are returned by interval, over all pages, and null becomes nil`() async throws {
         func page(_ day: Int, _ sum: String, _ more: String) -> RawJSON {
             let source = #"{"source":{"plugin":"watch","device":"w"},"count":2,"sum":7}"#
             let interval =
@@ -261,7 +263,7 @@ private struct Brief: SourcePlugin {
         try await scene.end(run)
     }
 
-    @Test func `a question that the hub refuses throws what it said`() async throws {
+    @Test func `a query that the hub refuses throws the hub's error`() async throws {
         let scene = try await Scene()
         let refusals = Tally()
         let run = PluginRun(
@@ -280,7 +282,7 @@ private struct Brief: SourcePlugin {
     }
 }
 
-/// Numbers as they come in, for waiting without sleeping.
+/// Collects numbers; lets a test wait for a count without sleeping.
 actor Tally {
     private(set) var values: [Int] = []
     private var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []

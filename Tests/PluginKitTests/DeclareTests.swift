@@ -13,7 +13,7 @@ import Testing
             value: .other("fine"), start: Timestamp(microseconds: 1_700_000_000_000_000))
     }
 
-    @Test func `R4.27 are declared once, by a new HELLO, and from the beginning in the next run`() async throws {
+    @Test func `R4.27 types are declared once, in a new HELLO, and in the first HELLO of the next run`() async throws {
         let scene = try await Scene()
         let source = ScriptedSource { hub in
             try await hub.declare([Self.mood])
@@ -21,7 +21,7 @@ import Testing
             _ = try await hub.store([try Self.record(hub, 1)])
             await hub.untilStopped()
         }
-        // Waits for the settings of WELCOME: what is declared before there is a session is in the first HELLO.
+        // Waits for the settings of WELCOME: types declared before a session are in the first HELLO.
         let first = PluginRun(source, at: scene.place, settings: nil)
         await scene.hub.records(1)
         first.stop()
@@ -35,7 +35,7 @@ import Testing
         try await scene.end(second)
     }
 
-    @Test func `R4.27 wait for a command that is being carried out`() async throws {
+    @Test func `R4.27 a declaration waits for a command in progress`() async throws {
         let scene = try await Scene()
         let run = PluginRun(Asked(), at: scene.place)
         await scene.hub.hellos(1)
@@ -46,13 +46,13 @@ import Testing
     }
 }
 
-/// A source that learns of a type while it is asked for something.
+/// A source that declares a type during a command.
 private struct Asked: SourcePlugin {
     static let manifest = Manifest(name: "scripted", summary: "Learns.", version: "1.0", writes: ["weight"])
     static let commands: [Command<Self>] = [
         Command("slow", help: "Takes its time.") { plugin, _ in
             await plugin.isAsked.open()
-            // Long enough for a greeting that does not wait.
+            // Long enough for a HELLO that does not wait.
             try await Task.sleep(for: .milliseconds(100))
             return nil
         }

@@ -22,7 +22,7 @@ import Testing
         try await scene.end(run)
     }
 
-    @Test func `STOP is heard although the hub is gone right after it`() async throws {
+    @Test func `STOP is received although the hub ends right after it`() async throws {
         try await withThrowingTaskGroup { group in
             for _ in 0..<20 {
                 group.addTask {
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `the end of stdin ends it at once, and the spool keeps what was given`() async throws {
+    @Test func `the end of stdin ends the plugin at once, and the spool keeps the given records`() async throws {
         let scene = try await Scene(starting: false)
         let isGiven = Gate()
         let run = PluginRun(
@@ -46,7 +46,7 @@ import Testing
                 try await hub.give(hub.samples(0..<3))
                 await isGiven.open()
                 await hub.untilStopped()
-                try await hub.give(hub.samples(3..<4))  // Begun before, and finished now.
+                try await hub.give(hub.samples(3..<4))  // Begun before the end of stdin, and finished after it.
             }, at: scene.place)
         await isGiven.wait()
         run.loseHub()
@@ -54,7 +54,8 @@ import Testing
         try await scene.end(run, pending: 4)
     }
 
-    @Test func `a hub that has ended before it has answered is not waited for, with the work done or not`() async throws
+    @Test func `a plugin does not wait for a hub that ended before it answered, whether or not its work is done`()
+        async throws
     {
         for isBusy in [false, true] {
             let scene = try await Scene { $0.answers = false }
@@ -70,7 +71,9 @@ import Testing
         }
     }
 
-    @Test func `at the end of stdin BYE is said, for a hub that ends this plugin alone still hears it`() async throws {
+    @Test func `the plugin sends BYE at the end of stdin, because the hub may have ended only this plugin`()
+        async throws
+    {
         let scene = try await Scene()
         let isOpen = Gate()
         let run = PluginRun(
@@ -79,7 +82,7 @@ import Testing
                 await isOpen.open()
                 await hub.untilStopped()
             }, at: scene.place)
-        // Before it has been welcomed there is nothing to end.
+        // Before WELCOME there is no session to end.
         await isOpen.wait()
         run.loseHub()
         await scene.hub.byes(1)
@@ -87,7 +90,7 @@ import Testing
         try await scene.end(run)
     }
 
-    @Test func `once ends when the hub holds everything`() async throws {
+    @Test func `in mode once a plugin ends when the hub has all records`() async throws {
         let scene = try await Scene()
         let run = PluginRun(ScriptedSource { try await $0.give($0.samples(0..<2_000)) }, at: scene.place, mode: .once)
         #expect(await run.end() == .done)
@@ -96,7 +99,7 @@ import Testing
         try await scene.end(run)
     }
 
-    @Test func `once without a hub ends as unfinished and keeps the records`() async throws {
+    @Test func `in mode once without a hub a plugin ends as unfinished and keeps the records`() async throws {
         let scene = try await Scene(starting: false)
         let run = PluginRun(
             ScriptedSource { try await $0.give($0.samples(0..<2)) }, at: scene.place, mode: .once,
@@ -105,7 +108,7 @@ import Testing
         try await scene.end(run, .unfinished, pending: 2)
     }
 
-    @Test func `STOP while once still waits for the hub ends it, and the records stay`() async throws {
+    @Test func `STOP ends a plugin in mode once that still waits for the hub, and the records stay`() async throws {
         let scene = try await Scene { $0.answers = false }
         let run = PluginRun(ScriptedSource { try await $0.give($0.samples(0..<2)) }, at: scene.place, mode: .once)
         await scene.hub.batches(1)
@@ -114,14 +117,14 @@ import Testing
         try await scene.end(run, pending: 2)
     }
 
-    @Test func `a hub that does not want the plugin ends it`() async throws {
+    @Test func `a plugin that the hub refuses ends`() async throws {
         let scene = try await Scene { $0.refusal = WireError(.instance, "not configured", closed: true) }
         let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place, settings: nil)
         #expect(await run.end() == .refused)
         try await scene.end(run, .refused)
     }
 
-    @Test func `a failure of the work is told to the hub and ends with status 1`() async throws {
+    @Test func `a failure of the work is sent to the hub as an event, and the exit status is 1`() async throws {
         struct Broken: Error, CustomStringConvertible { let description = "the scale has no battery" }
         let scene = try await Scene()
         let run = PluginRun(ScriptedSource { _ in throw Broken() }, at: scene.place, settings: nil)
@@ -131,7 +134,7 @@ import Testing
         try await scene.end(run, .failed)
     }
 
-    @Test func `work that ignores the request to stop is cut off`() async throws {
+    @Test func `work that ignores the request to stop is abandoned`() async throws {
         let scene = try await Scene()
         let (begun, freed, over) = (Gate(), Gate(), Gate())
         let run = PluginRun(
@@ -148,7 +151,7 @@ import Testing
         await scene.hub.vanish()
     }
 
-    @Test func `a state directory in use ends it with status 73`() async throws {
+    @Test func `a state directory in use ends the plugin with status 73`() async throws {
         let scene = try await Scene()
         let state = try PluginState(directory: scene.place.state)
         let run = PluginRun(ScriptedSource(), at: scene.place)
@@ -156,7 +159,7 @@ import Testing
         try state.close()
     }
 
-    @Test func `a caller of store is told when the plugin stops before the answer`() async throws {
+    @Test func `a call of store fails if the plugin stops before the answer`() async throws {
         let scene = try await Scene { $0.answers = false }
         let code = Received<GiveError.Code?>()
         let run = PluginRun(
@@ -173,7 +176,7 @@ import Testing
         await scene.hub.vanish()
     }
 
-    @Test func `room that was made before the wait for it is not missed`() async throws {
+    @Test func `waiting for room returns if room was made before the wait`() async throws {
         let scene = try await Scene {
             $0.answers = false
             $0.heartbeat = Heartbeat(interval: 30, timeout: 60_000)
@@ -199,7 +202,9 @@ import Testing
         try await scene.end(run)
     }
 
-    @Test func `a full spool is a typed error, an EVENT, and room again`() async throws {
+    @Test func `a full spool throws a typed error and sends an EVENT, which is resolved when there is room`()
+        async throws
+    {
         let scene = try await Scene { $0.answers = false }
         var limits = PluginState.Limits()
         limits.records = 10

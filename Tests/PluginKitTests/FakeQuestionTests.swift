@@ -4,7 +4,9 @@ import PluginTesting
 import Samples
 import Testing
 
-/// What a plugin asks for is answered by the fake hub as the hub does: these are tests as authors of plugins write them.
+/// The fake hub answers queries of a plugin like the hub.
+///
+/// Authors of plugins write tests like these.
 @Suite(.timeLimit(.minutes(1))) struct FakeQuestionTests {
     private typealias Condition = QueryRequest.Condition
 
@@ -21,7 +23,7 @@ import Testing
             metadata: metadata.map { JSONObject(trusted: $0) })
     }
 
-    /// What there is to be asked for.
+    /// The records that queries can find.
     private static func records(_ hub: PluginContext) throws -> [Sample] {
         [
             try sample("light", "weight", .quantity(160, unit: "lb"), hour: 1, of: hub),
@@ -39,7 +41,7 @@ import Testing
         ]
     }
 
-    /// Has a plugin give all that there is, and then ask.
+    /// Runs a plugin that gives all records, and then `body`.
     private func ask(_ body: @escaping @Sendable (PluginContext) async throws -> Void) async throws {
         let scene = try await Scene { $0.limits.pageRecords = 2 }
         let done = Gate()
@@ -54,7 +56,7 @@ import Testing
         try await scene.end(run)
     }
 
-    /// The keys of what a question finds, over all pages.
+    /// The keys of the records that a query finds, over all pages.
     private static func keys(
         _ hub: PluginContext, _ filter: QueryRequest.Filter = .init(), order: QueryRequest.Order? = nil,
         latest: Bool = false, limit: Int64? = nil
@@ -67,7 +69,7 @@ import Testing
         return keys
     }
 
-    @Test func `where finds what meets it`() async throws {
+    @Test func `where finds the matching records`() async throws {
         let conditions: [(Condition, [String])] = [
             (.quantity(over: 80, "kg"), ["heavy"]),
             (.quantity(under: 12, "st"), ["light"]),
@@ -96,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `records come in the order and as many as asked for, and the most recent is the latest end`()
+    @Test func `records are returned in the requested order and number, and the latest is the one that ends last`()
         async throws
     {
         try await ask { hub in
@@ -127,7 +129,7 @@ import Testing
         }
     }
 
-    /// What comes page by page, as `number value` or `number gone`, and where to go on.
+    /// The changes of all pages, as `number value` or `number gone`, and the cursor to continue from.
     private static func changes(
         _ hub: PluginContext, _ filter: QueryRequest.Filter, since: Cursor?
     ) async throws -> (lines: [String], cursor: Cursor?) {
@@ -145,7 +147,7 @@ import Testing
         return (lines, cursor)
     }
 
-    @Test func `R8.131 who follows a question is told what does not meet it any more, and what was taken back`()
+    @Test func `R8.131 a follower of a query gets records that no longer match and those that were retracted`()
         async throws
     {
         try await ask { hub in
@@ -168,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `sources say what each has given, and which counts first by the order of hub conf`() async throws {
+    @Test func `sources are listed with their counts, in the order of preference of hub conf`() async throws {
         let scene = try await Scene { behaviour in
             behaviour.persons[0].priority = [.init(types: ["stepCount"], sources: ["scripted/w"])]
         }

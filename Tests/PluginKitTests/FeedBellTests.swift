@@ -4,9 +4,9 @@ import Testing
 
 @testable import PluginKit
 
-/// The feed as a bell, for who follows.
+/// The feed as a bell that wakes followers.
 @Suite(.timeLimit(.minutes(1))) struct FeedBellTests {
-    @Test func `who waits is woken by a ring, also after a wait in vain, and waits again where there was none`()
+    @Test func `a ring wakes a waiting follower, also after a wait that timed out, and without a ring it waits again`()
         async throws
     {
         let scene = try await Scene()
@@ -17,7 +17,7 @@ import Testing
                 for _ in 0..<3 {
                     let start = ContinuousClock.now
                     await bell.next(within: pause)
-                    // A bell that is over rings without end.
+                    // A bell whose stream has ended would ring without pause.
                     #expect(ContinuousClock.now - start >= pause)
                 }
                 async let heard: Void = bell.next(within: .seconds(600))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PluginKit
 
-/// `--check-settings`: all that a plugin finds wrong, at once.
+/// `--check-settings` reports all objections of a plugin at once.
 @Suite struct JudgeTests {
     private struct Strict: SourcePlugin {
         static let manifest = Manifest(
@@ -32,7 +32,7 @@ import Testing
         func run(_ hub: PluginContext) async throws {}
     }
 
-    @Test func `every objection is told, each at its setting`() throws {
+    @Test func `every objection is reported with its setting`() throws {
         let verdict = try PluginCommand<Strict>.verdict(on: Array(#"{"port":"5"}"#.utf8))
         #expect(
             verdict.objections == [
@@ -42,7 +42,7 @@ import Testing
             ])
     }
 
-    @Test func `what can be read is read, in its order`() throws {
+    @Test func `valid settings are returned in their order`() throws {
         let settings = PluginSettings(["a": .string("x"), "n": .integer(5)])
         let (text, number) = try PluginSettings.all({ try settings.text("a") }, { try settings.integer("n") })
         #expect((text, number) == ("x", 5))
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test
-    func `a program that is started by hand for a section that is off has its defaults, and is told what is missing`()
+    func `a program started by hand for a disabled section gets its defaults, or the list of missing settings`()
         throws
     {
         let manifest = { (isRequired: Bool) in

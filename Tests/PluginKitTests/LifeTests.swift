@@ -8,7 +8,7 @@ import Testing
 import ZeroMQ
 
 @Suite(.timeLimit(.minutes(1))) struct `A plugin and its hub` {
-    @Test func `HELLO says what the manifest says, and the terms of WELCOME reach the plugin`() async throws {
+    @Test func `HELLO contains the manifest's data, and the plugin gets the terms of WELCOME`() async throws {
         let scene = try await Scene {
             $0.settings = RawJSON(#"{"address":"10.0.0.7"}"#) ?? .emptyObject
             $0.clock = "2024-03-01T00:00:00Z@60"
@@ -30,7 +30,7 @@ import ZeroMQ
         #expect(await scene.hub.byes == 1)
     }
 
-    @Test func `what was given is stored and leaves the spool`() async throws {
+    @Test func `given records are stored and leave the spool`() async throws {
         let scene = try await Scene()
         let run = PluginRun(
             ScriptedSource { hub in
@@ -43,7 +43,7 @@ import ZeroMQ
         #expect(await scene.keys() == (0..<20).map { "key-\($0)" })
     }
 
-    @Test func `what is given while the hub is away is delivered when it comes`() async throws {
+    @Test func `records given while the hub is away are delivered when it is back`() async throws {
         let scene = try await Scene(starting: false)
         let isGiven = Gate()
         let run = PluginRun(
@@ -58,7 +58,9 @@ import ZeroMQ
         try await scene.end(run)
     }
 
-    @Test func `R4.2 R5.7 after hello-first it says HELLO and sends again what was not stored`() async throws {
+    @Test func `R4.2 R5.7 after hello-first the plugin sends HELLO and repeats the records that were not stored`()
+        async throws
+    {
         let scene = try await Scene {
             $0.answers = false
             $0.heartbeat = Heartbeat(interval: 30, timeout: 60_000)
@@ -77,7 +79,7 @@ import ZeroMQ
         try await scene.end(run)
     }
 
-    @Test func `R5.7 a hub that is killed again and again loses nothing`() async throws {
+    @Test func `R5.7 no record is lost although the hub is killed several times`() async throws {
         let scene = try await Scene { $0.credit = Credit(records: 100, bytes: 100_000) }
         let count = 3_000
         let run = PluginRun(
@@ -108,7 +110,7 @@ import ZeroMQ
         try await scene.end(run)
     }
 
-    @Test func `R4.8 R3.7 batches and frames keep to the limits of WELCOME`() async throws {
+    @Test func `R4.8 R3.7 batches and frames respect the limits of WELCOME`() async throws {
         let scene = try await Scene {
             $0.limits.batchRecords = 7
             $0.limits.frameBytes = 900
@@ -145,7 +147,7 @@ import ZeroMQ
         #expect(counters.refused == 0)
     }
 
-    @Test func `R4.16 a silent interval makes it send PING`() async throws {
+    @Test func `R4.16 the plugin sends PING after a silent interval`() async throws {
         let scene = try await Scene { $0.heartbeat = Heartbeat(interval: 20, timeout: 60_000) }
         let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place)
         await scene.hub.pings(2)
@@ -153,7 +155,7 @@ import ZeroMQ
         try await scene.end(run)
     }
 
-    @Test func `R4.18 a hub that says nothing for the timeout is greeted again`() async throws {
+    @Test func `R4.18 the plugin sends HELLO again after the timeout without a message`() async throws {
         let scene = try await Scene {
             $0.answers = false
             $0.heartbeat = Heartbeat(interval: 20, timeout: 60)
@@ -174,7 +176,7 @@ import ZeroMQ
         try await scene.end(run)
     }
 
-    @Test func `rejected records are put aside with code and reason, the others are stored`() async throws {
+    @Test func `rejected records are kept apart with code and reason, and the others are stored`() async throws {
         let scene = try await Scene {
             $0.rejects = { record in
                 guard case .sample(let sample) = record, sample.key.text.hasSuffix("3") else { return nil }
@@ -195,7 +197,7 @@ import ZeroMQ
         try state.close()
     }
 
-    @Test func `a hub whose store fails gets the batch again`() async throws {
+    @Test func `a batch is sent again after a store error of the hub`() async throws {
         let scene = try await Scene { $0.storeErrors = 3 }
         let run = PluginRun(
             ScriptedSource { hub in
@@ -206,7 +208,7 @@ import ZeroMQ
         try await scene.end(run)
     }
 
-    @Test func `passing values and events arrive`() async throws {
+    @Test func `live values and events arrive at the hub`() async throws {
         let scene = try await Scene()
         let run = PluginRun(
             ScriptedSource { hub in
@@ -219,7 +221,7 @@ import ZeroMQ
         try await scene.end(run)
     }
 
-    @Test func `R3.7 what no batch can carry is an error before it reaches the spool`() async throws {
+    @Test func `R3.7 records that do not fit into any batch are an error before they reach the spool`() async throws {
         let scene = try await Scene()
         let codes = Received<[GiveError.Code?]>()
         let run = PluginRun(
@@ -240,7 +242,7 @@ import ZeroMQ
         #expect(counters.spooled == 1_000)
     }
 
-    @Test func `a time that no record can have is an error and stops no program`() async throws {
+    @Test func `a time outside the range of records is an error and does not crash the program`() async throws {
         let scene = try await Scene()
         let codes = Received<[GiveError.Code?]>()
         let run = PluginRun(
@@ -267,7 +269,7 @@ import ZeroMQ
         try await scene.end(run)
     }
 
-    @Test func `store answers per record in the order of the call, with groups in one batch`() async throws {
+    @Test func `store returns results in the order of its records, and sends groups in one batch`() async throws {
         let scene = try await Scene {
             $0.credit = Credit(records: 2, bytes: 2_000)
             $0.rejects = { record in
@@ -292,7 +294,7 @@ import ZeroMQ
     }
 }
 
-/// One value that a test waits for.
+/// A value that a test waits for.
 actor Received<Value: Sendable> {
     private var taken: Value?
     private var waiter: CheckedContinuation<Value, Never>?

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PluginKit
 
-/// A plugin that people log in to, whose service is in the test.
+/// A plugin with log-ins to a service inside the test.
 private struct Cloudy: SourcePlugin {
     static let manifest = Manifest(name: "cloudy", summary: "Logs in.", version: "1.0", writes: ["weight"])
     static let commands: [Command<Self>] = [
@@ -57,7 +57,7 @@ private struct Cloudy: SourcePlugin {
         try await scene.end(run)
     }
 
-    /// Begins a log-in, and returns what it asks and the members of the page's address.
+    /// Begins a log-in; returns its question and the query members of the page's address.
     private func begin(
         _ hub: FakeHub, _ arguments: String = "{}"
     ) async throws -> (call: Int64, question: CommandQuestion, members: [String: String]) {
@@ -74,7 +74,7 @@ private struct Cloudy: SourcePlugin {
     }
 
     @Test
-    func `R11.9 a log-in asks for its page with a fresh state and challenge, and puts the token before it is done`()
+    func `R11.9 a log-in asks for its page with a fresh state and challenge, and stores the token before it is done`()
         async throws
     {
         try await withPlugin { hub, _ in
@@ -101,7 +101,7 @@ private struct Cloudy: SourcePlugin {
         }
     }
 
-    @Test func `a plugin that waits for a log-in goes on with it`() async throws {
+    @Test func `a plugin that waits for a log-in continues after it`() async throws {
         let scene = try await Scene()
         let run = PluginRun(Cloudy(), at: scene.place)
         await scene.hub.hellos(1)
@@ -123,7 +123,7 @@ private struct Cloudy: SourcePlugin {
         ("stale", "{}", "refused: the service refuses the log-in: invalid_grant; begin again"),
         ("", "{}", "answer: the service came back without code"),
     ])
-    func `R11.10 an answer of another log-in, a no and nonsense are told apart, and store nothing`(
+    func `R11.10 an answer of another log-in, a denial and an invalid answer are distinguished and store no token`(
         _ answer: String, _ arguments: String, _ expected: String
     ) async throws {
         try await withPlugin { hub, _ in
@@ -154,7 +154,8 @@ private struct Cloudy: SourcePlugin {
         }
     }
 
-    @Test func `R11.12 a log-out has the service revoke what the hub keeps, and says when it would not`() async throws {
+    @Test func `R11.12 a log-out has the service revoke the stored token, and reports a failure to do so`() async throws
+    {
         try await withPlugin { hub, _ in
             let account = try #require(RawJSON(#"{"account":"me"}"#))
             #expect(await hub.command("logout", account) == .done(result: nil), "there is nothing to revoke")
@@ -172,7 +173,7 @@ private struct Cloudy: SourcePlugin {
         #expect(Base64URL.text(Digests.sha256(verifier.utf8)) == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
     }
 
-    @Test func `a form that is written is read as it was`() {
+    @Test func `a form reads back as it was written`() {
         let members = [("a b", "ü=&+%"), ("plain", "x-._~"), ("empty", "")]
         let text = FormText.write(members.map { (name: $0.0, value: $0.1) })
         #expect(text == "a%20b=%C3%BC%3D%26%2B%25&plain=x-._~&empty=")
@@ -186,7 +187,7 @@ private struct Cloudy: SourcePlugin {
         (400, #"{"error":"temporarily_unavailable"}"#, "service"), (400, "nonsense", "service"), (503, "", "service"),
         (429, #"{"error":"rate"}"#, "service"),
     ])
-    func `what a token endpoint answers is a token, a no, or worth another try`(
+    func `the answer of a token endpoint is a token, a refusal, or an error worth a retry`(
         _ status: Int, _ body: String, _ expected: String
     ) {
         let found: String

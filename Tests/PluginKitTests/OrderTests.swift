@@ -8,7 +8,7 @@ import Testing
 @testable import PluginKit
 
 @Suite(.timeLimit(.minutes(1))) struct `The order of the spool` {
-    @Test func `R5.6 a batch that was read while the hub was away goes after those that are sent again`() async throws {
+    @Test func `R5.6 a batch read while the hub was away is sent after the batches that are repeated`() async throws {
         let scene = try await Scene {
             $0.answers = false
             $0.limits.batchRecords = 1
@@ -27,7 +27,7 @@ import Testing
         try await hub.give(hub.samples(0..<2))
         await scene.hub.batches(2)
 
-        // The third is read from a slow disk, and has been read before there is a session again.
+        // The third is read from a slow disk, and is complete before there is a session again.
         try await hub.state.spool(GivenGroups([.sample(hub.sample(2))]).groups)
         let (isHeld, mayGo) = (Gate(), DispatchSemaphore(value: 0))
         let disk = Task.detached {

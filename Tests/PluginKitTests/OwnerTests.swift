@@ -5,9 +5,9 @@ import PluginKit
 import PluginTesting
 import Testing
 
-/// What a plugin asks and does that is the owner's, as an author of plugins tests it.
+/// Owner's rights used by a plugin, tested as an author of plugins would.
 @Suite(.timeLimit(.minutes(1))) struct OwnerTests {
-    @Test func `R12.10 what is the owner's is answered where it is granted, and refused where not`() async throws {
+    @Test func `R12.10 owner's queries are answered if they are granted, and refused otherwise`() async throws {
         struct Known: Decodable { var name: String }
         struct Story: Decodable {
             var number: Int64
@@ -50,7 +50,7 @@ import Testing
         try await scene.end(run)
     }
 
-    /// Has a plugin command the hub, with what is granted to it.
+    /// Runs a plugin that sends commands to the hub with these rights.
     private func command(
         _ granted: [String], _ outcome: @escaping @Sendable (CommandRequest) -> CommandOutcome.Content?,
         _ body: @escaping @Sendable (PluginContext) async throws -> Void
@@ -72,7 +72,8 @@ import Testing
         return asked
     }
 
-    @Test func `R12.10 a plugin has the hub do what is granted, answers what is asked, and is told why not`()
+    @Test
+    func `R12.10 a plugin sends granted commands to the hub, answers questions, and gets the reason of a failure`()
         async throws
     {
         let asked = try await command(["restart", "commands"]) { request in
@@ -113,7 +114,7 @@ import Testing
         #expect(asked.contains { $0.content == .cancel }, "what asked in vain was given up")
     }
 
-    @Test func `a command that is cancelled is taken back, and one whose session is lost is not sent again`()
+    @Test func `a cancelled command is cancelled at the hub, and one of a lost session is not sent again`()
         async throws
     {
         let asked = try await command(["restart"], { _ in nil }) { hub in

@@ -7,7 +7,7 @@ import Samples
 import Testing
 import ZeroMQ
 
-/// The example source as a process of its own.
+/// The example source in its own process.
 struct ExampleProcess {
     let process = Process()
     let input = Pipe()
@@ -24,7 +24,7 @@ struct ExampleProcess {
         try process.run()
     }
 
-    /// Waits for its end without holding up the tests beside.
+    /// Waits for the end of the process without blocking concurrent tests.
     func end() async -> Int32 {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
@@ -34,7 +34,7 @@ struct ExampleProcess {
         }
     }
 
-    /// Its status, stdout and stderr.
+    /// The exit status, stdout and stderr.
     func result() async throws -> (status: Int32, output: String, errors: String) {
         let status = await end()
         func text(_ pipe: Pipe) throws -> String {
@@ -45,14 +45,14 @@ struct ExampleProcess {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct `A plugin's program` {
-    @Test func `without arguments it explains itself and ends with 64`() async throws {
+    @Test func `without arguments the program prints its usage and exits with 64`() async throws {
         let (status, output, errors) = try await ExampleProcess([]).result()
         #expect(status == 64 && output.isEmpty)
         #expect(errors.hasPrefix("hub-example-source is started by the hub; by hand it needs one of the verbs below."))
         #expect(errors.contains("--check") && errors.contains("Exit status: 0 done"))
     }
 
-    @Test func `describe prints the manifest, which reads back as the same`() async throws {
+    @Test func `describe prints the manifest, which decodes to the same value`() async throws {
         let (status, output, errors) = try await ExampleProcess(["--describe"]).result()
         #expect(status == 0 && errors.isEmpty)
         let manifest = try JSONDecoder().decode(Manifest.self, from: Data(output.utf8))
@@ -72,7 +72,9 @@ struct ExampleProcess {
         #expect(manifest.faults.isEmpty)
     }
 
-    @Test func `every problem of a settings file is told with its line, and nothing starts`() async throws {
+    @Test func `every problem of a settings file is reported with its line, and the plugin does not start`()
+        async throws
+    {
         let place = try TestPlace()
         let file = "\(place.directory)/my.conf"
         try "count = \"many\"\nraet = 5\ngiven = \"given.jsonl\"\n".write(
@@ -86,7 +88,7 @@ struct ExampleProcess {
         #expect(!FileManager.default.fileExists(atPath: place.state))
     }
 
-    @Test func `check needs settings or a hub, and says so`() async throws {
+    @Test func `check requires settings or a hub, and says so`() async throws {
         let (status, _, errors) = try await ExampleProcess(["--check"]).result()
         #expect(status == 64)
         #expect(errors.contains("add --settings FILE, or --door URL or --key FILE of a hub"))
@@ -104,7 +106,7 @@ struct ExampleProcess {
         #expect(alone.status == 0)
     }
 
-    @Test func `after eval of hub status --env, --check and --once mean the hub of that shell`() async throws {
+    @Test func `after eval of hub status --env, --check and --once use the hub of that shell`() async throws {
         let scene = try await Scene { $0.settings = RawJSON(#"{"given":"/tmp/never-written"}"#) ?? .emptyObject }
         let shell = ["HUB_DOOR": scene.place.door, "HUB_FEED": scene.place.door]
         let asked = try await ExampleProcess(["--check"], environment: shell).result()
@@ -118,16 +120,16 @@ struct ExampleProcess {
         #expect(once.status == 0, "\(once)")
         #expect(await scene.hub.records(3).count == 3)
         await scene.hub.vanish()
-        // With settings of its own a check needs no hub.
+        // With its own settings a check needs no hub.
         #expect(try await ExampleProcess(["--check", "--settings", file], environment: shell).result().status == 0)
         let half = try await ExampleProcess(["--check"], environment: ["HUB_INSTANCE": "kitchen"]).result()
         #expect(half.status == 64 && half.errors.contains("HUB_INSTANCE is set, but HUB_DOOR or HUB_STATE is not"))
     }
 
-    @Test func `what give confirmed before kill -9 is delivered by the next process`() async throws {
+    @Test func `records confirmed before kill -9 are delivered by the next process`() async throws {
         let scene = try await Scene(starting: false)
         let directory = scene.place.directory
-        // A pipe by name, so that the test sees each key in the moment it was confirmed.
+        // A named pipe, so that the test sees each key as soon as it is confirmed.
         try #require(mkfifo("\(directory)/given", 0o600) == 0)
         try "count = 1000000\nbatch = 7\ngiven = \"given\"\n".write(
             toFile: "\(directory)/my.conf", atomically: false, encoding: .utf8)
@@ -153,7 +155,7 @@ struct ExampleProcess {
         #expect(await scene.hub.violations == [])
     }
 
-    @Test func `a launched plugin logs in by the token on stdin and ends with it`() async throws {
+    @Test func `a launched plugin logs in with the token on stdin and ends when stdin does`() async throws {
         let place = try TestPlace()
         var behaviour = FakeHub.Behaviour()
         behaviour.settings =
@@ -179,11 +181,11 @@ struct ExampleProcess {
         #expect(await idle.end() == 0)
         try launched.input.fileHandleForWriting.close()
         let (status, _, errors) = try await launched.result()
-        // Stopped as asked, whether or not the last STORED came before the hub vanished: the spool keeps what it was about.
+        // Stopped as requested, whether or not the last STORED came before the hub vanished: the spool keeps those records.
         #expect(status == 0, "\(errors)")
     }
 
-    @Test func `a launched plugin with a wrong token is told so`() async throws {
+    @Test func `a launched plugin with a wrong token reports the refusal`() async throws {
         let place = try TestPlace()
         let hub = try FakeHub(
             door: place.door, context: place.context, logIn: .init(instance: "kitchen", token: "right"))
@@ -200,7 +202,7 @@ struct ExampleProcess {
     }
 
     @Test(arguments: ["--run", "--check"])
-    func `a plugin without a log-in at the door of launched plugins is told at once`(_ verb: String) async throws {
+    func `a plugin without a log-in fails at once at the door of launched plugins`(_ verb: String) async throws {
         let place = try TestPlace()
         let hub = try FakeHub(
             door: place.door, context: place.context, logIn: .init(instance: "kitchen", token: "right"))
@@ -216,7 +218,7 @@ struct ExampleProcess {
         await hub.vanish()
     }
 
-    @Test func `it is told so also by a hub that closes before it has said which log-in it asks for`() async throws {
+    @Test func `it also fails if the hub closes the connection before it has named its log-in`() async throws {
         let (place, context) = (try TestPlace(), try Context())
         defer { context.shutdown() }
         Thread.detachNewThread { try? Self.closeEarly(at: place.door, in: context) }
@@ -228,8 +230,10 @@ struct ExampleProcess {
         #expect(status == 77 && errors.contains("asks for a log-in"), "\(errors)")
     }
 
-    /// The door of launched plugins as a busy machine makes it: the connection ends when the first bytes of a greeting are there, unless
-    /// they are all that its sender sends before it has heard which log-in is asked for.
+    /// The door of launched plugins, as timed on a busy machine.
+    ///
+    /// The connection ends after the first bytes of a greeting, unless these are all that a client sends before it knows the requested
+    /// mechanism.
     private static func closeEarly(at door: String, in context: Context) throws {
         let socket = try Socket(.stream, in: context)
         try socket.bind(door)
@@ -248,7 +252,7 @@ struct ExampleProcess {
         }
     }
 
-    @Test func `what a device, a service or a file says cannot steer a terminal`() async throws {
+    @Test func `text from a device, a service or a file cannot control the terminal`() async throws {
         let place = try TestPlace()
         let file = "\(place.directory)/my\u{1B}[31m.conf"
         let (status, _, errors) = try await ExampleProcess(["--check", "--settings", file]).result()
@@ -266,7 +270,7 @@ struct ExampleProcess {
         await hub.hub.vanish()
     }
 
-    @Test func `SIGTERM ends it after the hub has what was given`() async throws {
+    @Test func `SIGTERM ends the plugin after the hub has its records`() async throws {
         let scene = try await Scene()
         let file = "\(scene.place.directory)/my.conf"
         try "given = \"given.jsonl\"\ncount = 1000000\nbatch = 1\nrate = 200\n".write(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PluginKit
 
-/// What a plugin takes back: its own samples, by list and by filter.
+/// A plugin retracts its own samples, by list and by filter.
 @Suite(.timeLimit(.minutes(1))) struct RetractTests {
     @Test func `a plugin takes back its own samples by their keys, and an empty list is an error`() async throws {
         let scene = try await Scene()
@@ -33,7 +33,7 @@ import Testing
         try await scene.end(run)
     }
 
-    @Test func `a plugin takes back what a filter finds of its own, page by page`() async throws {
+    @Test func `a plugin retracts its own samples by filter, page by page`() async throws {
         let scene = try await Scene { $0.limits.pageRecords = 40 }
         let done = Tally()
         let run = PluginRun(

@@ -7,7 +7,9 @@ import Samples
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct `What a plugin may share` {
-    @Test func `R4.60 is granted, denied or not decided, and a change is told with the next session`() async throws {
+    @Test func `R4.60 a type is granted, denied or undecided, and a plugin sees a change with the next session`()
+        async throws
+    {
         let scene = try await Scene()
         await scene.hub.change {
             $0.grants.write = Grants.Scope(types: ["weight"], denied: ["heartRate"])

@@ -27,7 +27,7 @@ struct ScriptedSink: SinkPlugin {
     ) async throws -> [DeliveryResult] { try await work(records, want, hub) }
 }
 
-/// One plugin that gives and takes.
+/// A plugin that is both a source and a sink.
 private struct Mirror: SourcePlugin, SinkPlugin {
     static let manifest = Manifest(
         name: "mirror", summary: "Gives back what it gets.", version: "1.0", reads: ["*"], writes: ["weight"])
@@ -45,7 +45,7 @@ private struct Mirror: SourcePlugin, SinkPlugin {
     }
 }
 
-/// Holds work back until a test lets it go.
+/// Holds back work until a test opens it.
 actor Turnstile {
     private(set) var arrivals = 0
     private var isOpen = false
@@ -83,7 +83,7 @@ actor Turnstile {
 
     static func records(_ range: ClosedRange<Int64>) throws -> [StoredRecord] { try range.map(record) }
 
-    @Test func `what a sink wants is asked for with its abilities, and what it says goes back record by record`()
+    @Test func `a sink's subscription is sent with its abilities, and its results are returned for each record`()
         async throws
     {
         let scene = try await Scene()
@@ -118,7 +118,8 @@ actor Turnstile {
         try await scene.end(run)
     }
 
-    @Test func `R10.3 R10.6 after a lost session it is asked again, and an answer of before is not sent`() async throws
+    @Test func `R10.3 R10.6 after a lost session the sink subscribes again, and an earlier answer is not sent`()
+        async throws
     {
         let scene = try await Scene()
         let gate = Turnstile()
@@ -143,7 +144,8 @@ actor Turnstile {
         try await scene.end(run)
     }
 
-    @Test func `R10.17 an error is a retry of all records, and the subscription rests longer each time`() async throws {
+    @Test func `R10.17 an error is a retry of all records, and the subscription pauses longer each time`() async throws
+    {
         let scene = try await Scene()
         let run = PluginRun(
             ScriptedSink { records, _, _ in
@@ -179,7 +181,7 @@ actor Turnstile {
 
     private struct CocoaLikeError: Error, CustomStringConvertible { let description = "no route" }
 
-    @Test func `a wrong number of results is the plugin's mistake, and nothing counts as delivered`() async throws {
+    @Test func `a wrong number of results is the plugin's error, and no record counts as delivered`() async throws {
         let scene = try await Scene()
         let run = PluginRun(ScriptedSink { _, _, _ in [.delivered] }, at: scene.place)
         await scene.hub.wants("all")
@@ -194,7 +196,9 @@ actor Turnstile {
         try await scene.end(run)
     }
 
-    @Test func `one delivery at a time is worked on, and stopping finishes it and begins no other`() async throws {
+    @Test func `a sink works on one delivery at a time, and stopping finishes it without beginning another`()
+        async throws
+    {
         let scene = try await Scene()
         let gate = Turnstile()
         let run = PluginRun(
@@ -217,7 +221,7 @@ actor Turnstile {
         #expect(await scene.hub.byes == 1)
     }
 
-    @Test func `a plugin that is cut off answers nothing it has not done`() async throws {
+    @Test func `a plugin that is abandoned does not confirm records that it has not delivered`() async throws {
         let scene = try await Scene()
         let run = PluginRun(
             ScriptedSink { records, _, _ in
@@ -236,7 +240,7 @@ actor Turnstile {
         }
     }
 
-    @Test func `R10.21 in mode once a sink ends when nothing is left, and says when something waits`() async throws {
+    @Test func `R10.21 in mode once a sink ends when all is delivered, as unfinished if records wait`() async throws {
         for (pending, exit) in [(0, PluginExit.done), (3, .unfinished)] {
             let scene = try await Scene()
             let run = PluginRun(ScriptedSink(), at: scene.place, mode: .once)
@@ -249,14 +253,14 @@ actor Turnstile {
         }
     }
 
-    @Test func `R10.10 a subscription that the hub refuses ends the plugin, with the hub's reason`() async throws {
+    @Test func `R10.10 a subscription that the hub refuses ends the plugin with the hub's reason`() async throws {
         let scene = try await Scene { $0.wantRefusal = WireError(.forbidden, "it may not read that") }
         let run = PluginRun(ScriptedSink(), at: scene.place)
         #expect(await run.end() == .refused)
         #expect(await scene.hub.events(1).last?.text?.contains("it may not read that") == true)
     }
 
-    @Test func `subscriptions that cannot be are the author's fault, told before anything is asked`() async throws {
+    @Test func `invalid subscriptions are the author's error, reported before any request`() async throws {
         for wants in [[Want("a b", start: .now)], [Want("a", start: .now), Want("a", start: .now)]] {
             let scene = try await Scene()
             let run = PluginRun(ScriptedSink(wants) { _, _, _ in [] }, at: scene.place)
@@ -265,7 +269,7 @@ actor Turnstile {
         }
     }
 
-    /// Wants what was put into a box.
+    /// A sink whose subscriptions a test or the sink itself replaces.
     private struct ChangingSink: SinkPlugin {
         static let manifest = Manifest(
             name: "changing-sink", summary: "Wants now this, now that.", version: "1.0", reads: ["*"],
@@ -285,14 +289,14 @@ actor Turnstile {
             return records.map { _ in .delivered }
         }
         func run(_ hub: PluginContext) async throws {
-            // Nothing at first.
+            // There are none at first.
             box.wants.withLock { $0 = [Want("a", start: .now), Want("b", start: .now)] }
             try await hub.renewWants()
             await hub.untilStopped()
         }
     }
 
-    @Test func `a sink that says again what it wants is given what is new, and takes no more of what it left out`()
+    @Test func `a sink that renews its subscriptions gets the new ones, and no deliveries of the removed ones`()
         async throws
     {
         let scene = try await Scene()
@@ -309,7 +313,7 @@ actor Turnstile {
         try await scene.end(run)
     }
 
-    @Test func `a plugin may be source and sink`() async throws {
+    @Test func `a plugin may be both source and sink`() async throws {
         let scene = try await Scene()
         let run = PluginRun(Mirror(), at: scene.place)
         await scene.hub.records(1)

@@ -34,7 +34,7 @@ extension PluginContext {
     func samples(_ range: Range<Int>) throws -> [Sample] { try range.map { try sample($0) } }
 }
 
-/// A place, a hub in it that has started, and a source.
+/// A place with a fake hub, started unless the test asks otherwise.
 struct Scene {
     let place: TestPlace
     let hub: FakeHub
@@ -66,7 +66,7 @@ struct Scene {
         return counters
     }
 
-    /// The keys the hub holds.
+    /// The keys of the records that the hub has.
     func keys() async -> [String] { await hub.held.compactMap(\.key) }
 }
 
@@ -76,7 +76,7 @@ extension FakeHub.Held {
     }
 }
 
-/// A door that opens once, for waiting without sleeping.
+/// A gate that opens once; lets a test wait without sleeping.
 actor Gate {
     private var isOpen = false
     private var waiters: [CheckedContinuation<Void, Never>] = []

@@ -8,13 +8,13 @@ import Samples
 import Synchronization
 import Testing
 
-/// A service that hands out tokens: the refresh token of each is good for one renewal.
+/// A service that issues tokens; each refresh token can be used once.
 private final class Service: Sendable {
     struct State {
         var generation = 1
         var renewals = 0
         var reuses = 0
-        /// What the next renewal does instead.
+        /// Runs instead of the next renewal.
         var fault: (@Sendable () throws -> Void)?
     }
     let state = Mutex(State())
@@ -41,7 +41,7 @@ private final class Service: Sendable {
     }
 }
 
-/// What a plugin got, for waiting without sleeping.
+/// Collects the tokens and errors of a plugin; lets a test wait without sleeping.
 private actor Answers {
     private(set) var texts: [String] = []
     private var waiters: [(Int, CheckedContinuation<Void, Never>)] = []
@@ -57,7 +57,7 @@ private actor Answers {
         return texts
     }
 
-    /// What `body` returned or threw, in a word.
+    /// Adds the token that `body` returned, or the error that it threw.
     func note(_ body: () async throws -> OAuthToken) async {
         do {
             add(try await body().accessToken.reveal())
@@ -79,7 +79,7 @@ private actor Answers {
 
     private func raw(_ text: String) -> RawJSON { RawJSON(trusted: Array(text.utf8)) }
 
-    @Test func `a token that is valid is used as it is`() async throws {
+    @Test func `a valid token is used as it is`() async throws {
         let scene = try await Scene()
         await scene.hub.setToken(raw(Service.token(1, expires: "2999-01-01T00:00:00Z")), of: "me")
         let run = PluginRun(
@@ -92,7 +92,7 @@ private actor Answers {
         try await scene.end(run)
     }
 
-    @Test func `R11.2 however many want one, a token is refreshed once, and is with the hub before it is used`()
+    @Test func `R11.2 a token wanted by many callers is refreshed once, and stored in the hub before it is used`()
         async throws
     {
         let scene = try await Scene()
@@ -114,7 +114,7 @@ private actor Answers {
         try await scene.end(run)
     }
 
-    @Test func `one that the service refuses although it should be valid is refreshed`() async throws {
+    @Test func `a token that the service refuses although it should be valid is refreshed`() async throws {
         let scene = try await Scene()
         await scene.hub.setToken(raw(Service.token(1, expires: "2999-01-01T00:00:00Z")), of: "me")
         let run = PluginRun(
@@ -130,7 +130,7 @@ private actor Answers {
         try await scene.end(run)
     }
 
-    @Test func `a refusal and an outage are told apart, and the hub is told which`() async throws {
+    @Test func `a refusal and an outage are distinguished, and the hub gets the right failure`() async throws {
         let scene = try await Scene()
         await scene.hub.setToken(raw(Service.token(1)), of: "me")
         struct Outage: Error, CustomStringConvertible { var description: String { "no route to host" } }
@@ -155,7 +155,7 @@ private actor Answers {
         try await scene.end(run)
     }
 
-    @Test func `where there is no log-in, a person is asked for it, and the log-in's token is stored at once`()
+    @Test func `without a log-in the error asks for one, and the token of a log-in is stored at once`()
         async throws
     {
         let scene = try await Scene()
@@ -174,7 +174,7 @@ private actor Answers {
         try await scene.end(run)
     }
 
-    @Test func `a confirmation that gets lost makes no second token and loses none`() async throws {
+    @Test func `a lost confirmation causes no second renewal and loses no token`() async throws {
         let scene = try await Scene { $0.heartbeat = Heartbeat(interval: 30, timeout: 60_000) }
         await scene.hub.setToken(raw(Service.token(1)), of: "me")
         await scene.hub.loseTokenAnswers(1)
@@ -189,7 +189,7 @@ private actor Answers {
         try await scene.end(run)
     }
 
-    @Test func `a token that was renewed while the hub was away is handed over by the next life`() async throws {
+    @Test func `a token renewed while the hub was away is stored by the next run`() async throws {
         let scene = try await Scene()
         await scene.hub.setToken(raw(Service.token(1)), of: "me")
         let isRenewed = Gate()
@@ -217,7 +217,7 @@ private actor Answers {
         try await scene.end(second)
     }
 
-    @Test func `a token prints without its secrets and comes back as it was`() throws {
+    @Test func `a token prints without its secrets and decodes to the same value`() throws {
         let text = Service.token(3)
         let token = try JSONDecoder().decode(OAuthToken.self, from: Data(text.utf8))
         #expect("\(token)" == "<token until 2020-01-01T00:00:00Z>" && token.user == "u1")
