@@ -246,7 +246,7 @@ import Testing
         #expect(corrected.placement?.record?.assignment == .person(you), "\(corrected)")
         #expect(
             try await give(.sample(try sample("rate", 71, type: "heartRate")), of: me, scope: mine).code == "forbidden")
-        // A manual assignment does not decide who may write the record: its source never wrote it for `you`.
+        // A manual assignment gives no right to write the record: its source never wrote it for `you`.
         _ = try await assign([1], me)
         #expect(try await give(.sample(try sample("a", 72)), of: you, scope: yours).code == "forbidden")
         _ = try await assign([1], you)

@@ -42,7 +42,7 @@ import Testing
         return sample
     }
 
-    @Test func `numbers, keys, types and sources`() async throws {
+    @Test func `conditions select by number, key, type and source`() async throws {
         let bare = Source(plugin: "sami"), band = Source(plugin: "sami", device: "band", account: "a1")
         _ = try await store.put(
             try sample("a"), try sample("b", source: bare), try sample("c", source: band),
@@ -126,7 +126,7 @@ import Testing
         #expect(try await keys(.metadata("dateOfEarliestDataUsedForEstimate", .compared([midnight]))) == ["4"])
     }
 
-    @Test func `quantities, categories, activities and durations`() async throws {
+    @Test func `conditions select by quantity, category, activity and duration`() async throws {
         _ = try await store.put(
             try sample("light", 70), try sample("heavy", 90, lasting: 60), try sample("tall", 90, type: "height"),
             try make("core", .category(name: "asleepCore", raw: 3), "sleepAnalysis", lasting: 3_600),

@@ -39,7 +39,7 @@ import Testing
         #expect(try values(found, "Body fat percentage") == (12, ["29 %"]))
         #expect(try values(found, "Body temperature") == (2, ["37 Cel"]))
         #expect(try values(found, "Weight").count == 17)
-        // The two values are components of the blood pressure, not observations of their own.
+        // The two values are components of the blood pressure, not separate observations.
         #expect((found["observations"] as? [String: Any])?["Blood pressure systolic"] == nil)
     }
 
