@@ -2,11 +2,11 @@ import Compression
 import Seeds
 import Testing
 
-/// What is unpacked does not depend on the pieces in which it comes and goes.
+/// The inflated bytes do not depend on the sizes of the input and output pieces.
 struct InflaterTests {
     private enum End: Equatable { case whole(rest: Int), cut, damaged }
 
-    /// Unpacks with pieces of these sizes.
+    /// Inflates with input and output pieces of these sizes.
     private func unpack(_ packed: [UInt8], by input: Int, into output: Int) -> (bytes: [UInt8], end: End) {
         let inflater = Inflater(.gzip)
         var (bytes, rest) = ([UInt8](), packed[...])
@@ -32,7 +32,7 @@ struct InflaterTests {
         return writer.end()
     }
 
-    /// Runs and noise, so that there are long copies and none.
+    /// Random bytes made of runs and noise, so that the packed form has both long copies and literals.
     private func bytes(_ count: Int, _ generator: inout SeededGenerator) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count {
@@ -44,7 +44,9 @@ struct InflaterTests {
         return Array(bytes.prefix(count))
     }
 
-    @Test(arguments: 1...40) func `In whatever pieces it comes and goes, it is what was packed`(seed: UInt64) {
+    @Test(arguments: 1...40) func `With any sizes of input and output pieces the inflated bytes equal the original`(
+        seed: UInt64
+    ) {
         var generator = SeededGenerator(seed: seed)
         let bytes = bytes(Int.random(in: 0...5_000, using: &generator), &generator)
         let packed = pack(bytes)
@@ -58,8 +60,8 @@ struct InflaterTests {
         #expect(unpack(packed + [1, 2, 3], by: 7, into: 11).end == .whole(rest: 3))
     }
 
-    @Test func `An output that is full at the end of the input gives the rest without more of it`() {
-        // A run: the last bytes of the input are many of the output.
+    @Test func `When the output is full at the end of the input, the rest is given without more input`() {
+        // A run: the last bytes of the input expand to many bytes of output.
         let packed = pack([UInt8](repeating: 7, count: 1_000))
         for output in 1...1_000 {
             let found = unpack(packed, by: packed.count, into: output)
@@ -67,7 +69,7 @@ struct InflaterTests {
         }
     }
 
-    @Test func `What is cut anywhere does not end, and no byte that is changed goes unseen`() {
+    @Test func `A truncated input never reports an end, and every changed byte is detected`() {
         var generator = SeededGenerator(seed: 1)
         let bytes = bytes(400, &generator)
         let packed = pack(bytes)
@@ -75,7 +77,7 @@ struct InflaterTests {
             let found = unpack(Array(packed.prefix(count)), by: 64, into: 64)
             #expect(found.end == .cut && bytes.starts(with: found.bytes), "\(count) bytes")
         }
-        // Bytes 4 to 9 of the header are a time and a system, which mean nothing.
+        // Bytes 4 to 9 of the header hold a time, extra flags and a system, which are ignored.
         for place in packed.indices where !(4...9).contains(place) {
             var changed = packed
             changed[place] ^= 1 << UInt8.random(in: 0...7, using: &generator)
@@ -85,7 +87,7 @@ struct InflaterTests {
         #expect(unpack(Array("{\"weight\":80}".utf8), by: 64, into: 64).end == .damaged)
     }
 
-    @Test func `The sum is that of the standard, in whatever pieces`() {
+    @Test func `The checksum matches the standard when it is computed in pieces`() {
         var sum = CRC32()
         Array("1234".utf8).withUnsafeBytes { sum.add($0) }
         Array("56789".utf8).withUnsafeBytes { sum.add($0) }

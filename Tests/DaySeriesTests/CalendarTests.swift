@@ -15,7 +15,7 @@ import Testing
         ("Pacific/Apia", 0, "2011-12-29T23:00:00-10:00", "2011-12-31T00:00:00+14:00"),
         ("GMT", 1_439, "2024-05-10T00:00:00Z", "2024-05-10T23:59:00Z"),
     ])
-    func `the next day begins when the clock on the wall says so`(
+    func `nextDay returns the instant at which the local clock reaches the next day's start`(
         zone: String, start: Int, now: String, expected: String
     ) throws {
         let calendar = try #require(DayCalendar(zone: zone, dayStartMinutes: start))
@@ -27,7 +27,7 @@ import Testing
         #expect(calendar.nextDay(after: next) > next)
     }
 
-    @Test func `a day may start at four: what is weighed at half past one belongs to the day before`() throws {
+    @Test func `if days start at four, a weight measured at half past one belongs to the previous day`() throws {
         let calendar = try #require(DayCalendar(zone: "Europe/Berlin", dayStartMinutes: 240))
         func date(_ text: String) throws -> String {
             LocalDate(daysSinceEpoch: Int(calendar.day(of: try Timestamp(parsing: text)))).text
@@ -36,7 +36,8 @@ import Testing
         #expect(try date("2024-05-11T04:00:00+02:00") == "2024-05-11")
     }
 
-    @Test func `an unknown zone makes no calendar, and one in a sample leaves its offset`() throws {
+    @Test func `an unknown zone gives no calendar, and a sample with an unknown zone falls back to its offset`() throws
+    {
         #expect(DayCalendar(zone: "Mars/Olympus") == nil)
         let calendar = try #require(DayCalendar(zone: "Europe/Berlin"))
         let time = try Timestamp(parsing: "2024-05-10T23:30:00-05:00")

@@ -2,7 +2,9 @@ import DaySeries
 import Seeds
 import Testing
 
-/// What holds of every history; each with a hundred random ones.
+/// Properties that hold for every history.
+///
+/// Each test checks them on random histories, most on a hundred.
 @Suite struct LawTests {
     private static let seeds = (0..<100).map { _ in UInt64.random(in: 0 ... .max) }
 
@@ -16,7 +18,7 @@ import Testing
         }
     }
 
-    /// What came another way by another clock may be of another day, on which it does not count.
+    /// Puts all readings on one clock: a duplicate by another clock may fall on another day, on which it does not count.
     private func byOneClock(_ readings: [Reading]) -> [Reading] {
         readings.map { reading in
             var reading = reading
@@ -36,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `a window of thirty days shows no other value than the stored series, and maybe fewer`() {
+    @Test func `a window of thirty days shows a subset of the stored series`() {
         eachHistory { dice, several, rules in
             let readings = byOneClock(several)
             let rules = SeriesRules(.mean)
@@ -83,8 +85,8 @@ import Testing
                 let measured = before.series(change.series, through: today + 10).filter { $0.age == 0 }.map(\.day)
                 let next = measured.filter { $0 > new.day }.min() ?? .max
                 switch rules[change.series].aggregator {
-                case .sum: continue  // It changes the days that it reaches into, and what it covers there.
-                // It ends what the last one of the day before held.
+                case .sum: continue  // A new reading also changes the later days that it reaches into.
+                // The new reading ends the time that the last reading of the day before held.
                 case .weightedMean: #expect(change.day >= new.day - 1 && change.day < next)
                 default: #expect(change.day >= new.day && change.day < next)
                 }
@@ -92,13 +94,13 @@ import Testing
         }
     }
 
-    @Test func `what is said to have changed is exactly what is another now, and the rest is as from scratch`() {
+    @Test func `the reported changes are exactly the days that differ, and the history equals a fresh computation`() {
         eachHistory(15) { dice, readings, rules in
             var readings = readings
             var history = DayHistory(readings, rules, clocks: clocks)
             var known = Snapshot(history)
             for step in 0..<12 {
-                // Takes some out, puts some in, corrects some: all in one, as a delivery brings them.
+                // Removes, adds and corrects some readings at once, as a delivery does.
                 var (removals, puts): ([Reading], [Reading]) = ([], [])
                 for reading in readings.shuffled(using: &dice).prefix(.random(in: 0...3, using: &dice)) {
                     removals.append(reading)
@@ -129,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `a day that begins brings what from scratch has of it`() {
+    @Test func `when a day begins, the reported changes lead to the same series as a fresh computation`() {
         eachHistory { dice, readings, rules in
             let history = DayHistory(readings, rules, clocks: clocks)
             let earlier = today - .random(in: 0...40, using: &dice)
@@ -140,7 +142,7 @@ import Testing
     }
 }
 
-/// All that a history says of its days.
+/// All days of a history, with the readings that each is based on.
 private struct Snapshot: Equatable {
     struct Place: Hashable {
         var series: Int

@@ -1,17 +1,17 @@
 import DaySeries
 import Seeds
 
-/// The day on which the histories end.
+/// The last day of the histories.
 let today: Int32 = 20_000
 
-/// Of two places that mostly have different days.
+/// The clocks of two places whose local days differ for part of each day.
 let clocks = ["UTC", "Asia/Tokyo"].compactMap { DayClock(zone: $0) }
 
 extension SeededGenerator {
 
-    /// A reading of some day within half a year of today, and now and then later.
+    /// A random reading from the last half year, sometimes from the next three days.
     mutating func reading(_ number: Int64) -> Reading {
-        // Few days, times, values and sources, so that they meet.
+        // Few days, times, values and sources, so that readings collide.
         let day =
             today
             - (Bool.random(using: &self) ? .random(in: -3...40, using: &self) : .random(in: 0...180, using: &self))
@@ -33,7 +33,7 @@ extension SeededGenerator {
         return readings
     }
 
-    /// Much the same of another source, by the clock of another place, or without an end.
+    /// A near duplicate of a reading from another source, maybe by another place's clock or without an end.
     mutating func mirror(of reading: Reading, _ number: Int64) -> Reading {
         var other = reading
         (other.number, other.source) = (number, (reading.source + 1) % 3)

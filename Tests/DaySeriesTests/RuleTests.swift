@@ -15,7 +15,7 @@ import Testing
         return DayFill.series(readings, rules, clocks: clocks, through: 0).first?.value
     }
 
-    @Test func `each aggregator says of a day what its name says`() {
+    @Test func `each aggregator computes the value that its name says`() {
         let values: [(minute: Int64, value: Double, source: Int32)] = [(420, 80.5, 0), (720, 80, 0), (1_300, 82, 0)]
         #expect(day(.mean, values) == 242.5 / 3)
         #expect(day(.median, values) == 80.5)
@@ -27,17 +27,17 @@ import Testing
         #expect(day(.sum, values) == 242.5)
     }
 
-    @Test func `in a weighted mean a value counts until the next one, and for five minutes at most`() {
-        // A minute at 60, three at 80, and 100 for as long as any value holds: five.
+    @Test func `in a weighted mean a value counts until the next reading, at most for five minutes`() {
+        // One minute at 60, three at 80, and five, the maximum, at 100.
         let values: [(minute: Int64, value: Double, source: Int32)] = [(0, 60, 0), (1, 80, 0), (4, 100, 0)]
         #expect(abs((day(.weightedMean, values) ?? 0) - (60 + 3 * 80 + 5 * 100) / 9.0) < 1e-9)
-        // What a value was during hours of silence is not known: the one before it counts for five minutes, too.
+        // The value during hours without a reading is unknown, so the reading before them counts for five minutes only.
         #expect(day(.weightedMean, [(0, 60, 0), (300, 80, 0)]) == 70)
-        // An hour of sport with a reading a minute is one hour of the day, not most of its readings.
+        // An hour of sport with a reading a minute weighs one hour, although it has most of the day's readings.
         let rest = (0..<12).map { (minute: Int64($0) * 5, value: 60.0, source: Int32(0)) }
         let sport = (60..<120).map { (minute: Int64($0), value: 150.0, source: Int32(0)) }
         #expect(abs((day(.weightedMean, rest + sport) ?? 0) - (60 * 60 + 59 * 150 + 5 * 150) / 124.0) < 1e-9)
-        // Readings of one instant hold as long as one another.
+        // Readings of the same instant hold equally long.
         #expect(day(.weightedMean, [(0, 60, 0), (0, 70, 1), (5, 80, 0)]) == 70)
         #expect(day(.weightedMean, [(0, 60, 0), (0, 70, 1)]) == 65)
         #expect(day(.weightedMean, [(7, 61.3, 0)]) == 61.3)
@@ -50,21 +50,21 @@ import Testing
         }
     }
 
-    @Test func `a series is named after what it does`() {
+    @Test func `the name of a series has its aggregator and its number of days`() {
         #expect(SeriesRules(.mean).name == "mean30")
         #expect(SeriesRules(.median, days: 7).name == "median7")
         #expect(SeriesRules(.first, days: 1).name == "first")
         #expect(SeriesRules(.sum, days: 30).name == "sum")
     }
 
-    @Test func `of several sources the best counts, and of each what lies in the day`() throws {
+    @Test func `where sources overlap the best one counts, each with its part within the day`() throws {
         func hours(_ from: Double, _ to: Double, _ value: Double, _ source: Int32) -> Reading {
             let (time, end) = (Int64(from * 3_600_000_000), Int64(to * 3_600_000_000))
             return Reading(
                 number: time / 60_000_000 + Int64(source) + 10_000, time: time, end: end, value: value,
                 day: clocks[0].day(of: time), source: source)
         }
-        // The phone's hour is half covered by the watch; the watch walks over midnight.
+        // The watch covers half of the phone's hour, and one of its samples crosses midnight.
         let readings = [
             hours(8, 9, 1_000, 1), hours(8.5, 9.5, 800, 2), hours(23, 25, 600, 2), hours(24.5, 25.5, 90, 1),
         ]
@@ -77,13 +77,15 @@ import Testing
         let history = DayHistory(readings, [rules], clocks: clocks)
         #expect(history.basis(0, of: 0) == [10_481, 10_512, 11_382])
         #expect(history.basis(0, of: 1) == [11_382, 11_471])
-        // What a better source covers wholly is not what the day is made of.
+        // A reading that a better source covers completely is not part of the day's basis.
         rules.ranks = [2: 1]
         let covered = [hours(8.5, 9, 70, 1), hours(8, 10, 800, 2)]
         #expect(DayHistory(covered, [rules], clocks: clocks).basis(0, of: 0) == [10_482])
     }
 
-    @Test func `days begin by the clock of the place, later where that is set, and with or without an hour`() throws {
+    @Test func `days begin by the local clock, later if so configured, also when the clocks skip an hour or a day`()
+        throws
+    {
         let hour: Int64 = 3_600_000_000
         let berlin = try #require(DayClock(zone: "Europe/Berlin", dayStartMinutes: 240))
         let four: Int64 = 1_711_850_400_000_000  // 2024-03-31T04:00+02:00
@@ -101,7 +103,7 @@ import Testing
         #expect(apia.day(of: 1_325_239_200_000_000) == before + 2)
     }
 
-    @Test func `an offset that the person's zone has then stands for that zone`() throws {
+    @Test func `an offset that the person's zone has at that time resolves to that zone`() throws {
         let calendar = try #require(DayCalendar(zone: "Europe/Berlin"))
         func zone(_ text: String, _ name: String? = nil) throws -> String {
             calendar.zone(at: try Timestamp(parsing: text), zone: name)
@@ -115,7 +117,8 @@ import Testing
         #expect(fixed.zone(at: try Timestamp(parsing: "2024-07-01T10:00:00+02:00"), zone: "Asia/Tokyo") == "UTC")
     }
 
-    @Test func `the best source with readings on a day counts alone; without any of them all do`() {
+    @Test
+    func `only the best preferred source with readings on a day counts, and all count if no preferred one has any`() {
         let values: [(minute: Int64, value: Double, source: Int32)] = [(420, 80, 1), (425, 81, 2), (430, 82, 3)]
         #expect(day(.mean, values, preferred: [[9], [2], [1]]) == 81)
         #expect(day(.mean, values, preferred: [[9]]) == 81)
@@ -123,7 +126,7 @@ import Testing
         #expect(day(.last, values, preferred: [[1]]) == 80)
     }
 
-    @Test func `a reading that came two ways counts once; two readings of one source are two`() {
+    @Test func `a reading from two sources counts once, and two readings from one source count twice`() {
         func mean(_ other: (minute: Int64, value: Double, source: Int32)) -> Double? {
             day(.mean, [(420, 80, 1), other, (900, 82, 1)], tolerance: 0.05)
         }
@@ -134,7 +137,7 @@ import Testing
         #expect(mean((420, 80, 1)) == 242.0 / 3)
     }
 
-    @Test func `from the day on that a scale was given away nothing older is carried, and what is measured is`() {
+    @Test func `from the carriesUntil day on, older values are not carried, and new ones are`() {
         var rules = SeriesRules(.mean)
         rules.carriesUntil = 5
         let readings = [
@@ -144,7 +147,7 @@ import Testing
         #expect(days.map(\.day) == [0, 1, 2, 3, 4, 8, 9, 10])
     }
 
-    @Test func `what may be carried is what changes slowly, and nothing safety depends on`() throws {
+    @Test func `only slowly changing types are carried, and none that safety depends on`() throws {
         func treatment(_ name: String) throws -> DayTreatment {
             let type = try #require(TypeRegistry.standard.resolve(name))
             return try DayTreatment.of(type)
@@ -166,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `zero is never a weight, and a day without steps is one of zero`() throws {
+    @Test func `zero is implausible for a weight and plausible for a step count`() throws {
         func plausible(_ name: String) throws -> Plausible {
             let type = try #require(TypeRegistry.standard.resolve(name))
             return try DayTreatment.of(type).plausible

@@ -4,18 +4,18 @@ import Samples
 import Seeds
 import Testing
 
-/// Days and statistics by day are two ways to one number.
+/// The day series and the statistics by day compute the same numbers.
 @Suite struct StatisticsTests {
     private static let seeds = (0..<60).map { _ in UInt64.random(in: 0 ... .max) }
     private static let zones = ["Europe/Berlin", "America/Sao_Paulo", "Asia/Kathmandu", "UTC"]
 
-    /// Readings of three weeks about a change of the clocks, all by one clock.
+    /// Readings of three weeks around a clock change, all by one clock.
     private func history(_ dice: inout SeededGenerator, _ clock: DayClock) -> [Reading] {
         let begin: Int64 = 1_711_000_000_000_000
         var readings: [Reading] = []
         for number in 1...Int64.random(in: 2...80, using: &dice) {
             if Int.random(in: 0..<4, using: &dice) == 0, var other = readings.randomElement(using: &dice) {
-                // The same by another way, or twice by one.
+                // A duplicate of another reading, from another source or the same one.
                 (other.number, other.source) = (number, .random(in: 0...3, using: &dice))
                 if Bool.random(using: &dice) { other.end = other.time }
                 readings.append(other)
@@ -34,7 +34,8 @@ import Testing
     }
 
     @Test(arguments: seeds)
-    func `sums, plain and weighted means of days are those of statistics by day, to the last bit`(seed: UInt64) throws {
+    func `sums, plain means and weighted means of days equal the statistics by day to the last bit`(seed: UInt64) throws
+    {
         var dice = SeededGenerator(seed: seed)
         let zone = Self.zones[Int.random(in: 0..<Self.zones.count, using: &dice)]
         let start = [0, 0, 240].randomElement(using: &dice) ?? 0

@@ -18,7 +18,7 @@ import Testing
         (.linear, [80.0000, 79.6000, 79.4000, 79.2000, 79.0000, 79.4000, 79.1000, 78.8000, 78.9000, 78.5000]),
         (.timeAware, [80.0000, 79.9600, 79.6998, 79.6699, 79.5046, 79.4441, 79.3497]),
     ])
-    func `the worked lines come out to the fourth decimal`(trend: Trend, expected: [Double]) {
+    func `the worked examples are matched to the fourth decimal`(trend: Trend, expected: [Double]) {
         let points = trend.points(measured)
         #expect(points.count == expected.count)
         for (point, value) in zip(points, expected) { #expect(abs(point.value - value) < 0.000_051) }
@@ -26,19 +26,19 @@ import Testing
         for point in points { #expect(point.isBetween == !own.contains(point.day)) }
     }
 
-    @Test func `on a steady way down Holt is on the line, and a plain one lags nine days of it behind`() throws {
+    @Test func `on a steady decline Holt follows the line, and the plain trend lags nine days behind`() throws {
         let days = (0..<200).map { MeasuredDay(day: $0, value: 90 - Double($0) * 0.05) }
         let holt = try #require(Trend.holt.points(days).last), plain = try #require(Trend.timeAware.points(days).last)
         #expect(abs(holt.value - days[199].value) < 1e-9)
         #expect(abs(plain.value - days[199].value - 9 * 0.05) < 1e-6)
-        // Days that are left out make no difference to it.
+        // Missing days do not change Holt's result.
         let some = days.filter { $0.day % 7 == 0 || $0.day % 5 == 0 }
         let end = try #require(Trend.holt.points(some).last), last = try #require(some.last)
         #expect(abs(end.value - last.value) < 1e-9)
     }
 
     @Test(arguments: Trend.allCases)
-    func `a line begins with the first reading, ends with the last day, and stays where nothing changes`(trend: Trend) {
+    func `a line spans the first to the last measured day and is flat for equal values`(trend: Trend) {
         #expect(trend.points([]).isEmpty)
         let one = [MeasuredDay(day: 3, value: 80)]
         #expect(trend.points(one) == [.init(day: 3, value: 80, isBetween: false)])

@@ -3,14 +3,14 @@ import Foundation
 import Samples
 import Testing
 
-/// A worked example of what a daily series is.
+/// A worked example of a daily series.
 struct DayVector: Sendable, CustomTestStringConvertible {
     let id, zone: String
     let policy: LocalDay.ZonePolicy
     let today: Int32
     let samples: [(start: Timestamp, value: Double, source: String)]
     let deduplicates: Bool
-    /// By day: within the window of thirty days, and each day looking back thirty.
+    /// Expected values by day: using only readings within the window of thirty days, and looking back thirty days from each day.
     let window, age: [Int32: Double]
     let regular: [Int32: Double]
     let rejected, held: Int
@@ -58,7 +58,7 @@ struct DayVector: Sendable, CustomTestStringConvertible {
         return values
     }
 
-    /// What may count, and how many may not.
+    /// The plausible readings, and the number of rejected ones.
     func readings() throws -> (readings: [Reading], rejected: Int) {
         let calendar = try #require(DayCalendar(policy, zone: zone))
         let weight = try #require(TypeRegistry.standard.resolve("weight"))
@@ -80,10 +80,10 @@ struct DayVector: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// The day vectors that every program that computes a daily series must pass.
+/// Every program that computes a daily series must pass these vectors.
 @Suite struct VectorTests {
     @Test(arguments: try DayVector.all())
-    func `the worked examples come out as they stand`(_ vector: DayVector) throws {
+    func `every worked example gives its expected series`(_ vector: DayVector) throws {
         let (readings, rejected) = try vector.readings()
         #expect(rejected == vector.rejected)
         #expect(readings.count { $0.day > vector.today } == vector.held)
@@ -95,9 +95,9 @@ struct DayVector: Sendable, CustomTestStringConvertible {
         let window = DayFill.series(readings.filter { $0.day >= first }, rules, through: vector.today)
         expect(window, vector.window)
         expect(window.filter { $0.day >= vector.today - 1 }, vector.regular)
-        // What a window of thirty days shows follows from the stored series alone.
+        // A window of thirty days can be derived from the stored series alone.
         #expect(age.filter { $0.observedOn >= first } == window)
-        // From scratch in any order, and one by one.
+        // Adding the readings one by one in random order gives the same series.
         var history = DayHistory([], [rules])
         for reading in readings.shuffled() { _ = history.apply(puts: [reading], through: vector.today) }
         #expect(history.series(0, through: vector.today).filter { $0.day >= first } == age)

@@ -13,7 +13,7 @@ import Testing
         ),
         (String(repeating: "a", count: 1_000_000), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"),
     ])
-    func `A digest is that of FIPS 180-4`(_ text: String, _ expected: String) {
+    func `A digest matches the vectors of FIPS 180-4`(_ text: String, _ expected: String) {
         #expect(hex(Digests.sha256(text.utf8)) == expected)
     }
 
@@ -45,7 +45,7 @@ import Testing
             "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2"
         ),
     ])
-    func `A code is that of RFC 4231`(_ key: [UInt8], _ text: String, _ expected: String) {
+    func `An authentication code matches the vectors of RFC 4231`(_ key: [UInt8], _ text: String, _ expected: String) {
         #expect(hex(Digests.authenticate(text.unicodeScalars.map { UInt8($0.value) }, key: key)) == expected)
     }
 }

@@ -20,7 +20,7 @@ import Testing
         return nil
     }
 
-    @Test func `a private file is written whole, for its owner alone, and leaves no draft`() throws {
+    @Test func `a private file is written completely with mode 0600 and leaves no draft`() throws {
         #expect(try PrivateFile.write(Array("one".utf8), to: path))
         #expect(try PrivateFile.write(Array("two".utf8), to: path))
         #expect(try !PrivateFile.write(Array("three".utf8), to: path, replacing: false))
@@ -28,10 +28,10 @@ import Testing
         #expect(try Folder.names(in: folder) == ["file"])
     }
 
-    @Test func `the draft that a killed process has left goes with the next writing, that of one that writes stays`()
+    @Test func `a write removes the drafts of dead processes and keeps those of running ones`()
         throws
     {
-        // The largest number that a process can have here, and that of this one's parent.
+        // The largest possible process ID on this system, and the ID of this process's parent.
         let (dead, alive) = ("\(path).4194304.draft", "\(path).\(getppid()).draft")
         for draft in [dead, alive, "\(path).x.draft"] { try Data("half".utf8).write(to: URL(filePath: draft)) }
         try PrivateFile.write(Array("one".utf8), to: path)
@@ -39,9 +39,9 @@ import Testing
             try Set(Folder.names(in: folder)) == ["file", "file.\(getppid()).draft", "file.x.draft"])
     }
 
-    @Test func `a file that cannot be written leaves the one before as it was`() throws {
+    @Test func `a failed write leaves the previous file unchanged`() throws {
         try PrivateFile.write(Array("one".utf8), to: path)
-        // A directory of the draft's name is in the way: the write fails before the file is touched.
+        // A directory with the draft's name makes the write fail before it touches the file.
         let draft = "\(path).\(getpid()).draft"
         try Folder.make(draft)
         let error = failure { () throws(FileError) in try PrivateFile.write(Array("two".utf8), to: path) }
@@ -49,12 +49,12 @@ import Testing
         #expect(try text(path) == "one")
     }
 
-    @Test func `reading is bounded, and what is not there is nil`() throws {
+    @Test func `reads are limited in size, and a missing file reads as nil`() throws {
         #expect(try PrivateFile.read(path, upTo: 3) == nil)
         try PrivateFile.write(Array("four".utf8), to: path)
         #expect(try PrivateFile.read(path, upTo: 4) == Array("four".utf8))
         #expect(failure { () throws(FileError) in _ = try PrivateFile.read(path, upTo: 3) }?.code == EFBIG)
-        // Memory is taken by what is there.
+        // The buffer is as large as the file, not as the limit.
         #expect(try PrivateFile.read(path, upTo: 1 << 60) == Array("four".utf8))
         let large = [UInt8](repeating: 7, count: 1_000_000)
         try PrivateFile.write(large, to: path)
@@ -64,7 +64,7 @@ import Testing
         #expect(try !PrivateFile.remove(path))
     }
 
-    @Test func `other bytes take the place of those that were read, not of others, and one writes at a time`() throws {
+    @Test func `replace writes only if the file still has the expected bytes and no one else holds its lock`() throws {
         func replace(_ old: String, _ new: String) throws(FileError) -> Bool {
             try PrivateFile.replace(old.utf8, with: new.utf8, in: path)
         }
@@ -84,7 +84,7 @@ import Testing
                 == ENOTDIR)
     }
 
-    @Test func `a file is made for its owner alone, and other users' rights are taken from one that is there`() throws {
+    @Test func `prepare creates a file with mode 0600 and removes other users' rights from an existing one`() throws {
         try PrivateFile.prepare(path)
         #expect(try mode(path) == 0o600)
         #expect(chmod(path, 0o644) == 0)
@@ -92,7 +92,7 @@ import Testing
         #expect(try mode(path) == 0o600)
     }
 
-    @Test func `one has a lock at a time, and the other is told which process that is`() throws {
+    @Test func `only one holder has a lock at a time, and the error names the holding process`() throws {
         let lock = try FileLock(path)
         #expect(FileLock.isHeld(path) && FileLock.holder(of: path) == "process \(getpid())")
         #expect(throws: FileLock.Failure.held(by: "process \(getpid())")) { try FileLock(path) }
@@ -103,7 +103,7 @@ import Testing
         #expect(try text(path) == "\(getpid())\n" && mode(path) == 0o600)
     }
 
-    @Test func `a lock is not taken through a symbolic link, and what it leads to stays as it is`() throws {
+    @Test func `a lock is not taken through a symbolic link, and the link's target is unchanged`() throws {
         let mine = folder + "/mine"
         try PrivateFile.write(Array("what I wrote".utf8), to: mine)
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: mine)
@@ -117,7 +117,7 @@ import Testing
         #expect(try text(mine) == "what I wrote")
     }
 
-    @Test func `a folder is made with those above it, for its owner alone, unless that is not wanted`() throws {
+    @Test func `a folder is created with mode 0700, and so are its parents unless they are excluded`() throws {
         let deep = folder + "/a/b/c"
         #expect(failure { () throws(FileError) in try Folder.make(deep, withParents: false) }?.code == ENOENT)
         try Folder.make(deep)
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: [("/a/b", "/a"), ("/a", "/"), ("/", "/"), ("a", "."), ("/a/b/", "/a")])
-    func `the folder of a path is what is above it`(_ path: String, _ parent: String) {
+    func `the parent of a path is the folder that contains it`(_ path: String, _ parent: String) {
         #expect(Folder.parent(of: path) == parent)
     }
 }

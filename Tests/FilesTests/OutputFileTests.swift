@@ -9,7 +9,7 @@ import Testing
 
     private var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted() }
 
-    @Test func `a file has its name once it is published, and nothing stays of one that is not`() throws {
+    @Test func `a file gets its name when it is published, and an unpublished file leaves nothing behind`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         do {
             let file = try OutputFile(folder + "/a")
@@ -24,7 +24,7 @@ import Testing
         #expect(names == ["a"])
     }
 
-    @Test func `a file that is there stays, unless it is to be replaced`() throws {
+    @Test func `publishing keeps an existing file unless replacing is requested`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try Data("old".utf8).write(to: URL(filePath: folder + "/a"))
         let refused = try OutputFile(folder + "/a")
@@ -35,7 +35,7 @@ import Testing
         #expect(try String(contentsOfFile: folder + "/a", encoding: .utf8) == "x")
     }
 
-    @Test func `the draft of a process that has ended is removed by the next file of that name`() throws {
+    @Test func `a new file removes the drafts of the same name whose process has ended`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let ended = Process()
         ended.executableURL = URL(filePath: "/bin/true")
