@@ -11,12 +11,12 @@ import Testing
         return sum
     }
 
-    @Test func `what plain addition loses is there`() {
+    @Test func `the sum keeps digits that plain addition loses`() {
         #expect(sum([1e16, 1, -1e16]).rounded == 1)
         #expect(sum(Array(repeating: 0.1, count: 10)).rounded == 1)
         #expect(sum([1e308, 1, -1e308]).rounded == 1)
         #expect(sum([]).rounded == 0)
-        // Half way between two doubles: the rest decides.
+        // Half way between two doubles, the remaining digits decide the rounding.
         let next = Double(1).nextUp
         #expect(sum([1, 0x1p-53]).rounded == 1)
         #expect(sum([1, 0x1p-53, 0x1p-200]).rounded == next)
@@ -43,11 +43,11 @@ import Testing
         }
     }
 
-    @Test func `it is the true sum, rounded once`() {
+    @Test func `the result is the exact sum, rounded once`() {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
         for _ in 0..<200 {
-            // Whole numbers of 2⁻⁴⁰ below 2⁴⁰: their sum fits 128 bits, and is turned into a double once.
+            // Multiples of 2⁻⁴⁰: their exact sum fits into 128 bits and is rounded to a double once.
             let values = (0..<50).map { _ in Int64.random(in: -(1 << 62)...(1 << 62), using: &random) >> 1 }
             let exact = values.map { Double($0) }
             let total = exact.reduce(Int128(0)) { $0 + Int128($1) }

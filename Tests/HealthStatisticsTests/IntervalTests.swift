@@ -14,7 +14,7 @@ import Testing
         try #require(Intervals(every: count, unit, anchor: try time(anchor), zone: zone))
     }
 
-    @Test func `a day has 23, 24 or 25 hours, as the clocks say`() throws {
+    @Test func `a day has 23, 24 or 25 hours, depending on clock changes`() throws {
         let days = try intervals(.day, "2026-01-01T00:00:00+01:00")
         func hours(_ day: String) throws -> Int64 {
             let number = days.number(of: try time(day))
@@ -28,7 +28,7 @@ import Testing
             later.border(later.number(of: try time("2026-02-03T00:30:00Z"))) == (try time("2026-02-02T02:00:00+01:00")))
     }
 
-    @Test func `months are counted from the anchor, and the end of a month is kept`() throws {
+    @Test func `months are counted from the anchor, and an anchor at the end of a month stays at the end`() throws {
         let months = try intervals(.month, "2025-12-31T00:00:00+01:00")
         let borders = (0...4).map { Timestamp(microseconds: months.border($0)).text }
         #expect(
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a span has the borders of all that it touches, and not more than are wanted`() throws {
+    @Test func `borders covers every interval that a span touches, and is nil if there are too many`() throws {
         let hours = try intervals(every: 6, .hour, "2026-01-01T00:00:00Z")
         let (from, to) = (try time("2026-01-01T05:00:00Z"), try time("2026-01-01T12:00:00Z"))
         #expect(hours.borders(from: from, to: to, most: 2)?.count == 3)

@@ -12,12 +12,14 @@ import Testing
         }
     }
 
-    /// Of what lies before `end`; the readings after it only end what holds.
+    /// The tally of the readings before `end` (seconds).
+    ///
+    /// Later readings only end the time for which earlier ones hold.
     private func tally(_ levels: [Level], _ style: AggregationStyle, before end: Int64 = 10_000) -> Tally {
         Figures.levels(levels, [0, end * 1_000_000], style, bySource: false)[0].total
     }
 
-    @Test func `a plain mean is of the values, and never beyond them`() throws {
+    @Test func `a plain mean never lies outside the range of its values`() throws {
         let three = tally(levels((0, 80.1), (9, 80.1), (12, 80.1)), .discreteArithmetic)
         #expect(three.average(.discreteArithmetic) == 80.1 && three.minimum == 80.1 && three.maximum == 80.1)
         #expect(three.count == 3 && three.latest?.number == 2)
@@ -25,16 +27,16 @@ import Testing
         #expect(tally([], .discreteArithmetic).average(.discreteArithmetic) == nil)
     }
 
-    @Test func `a value weighs as long as it held, five minutes at most`() throws {
+    @Test func `a value weighs by the time it held, at most five minutes`() throws {
         let style = AggregationStyle.discreteTemporallyWeighted
-        // 100 for a minute, 60 for the five minutes that a value holds alone.
+        // 100 holds for a minute, and 60 for the maximum of five minutes.
         let two = tally(levels((0, 100), (60, 60)), style).average(style)
         let expected: Double = 24_000 / 360
         #expect(two == expected)
-        // The next began after ten minutes, or after one, outside of this interval.
+        // The next reading begins outside this interval, after ten minutes or after one.
         #expect(tally(levels((0, 100), (60, 60), (660, 1)), style, before: 100).average(style) == two)
         #expect(tally(levels((0, 100), (60, 60), (120, 1)), style, before: 100).average(style) == 80)
-        // Two of one instant hold as long as one another.
+        // Two readings of the same instant hold equally long.
         let same = tally(levels((0, 90), (0, 110), (60, 60), (120, 1)), style, before: 100)
         let mean: Double = (90 + 110 + 60) / 3
         #expect(same.average(style) == mean)
@@ -47,7 +49,7 @@ import Testing
         #expect(level.minimum == 60 && level.maximum == 70)
     }
 
-    @Test func `a sample with a length holds for it, where no other begins in it, and a day at most`() throws {
+    @Test func `a sample with a duration holds until it ends or another begins, at most for a day`() throws {
         let style = AggregationStyle.discreteTemporallyWeighted
         var long = levels((0, 100), (1_200, 50))
         long[0].end = 900_000_000
@@ -60,19 +62,19 @@ import Testing
         #expect(tally(endless, style, before: 2_000_000).average(style) == expected)
     }
 
-    @Test func `each source is averaged as if there were no other`() throws {
+    @Test func `each source is averaged independently of the others`() throws {
         let style = AggregationStyle.discreteTemporallyWeighted
         var both = levels((0, 100), (60, 50), (120, 100), (240, 100))
         both[1].rank = 1
         let figures = Figures.levels(both, [0, 200_000_000], style, bySource: true)[0]
         #expect(figures.sources[0]?.average(style) == 100 && figures.sources[1]?.average(style) == 50)
-        // A minute of 100, one of 50, two of 100, and 100 for five more.
+        // One minute at 100, one at 50, and two at 100.
         let mean: Double = (100 + 50 + 2 * 100) / 4
         #expect(figures.total.average(style) == mean)
         #expect(figures.sources[0]?.count == 2 && figures.total.count == 3)
     }
 
-    @Test func `a reading that another source has too counts once, and the better one's value is it`() throws {
+    @Test func `a reading duplicated by another source counts once, with the value of the better source`() throws {
         let style = AggregationStyle.discreteArithmetic
         var several = levels((0, 80.4), (0, 80.41), (0, 80.4), (60, 82))
         (several[0].rank, several[1].rank, several[2].rank) = (1, 0, 1)
@@ -83,7 +85,7 @@ import Testing
         #expect(figures.sources[0]?.count == 2 && figures.sources[1]?.average(style) == 80.4)
     }
 
-    @Test func `an option that does not fit is told with those that do`() throws {
+    @Test func `the error for an unsuitable option lists the suitable ones`() throws {
         let steps = try #require(TypeRegistry.standard.type(try TypeID("stepCount")))
         #expect(StatisticsOptions([.sum, .bySource]).fault(for: steps) == nil)
         #expect(

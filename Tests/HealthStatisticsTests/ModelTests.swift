@@ -6,9 +6,9 @@ import Testing
 
 @testable import HealthStatistics
 
-/// `model.py`, which has no code of ours.
+/// Runs `model.py`, an independent implementation of the statistics.
 enum Model {
-    /// An answer for each question that has one.
+    /// The model's answers, one for each question that has an answer.
     static func answers<Answer: Decodable>(_ questions: [some Encodable], _: Answer.Type) async throws -> [Answer] {
         let model = try #require(Bundle.module.path(forResource: "model", ofType: "py"))
         let folder = try TemporaryFolder()
@@ -23,7 +23,7 @@ enum Model {
     }
 }
 
-/// The same questions asked of a model in Python that has no code of ours.
+/// Compares the statistics with an independent model in Python.
 @Suite struct ModelTests {
     private struct Question: Encodable {
         struct Piece: Encodable {
@@ -66,7 +66,7 @@ enum Model {
     }
 
     @Test(.enabled(if: Need.pandas.isMet, "\(Need.pandas.reason)"))
-    func `sums of several sources are those of the model, to the last bit`() async throws {
+    func `sums of several sources equal those of the model to the last bit`() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
         var (questions, results): ([Question], [[Double?]]) = ([], [])
@@ -74,7 +74,7 @@ enum Model {
             var portions: [Portion] = []
             for number in 0..<Int64.random(in: 0...10, using: &random) {
                 if Bool.random(using: &random), var other = portions.randomElement(using: &random) {
-                    // A repeat of another sample, by the same source or another.
+                    // A duplicate of another sample, from the same source or another.
                     (other.number, other.rank) = (number, Int.random(in: 0...3, using: &random))
                     other.value *= [1, 1.0004, 1.0006].randomElement(using: &random) ?? 1
                     let ends = [other.end, other.start, other.end + 1]
@@ -109,7 +109,7 @@ enum Model {
     }
 
     @Test(.enabled(if: Need.pandas.isMet, "\(Need.pandas.reason)"))
-    func `averages are those of the model`() async throws {
+    func `averages equal those of the model`() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
         var (questions, results): ([Question], [[Double]]) = ([], [])
@@ -141,7 +141,7 @@ enum Model {
         let expected = try await answers(questions, [Double].self)
         #expect(expected.count == results.count)
         for (index, pair) in zip(expected, results).enumerated() {
-            // Powers and logarithms may differ in their last bit from one library to another.
+            // The last bit of powers and logarithms may differ between libraries.
             #expect(zip(pair.0, pair.1).allSatisfy { abs($0 - $1) < 1e-12 * $1 }, "seed \(seed), question \(index)")
             if questions[index].style != AggregationStyle.discreteEquivalentContinuousLevel.rawValue {
                 #expect(pair.0 == pair.1, "seed \(seed), question \(index)")

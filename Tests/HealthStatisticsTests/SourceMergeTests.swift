@@ -27,8 +27,10 @@ import Testing
         Int64(try Date(text, strategy: .iso8601).timeIntervalSince1970) * 1_000_000
     }
 
-    /// Those with a horizon would have an export file count before the sums that a phone sends of the same hours: here sums always do.
-    @Test func `the vectors of sums over phones, watches and bands`() throws {
+    /// Skips the vectors with a horizon: in them an export file ranks above the sums that a phone sends of the same hours.
+    ///
+    /// Here sums always rank first.
+    @Test func `the priority vectors of phones, watches and bands give their expected sums`() throws {
         let url = try #require(Bundle.module.url(forResource: "priority-vectors", withExtension: "json"))
         let vectors = try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: url)).vectors
         let plain = vectors.filter { $0.horizon == nil }
@@ -39,7 +41,7 @@ import Testing
                 return Portion(
                     number: Int64(number), start: start, end: try sample.end.map(time) ?? start, value: sample.value,
                     rank: sample.form == "bucket"
-                        // What came by an export is another source of the hub than what was pushed.
+                        // Exported samples and pushed samples are different sources of the hub.
                         ? -1
                         : 2 * (vector.ranks.firstIndex(of: sample.source) ?? vector.ranks.count)
                             + (sample.via == "export" ? 0 : 1))
@@ -51,7 +53,7 @@ import Testing
         }
     }
 
-    /// The rule said once more, without a thought for time: each unit of it is looked at by itself.
+    /// A slow model of the rule: it computes the sum separately for each unit of time.
     private func model(_ portions: [Portion], _ from: Int64, _ to: Int64) -> Double? {
         var (sum, isAny) = (0.0, false)
         for time in from..<to {
@@ -70,7 +72,7 @@ import Testing
         return isAny ? sum : nil
     }
 
-    @Test func `any samples and intervals give what looking at each instant gives`() {
+    @Test func `for any samples and intervals the sum equals the one computed instant by instant`() {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
         for _ in 0..<400 {
@@ -80,7 +82,7 @@ import Testing
                 return Portion(
                     number: Int64(number), start: start,
                     end: isInstant ? start : start + Int64.random(in: 1...40, using: &random),
-                    // No two that may be one event.
+                    // Distinct values, so that no two samples are taken for one event.
                     value: Double(number * 7 + 1), rank: Int.random(in: 0...3, using: &random))
             }
             var borders = (0..<Int.random(in: 2...6, using: &random)).map { _ in
@@ -97,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `days add up to their month, and the order of the samples does not matter`() throws {
+    @Test func `days add up to their month, and the order of samples does not matter`() throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
         var portions = (0..<2_000).map { number in
@@ -106,7 +108,7 @@ import Testing
                 number: Int64(number), start: start, end: start + Int64.random(in: 0...60, using: &random),
                 value: Double.random(in: 0...90, using: &random), rank: Int.random(in: 0...2, using: &random))
         }
-        // Some came by another way as well.
+        // Half of the samples are duplicated by another source.
         portions += portions.prefix(1_000).map { portion in
             var other = portion
             other.number += 2_000
@@ -121,7 +123,7 @@ import Testing
         let again = SourceMerge(portions.shuffled(using: &random)).totals(
             Array(stride(from: 0, through: 30_100, by: 1_003)))
         #expect(days.map { $0?.sum.rounded } == again.map { $0?.sum.rounded }, "seed \(seed)")
-        // To the last bit, wherever time is cut.
+        // The sums agree to the last bit, wherever time is divided.
         let month = try #require(SourceMerge(portions).totals([0, 30_090])[0])
         var (sum, duration) = (ExactSum(), Int64(0))
         for total in days.compactMap(\.self) {
@@ -140,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `what is counted whole is the value that its source said`() {
+    @Test func `the parts of a sample add up to the exact value that its source sent`() {
         let hundred = Portion(number: 1, start: 0, end: 7_000_003, value: 100, rank: 0)
         for cut in [Int64(1), 333, 2_333_334, 7_000_002] {
             var whole = Figures()
@@ -149,7 +151,9 @@ import Testing
         }
     }
 
-    /// Seconds of a minute, and the place of the source; without a length where `end` is `nil`.
+    /// Portions with start and end in seconds of a minute and the rank of the source.
+    ///
+    /// A portion with a `nil` end has no length.
     private func portions(_ samples: (start: Int64, end: Int64?, value: Double, rank: Int)...) -> [Portion] {
         samples.enumerated().map { number, sample in
             Portion(
@@ -162,27 +166,27 @@ import Testing
         SourceMerge(portions).totals(borders)[0]?.sum.rounded
     }
 
-    @Test func `a sample that another source has too counts once, even if one of them has no end`() {
+    @Test func `a sample duplicated by another source counts once, even if one of them has no end`() {
         #expect(sum(portions((0, nil, 250, 0), (0, nil, 250, 1), (9, nil, 250, 1), (9, nil, 250, 0))) == 500)
         #expect(sum(portions((0, 10, 600, 0), (0, nil, 600.3, 1))) == 600)
-        // The better source's counts, whole at its instant.
+        // The better source's sample counts, completely at its instant.
         #expect(sum(portions((0, nil, 600.3, 0), (0, 10, 600, 1))) == 600.3)
         #expect(sum(portions((0, nil, 600, 0), (0, 10, 600, 1)), [5, 60]) == nil)
-        // Another value, start or end is another event.
+        // A sample with another value, start or end is a different event.
         #expect(sum(portions((0, nil, 250, 0), (0, nil, 251, 1))) == 501)
         #expect(sum(portions((0, nil, 250, 0), (1, nil, 250, 1))) == 500)
         #expect(sum(portions((0, 10, 600, 0), (0, 12, 600, 1))) == 700)
     }
 
-    @Test func `two samples of one source are two events, and each mirrors at most one of another`() {
+    @Test func `two samples of one source are two events, and each duplicates at most one sample of another source`() {
         #expect(sum(portions((0, nil, 250, 0), (0, nil, 250, 0))) == 500)
         #expect(sum(portions((0, nil, 250, 0), (0, nil, 250, 0), (0, nil, 250, 1))) == 500)
         #expect(sum(portions((0, nil, 250, 0), (0, nil, 250, 1), (0, nil, 250, 1), (0, nil, 250, 2))) == 500)
-        // An interval takes its counterpart before an instant does.
+        // An interval is paired with its counterpart before an instant is.
         #expect(sum(portions((0, 10, 60, 0), (0, nil, 60, 0), (0, nil, 60, 1), (0, 10, 60, 1))) == 120)
     }
 
-    @Test func `two hundred thousand samples of one instant and two sources are not compared each with each`() {
+    @Test func `two hundred thousand samples of one instant and two sources are not compared pairwise`() {
         let many = (0..<200_000).map { number in
             Portion(number: Int64(number), start: 0, end: 0, value: 600, rank: number % 2)
         }
@@ -195,7 +199,7 @@ import Testing
         #expect(Mirrors.find(different).count == 20_000)
     }
 
-    @Test func `each source has its own sum without what mirrors a better one, and shows that it has something`() {
+    @Test func `a source's own sum omits duplicates of a better source, but the source is still listed`() {
         let samples = portions((0, nil, 250, 0), (0, nil, 250, 1), (9, nil, 100, 1))
         let figures = Figures.sums(samples, [0, 5, 60], bySource: true)
         #expect(figures.map(\.total.total) == [250, 100] && figures.map(\.total.count) == [1, 1])
@@ -203,7 +207,7 @@ import Testing
         #expect(figures[1].sources[1]?.total == 100)
     }
 
-    @Test func `sums of spans come before all that hub.conf does not name, and what is entered by hand after it`() {
+    @Test func `period sums rank above sources that the configuration does not name, and manual entries below them`() {
         let rank = SourceRank(["phone", "watch/left"])
         let order: [Source] = [
             Source(plugin: "phone", device: "a", account: "hae sums"), Source(plugin: "phone", device: "a"),
@@ -218,7 +222,7 @@ import Testing
         #expect(Source(plugin: "x", account: "sums").isOfSums && !Source(plugin: "x", account: "mysums").isOfSums)
     }
 
-    @Test func `an interval without anything has no value, and one of zeros is zero`() {
+    @Test func `an interval without samples has no value, and one with only zeros is zero`() {
         let portions = [Portion(number: 1, start: 10, end: 20, value: 0, rank: 0)]
         let totals = SourceMerge(portions).totals([0, 10, 20, 30])
         #expect(totals[0] == nil && totals[1]?.sum.rounded == 0 && totals[2] == nil)

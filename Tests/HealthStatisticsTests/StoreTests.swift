@@ -6,7 +6,7 @@ import Samples
 import Seeds
 import Testing
 
-/// What a store answers, against the model in Python that has been given the same records.
+/// Compares a store's answers with those of the Python model for the same records.
 @Suite struct StoreTests {
     private struct Line: Encodable {
         struct Reading: Encodable {
@@ -35,13 +35,15 @@ import Testing
         Source(plugin: "watch"), Source(plugin: "hand"), Source(plugin: "phone", device: "pocket"),
         Source(plugin: "phone", device: "bag"),
     ]
-    /// What is entered by hand comes last, the others as they came.
+    /// Manual entries rank last, the other sources in the order of their first records.
     private static let ranks = [0, 3, 1, 2]
     private static let second: Int64 = 1_000_000
-    /// The night to Sunday, 29 March 2026, in which the clocks of Berlin are put forward.
+    /// The night to Sunday, 29 March 2026, in which Berlin's clocks go forward.
     private static let begin = 1_774_700_000 * second
 
-    /// A store of random records, some of them corrected, taken back, doubtful or of another person, and what stands of them.
+    /// A store of random records, and the readings that count.
+    ///
+    /// Some records are corrected, retracted, implausible or another person's.
     private struct World {
         let store: Store
         var standing: [String: [Line.Reading]] = [:]
@@ -53,7 +55,7 @@ import Testing
             for step in 0..<240 {
                 var records: [IntakeRecord] = []
                 for _ in 0..<8 {
-                    // Each source has sent something before the first of the next.
+                    // The first records of the sources come in the order of the sources.
                     let place = step < 4 ? step : Int.random(in: 0..<4, using: &random)
                     let source = StoreTests.sources[place]
                     let known = sent[place].keys.sorted { $0.text < $1.text }
@@ -122,7 +124,7 @@ import Testing
             end: Timestamp(microseconds: start + length, offsetMinutes: 60))
     }
 
-    /// Much the same by another way.
+    /// A near duplicate from another source.
     private static func mirror(
         of other: Sample, _ source: Source, _ key: RecordKey, _ random: inout SeededGenerator
     ) -> Sample {
@@ -167,7 +169,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.pandas.isMet, "\(Need.pandas.reason)"))
-    func `any question of any records is answered as the model answers it, in pages of any size`() async throws {
+    func `for any query and records the store's answer equals the model's, with any page size`() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
         let folder = try TemporaryFolder()

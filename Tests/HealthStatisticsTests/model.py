@@ -1,4 +1,4 @@
-"""The rules of Docs/Statistics.md said once more, in pandas, with nothing of the hub: a question a line on stdin, an answer a line on stdout."""
+"""Implements the rules of Docs/Statistics.md independently of the hub, with pandas. Reads a question per line on stdin, prints an answer per line."""
 import json
 import math
 import sys
@@ -10,7 +10,7 @@ import pandas as pd
 MICRO = 1_000_000
 HOUR = 3_600
 EPOCH = pd.Timestamp(0, tz="UTC")
-# How many seconds an interval has, at least and at most.
+# The minimum and maximum length of an interval in seconds.
 LENGTHS = {
     "hour": (HOUR, HOUR), "day": (22 * HOUR, 26 * HOUR), "week": (166 * HOUR, 170 * HOUR),
     "month": (671 * HOUR, 745 * HOUR), "year": (8759 * HOUR, 8785 * HOUR),
