@@ -3,7 +3,7 @@ import Testing
 
 @testable import Samples
 
-/// The typed figures of an activity summary (Docs/Samples.md, Activity summaries).
+/// The typed values of an activity summary (Docs/Samples.md, Activity summaries).
 @Suite struct ActivitySummaryTests {
     private func sample(
         _ part: String?, key: String = "2024-03-15", start: String = "2024-03-15T00:00:00+01:00",
@@ -20,7 +20,7 @@ import Testing
         return nil
     }
 
-    @Test func `a summary is read back as it was made, and says how much of each goal is reached`() throws {
+    @Test func `a summary round-trips, and gives the fraction of each goal that is reached`() throws {
         var day = try sample(nil)
         day.extra = JSONObject(#"{"mine":1}"#)
         let summary = ActivitySummary(
@@ -64,12 +64,12 @@ import Testing
         ),
         (#"{"appleStandHours":{"value":1,"unit":"hr"}}"#, "unit activitySummary.appleStandHours.unit: "),
     ])
-    func `what a summary cannot be is refused with its place`(_ part: String, _ reason: String) throws {
+    func `an invalid summary is rejected with the path of the faulty member`(_ part: String, _ reason: String) throws {
         let found = try #require(fault(try sample(part)))
         #expect(found.hasPrefix(reason), "\(found)")
     }
 
-    @Test func `its key is the day of its start on the local clock, which it has to tell`() throws {
+    @Test func `a summary's key is the local date of its start, and it must have an offset or zone`() throws {
         let part = #"{"appleStandHours":{"value":11,"unit":"count"}}"#
         #expect(fault(try sample(nil)) == "value activitySummary: missing")
         #expect(fault(try sample(part)) == nil)
@@ -81,7 +81,6 @@ import Testing
         #expect(fault(try sample(part, start: night, end: noon, zone: "Europe/Berlin")) == nil)
         #expect(
             fault(try sample(part, start: night, end: noon, zone: "Europe/Nowhere"))?.hasPrefix("time zone") == true)
-        // The day on which the clocks go back.
         let (first, next) = ("2024-10-27T00:00:00+02:00", "2024-10-28T00:00:00+01:00")
         #expect(fault(try sample(part, key: "2024-10-27", start: first, end: next, zone: "Europe/Berlin")) == nil)
         #expect(fault(try sample(part, end: "2024-03-16T01:00:02+01:00"))?.hasPrefix("time end") == true)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Samples
 
-/// What no body does, and what it hardly does.
+/// The limits of possible and of plausible values.
 @Suite struct HealthLimitsTests {
     private let registry = TypeRegistry.standard
 
@@ -10,13 +10,13 @@ import Testing
         try #require(registry.resolve(name)?.limits)
     }
 
-    @Test func `every quantity has limits, what is plausible is possible, and nothing else has any`() {
+    @Test func `only quantities have limits, and their plausible range lies within the possible one`() {
         for type in registry.all {
             #expect((type.kind == .quantity) == (type.limits != nil), "\(type)")
             guard let limits = type.limits else { continue }
             #expect(limits.possible.contains(limits.plausible.lowerBound), "\(type)")
             #expect(limits.possible.contains(limits.plausible.upperBound), "\(type)")
-            // A fraction is never a percentage, and nothing that is added up shrinks.
+            // Values in % are fractions from 0 to 1, and cumulative values are not negative.
             if type.unit == "%" { #expect(limits.possible == 0...1, "\(type)") }
             if type.aggregation == .cumulative, type.id != .hcElevationGained {
                 #expect(limits.possible.lowerBound == 0, "\(type)")
@@ -31,7 +31,7 @@ import Testing
         ("bloodPressureSystolic", 480), ("bloodPressureDiastolic", 0), ("vo2Max", 97.5), ("waistCircumference", 3.02),
         ("bloodAlcoholContent", 0.0148), ("oxygenSaturation", 1), ("heartRateRecoveryOneMinute", -20), ("stepCount", 0),
     ])
-    func `what people have lived with is possible`(type: String, value: Double) throws {
+    func `values that people have survived are possible`(type: String, value: Double) throws {
         let limits = try limits(type)
         #expect(limits.objection(to: value, of: try TypeID(type), unit: "") == nil)
     }
@@ -54,15 +54,14 @@ import Testing
         ("dietaryWater", 200_000), ("stepCount", 3_000_000), ("dietaryEnergyConsumed", 200_000),
         ("distanceCycling", 20_000_000), ("appleExerciseTime", 44_640), ("dietaryProtein", 20_000),
     ])
-    func `an amount is possible without end, and plausible up to the sum of a month`(
+    func `an amount has no possible maximum, and is plausible up to the sum of a month`(
         type: String, most: Double
     ) throws {
         let limits = try limits(type)
         #expect(limits.plausible == 0...most && limits.possible == 0 ... .infinity)
     }
 
-    @Test func `times before 1900 and more than a day ahead are implausible, unless the hub's clock is not set`() throws
-    {
+    @Test func `times before 1900 or over a day ahead are implausible, unless the hub's clock is not set`() throws {
         let noon = try Timestamp(parsing: "2026-11-22T12:00:00Z").microseconds
         func marks(_ start: String, _ end: String? = nil, at now: Int64) throws -> SampleMembers {
             let sample = Sample(

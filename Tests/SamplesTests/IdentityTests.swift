@@ -2,9 +2,9 @@ import Testing
 
 @testable import Samples
 
-/// Keys, cursors and what makes two records the same one.
+/// Keys, cursors and the identity of records.
 @Suite struct IdentityTests {
-    @Test func `R8_3 every cursor vector reads as it says`() throws {
+    @Test func `R8_3 every cursor vector parses to its expected result`() throws {
         let vectors = try ProtocolVectors.of(kind: "cursor")
         #expect(vectors.count >= 9)
         for vector in vectors {
@@ -21,9 +21,9 @@ import Testing
         "k7qz2m0a-1",
         "k7qz2mäa-1", " k7qz2m5a-1", "k7qz2m5a-9223372036854775808", "k7qz2m5a-00", "k7qz2m5a-0x1",
     ])
-    func `R8_3 what is not a cursor is none`(text: String) { #expect(Cursor(text) == nil) }
+    func `R8_3 a malformed cursor is rejected`(text: String) { #expect(Cursor(text) == nil) }
 
-    @Test func `a cursor comes back from its text up to the last sequence`() {
+    @Test func `a cursor round-trips through its text up to the highest sequence`() {
         for sequence in [0, 1, 1_042, Int64.max] {
             let cursor = Cursor(epoch: "az27k7qz", sequence: sequence)
             #expect(Cursor(cursor.description) == cursor)
@@ -41,7 +41,7 @@ import Testing
         #expect(RecordKey(String(repeating: "😀", count: 17)) == nil)
     }
 
-    @Test func `R6_20 a key has no control or bidirectional character anywhere`() throws {
+    @Test func `R6_20 a key with a control or bidirectional character is rejected`() throws {
         let bidirectional = [0x061C, 0x200E, 0x200F] + Array(0x202A...0x202E) + Array(0x2066...0x2069)
         for code in Array(0..<0x20) + Array(0x7F...0x9F) + [0x2028, 0x2029] + bidirectional {
             let control = String(try #require(UnicodeScalar(UInt32(code))))
@@ -49,13 +49,13 @@ import Testing
                 #expect(RecordKey(text) == nil, "U+\(String(code, radix: 16))")
             }
         }
-        // Their neighbours, and the letters of languages that are written from right to left.
+        // Neighbouring code points and letters of right-to-left scripts are accepted.
         for text in [" ~", "\u{A0}", "\u{200D}", "\u{2010}", "\u{202F}", "\u{2065}", "\u{206A}", "מפתח", "مفتاح"] {
             #expect(RecordKey(text)?.text == text)
         }
     }
 
-    @Test func `identities are bytes, not letters that look the same`() throws {
+    @Test func `identities are compared by bytes, not by canonical equivalence`() throws {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
         #expect(composed == decomposed, "Swift calls them equal, which is what must not reach an identity")
         let keys = [try #require(RecordKey(composed)), try #require(RecordKey(decomposed))]
@@ -72,7 +72,7 @@ import Testing
         #expect(objects[0] != objects[1])
     }
 
-    @Test func `a record has the identity of what it is or takes back`() throws {
+    @Test func `a record has the identity of the sample or day that it holds or retracts`() throws {
         let source = Source(plugin: "ihealth-hs3", device: "020000003001")
         let key = try #require(RecordKey("60de77850723"))
         let weight = try TypeID("weight")

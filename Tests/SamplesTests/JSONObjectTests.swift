@@ -4,7 +4,7 @@ import Testing
 
 @testable import Samples
 
-/// Metadata and extra members: RFC 8259, compacted, bounded, otherwise byte for byte.
+/// Metadata and extra members: RFC 8259, compacted, limited in size, otherwise kept byte for byte.
 @Suite struct JSONObjectTests {
     @Test(arguments: [
         ("{}", "{}"),
@@ -23,7 +23,7 @@ import Testing
         (#"{"é😀":"é😀 \#u{7F}\#u{2028}"}"#, #"{"é😀":"é😀 \#u{7F}\#u{2028}"}"#),
         (#"{"a":1,"a":2}"#, #"{"a":1,"a":2}"#),
     ])
-    func `an object is kept with its digits, escapes and order, without the space between tokens`(
+    func `an object keeps its digits, escapes and order, and loses the space between tokens`(
         text: String, compact: String
     ) {
         #expect(JSONObject(text)?.text == compact)
@@ -51,11 +51,11 @@ import Testing
         "{\"a\":\"\t\"}", "{\"a\":\"\0\"}",
         "{\"a\":\"\u{1F}\"}", "{\"a\u{1}\":1}", "{\"a\":“b”}",
     ])
-    func `text that is not a JSON object, or holds half a character, is refused`(text: String) {
+    func `text that is not a JSON object, or has half a surrogate pair, is refused`(text: String) {
         #expect(JSONObject(text) == nil)
     }
 
-    @Test func `every control character below space is refused raw and taken escaped`() {
+    @Test func `every control character below space is refused raw and accepted escaped`() {
         for code in 0..<0x20 {
             let raw = String(UnicodeScalar(UInt8(code)))
             #expect(JSONObject("{\"a\":\"\(raw)\"}") == nil, "U+\(code)")
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `it may nest 8 deep, itself included, in objects and arrays alike`() {
+    @Test func `an object may nest 8 levels of objects and arrays, itself included`() {
         func nested(_ depth: Int, _ open: String, _ close: String) -> String {
             #"{"a":"# + String(repeating: open, count: depth - 1) + "1" + String(repeating: close, count: depth - 1)
                 + "}"
@@ -82,7 +82,7 @@ import Testing
         #expect(JSONObject("{" + String(repeating: #""a":{"#, count: 100_000)) == nil)
     }
 
-    @Test func `it may have 16384 bytes of compact text, however much space was around`() {
+    @Test func `an object may have 16384 bytes of compact text, not counting space between tokens`() {
         func object(_ bytes: Int, filler: String = "x") -> String {
             #"{"a":""# + String(repeating: filler, count: (bytes - 8) / filler.utf8.count) + #""}"#
         }
@@ -100,7 +100,7 @@ import Testing
         #expect(JSONObject(#"{"":0}"#)?.isEmpty == false)
     }
 
-    /// A random object and the same with space between its tokens.
+    /// A random object, compact and with space between its tokens.
     static func object(_ generator: inout SeededGenerator, depth: Int) -> (compact: String, spaced: String) {
         func space() -> String { ["", "", " ", "\n", "\t\r "].randomElement(using: &generator) ?? "" }
         func string() -> String {
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(51), 52])
-    func `space between tokens is all that is lost`(seed: UInt64) {
+    func `only space between tokens is lost`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<1_500 {
             let (compact, spaced) = Self.object(&generator, depth: 6)
@@ -154,9 +154,9 @@ import Testing
     }
 
     @Test(arguments: [UInt64(61), 62])
-    func `a changed text is an object exactly if Foundation reads one`(seed: UInt64) throws {
-        // Against RFC 8259, Foundation takes a comma before a closing brace; and it makes doubles of numbers, so it refuses
-        // those that are none, where we keep the digits.
+    func `a mutated text is accepted if and only if Foundation accepts it`(seed: UInt64) throws {
+        // Unlike RFC 8259, Foundation accepts a comma before a closing brace. It also converts numbers to doubles and refuses
+        // those out of range; `JSONObject` keeps their digits.
         let disagreed = try Regex(#",\s*[}\]]|[0-9][eE][+-]?[0-9]{3}"#)
         let alphabet = Array(#"{}[]",:\u/0123456789eE+-.tfnabdD é"#.utf8) + [0x00, 0x0A, 0x1F, 0x7F, 0xC3, 0xF0]
         var generator = SeededGenerator(seed: seed)
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(71)])
-    func `any bytes are an object or none, and nothing else happens`(seed: UInt64) {
+    func `any bytes are either parsed or rejected without a crash`(seed: UInt64) {
         let tokens = Array(#"{}[]",:\u0-.e"#.utf8)
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<4_000 {

@@ -6,7 +6,7 @@ import Testing
 
 /// The Gregorian calendar.
 @Suite struct LocalDateTests {
-    @Test func `every day of eight centuries is the one that Foundation names`() throws {
+    @Test func `every date of eight centuries equals Foundation's`() throws {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
         let first = try #require(LocalDate("1600-01-01")).daysSinceEpoch
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `from year 1 to 9999 months follow one another without gap`() throws {
+    @Test func `months follow one another without gaps from year 1 to 9999`() throws {
         var days = try #require(LocalDate("0001-01-01")).daysSinceEpoch
         #expect(days == -719_162)
         for year in 1...9_999 {
@@ -61,9 +61,9 @@ import Testing
         "2024-13-01", "2024-01-00", "2024-01-32", "2024-04-31", "2023-02-29", "0000-01-01", "٢٠24-03-15",
         "2024-03-1\u{0}",
     ])
-    func `a text that names no day is none`(text: String) { #expect(LocalDate(text) == nil) }
+    func `a text that is not a valid date is rejected`(text: String) { #expect(LocalDate(text) == nil) }
 
-    @Test func `adding days crosses months, leap days and years, both ways`() throws {
+    @Test func `adding days crosses months, leap days and years in both directions`() throws {
         let date = try #require(LocalDate("2024-02-28"))
         #expect(date.adding(days: 1).text == "2024-02-29" && date.adding(days: 2).text == "2024-03-01")
         #expect(date.adding(days: -59).text == "2023-12-31" && date.adding(days: 366).text == "2025-02-28")
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(31)])
-    func `dates are ordered as days are`(seed: UInt64) {
+    func `dates have the same order as their day numbers`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<2_000 {
             let left = Int.random(in: -800_000...3_000_000, using: &generator)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `every day that a timestamp's integer can name is a date`() {
+    @Test func `every timestamp has a local date, also beyond the printable range`() {
         for microseconds in [Int64.min, Int64.max] {
             for offset: Int16? in [nil, .min, .max] {
                 let date = Timestamp(microseconds: microseconds, offsetMinutes: offset).localDate
@@ -97,7 +97,7 @@ import Testing
         ("1984-05-06", "2026-05-05", 41), ("1984-05-06", "2026-05-06", 42), ("1984-05-06", "1984-05-06", 0),
         ("1984-05-06", "1984-05-05", nil),
     ])
-    func `an age is the years of the calendar, less one before the birthday`(
+    func `an age is the difference of the years, less one before the birthday`(
         _ birth: String, _ day: String, _ age: Int?
     ) throws {
         #expect(try #require(LocalDate(birth)).age(on: #require(LocalDate(day))) == age)

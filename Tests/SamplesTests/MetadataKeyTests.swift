@@ -2,7 +2,7 @@ import Testing
 
 @testable import Samples
 
-/// HealthKit's metadata keys: one name for every spelling, and what may stand under each.
+/// HealthKit's metadata keys: one name for all spellings of a key, and the values that each key accepts.
 @Suite struct MetadataKeyTests {
     private func fault(_ metadata: String?, _ type: TypeID = .weight) -> String? {
         do throws(KnownMetadata.Fault) {
@@ -11,7 +11,7 @@ import Testing
         } catch { return error.description }
     }
 
-    @Test func `every key of HealthKit has one name under each of its spellings`() {
+    @Test func `all spellings of a HealthKit key map to one name`() {
         #expect(MetadataKey.all.count == 71)
         for spelling in ["foodType", "HKFoodType", "HKMetadataKeyFoodType"] {
             #expect(MetadataKey.named(spelling)?.name == "foodType")
@@ -38,7 +38,7 @@ import Testing
         (#"{"heartRateMotionContext":"active"}"#, #"{"heartRateMotionContext":"lively"}"#),
         (#"{"activityType":"running"}"#, #"{"activityType":null}"#),
     ])
-    func `a value is of its key's kind, or the member is named`(_ right: String, _ wrong: String) throws {
+    func `a value of the wrong kind is rejected with the name of its member`(_ right: String, _ wrong: String) throws {
         #expect(fault(right) == nil)
         let key = try #require(wrong.split(separator: "\"").dropFirst().first)
         let reason = try #require(fault(wrong))
@@ -46,11 +46,11 @@ import Testing
         #expect(!reason.contains("lively"), "reasons hold no values")
     }
 
-    @Test func `the keys of apps are their own, whatever stands under them`() {
+    @Test func `keys of apps accept any value`() {
         #expect(fault(#"{"fields":{"a":[1]},"unit":"lx","HKCustom":null,"note":"with shoes"}"#) == nil)
     }
 
-    @Test func `menstrual flow says whether a cycle begins, insulin why, a food what it is`() {
+    @Test func `menstrual flow requires its cycle start, insulin its reason and food its type`() {
         #expect(
             fault(nil, .menstrualFlow)
                 == "metadata.menstrualCycleStart: missing; a menstrualFlow must say it: true or false")
@@ -61,7 +61,7 @@ import Testing
         #expect(fault(nil) == nil)
     }
 
-    @Test func `a sync identifier comes with its version, and both once`() throws {
+    @Test func `a sync identifier requires a version, and each may occur only once`() throws {
         let both = try KnownMetadata(JSONObject(#"{"HKSyncIdentifier":"a1","syncVersion":3}"#), of: .weight)
         #expect(both.sync?.identifier == "a1" && both.sync?.version == 3)
         #expect(both.text("HKMetadataKeySyncIdentifier") == "a1")

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The byte-exact examples that belong to the protocol.
+/// The byte-exact examples of the protocol (Docs/ProtocolVectors.jsonl).
 enum ProtocolVectors {
-    /// A line of the file, with the members that the vectors of this module have.
+    /// A line of the file, with the members that this module's vectors use.
     struct Vector: Decodable, CustomStringConvertible {
         let id, kind: String
         let `in`, out, epoch: String?

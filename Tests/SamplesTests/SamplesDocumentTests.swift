@@ -3,7 +3,7 @@ import Testing
 
 @testable import Samples
 
-/// Docs/Samples.md says what is so.
+/// Checks that the statements of Docs/Samples.md are true.
 @Suite struct SamplesDocumentTests {
     let text: String
     let registry = TypeRegistry.standard
@@ -13,7 +13,9 @@ import Testing
         text = try String(contentsOf: file.standardizedFileURL, encoding: .utf8)
     }
 
-    /// The lines of all blocks marked `json`: a record each.
+    /// The lines of all blocks marked `json`.
+    ///
+    /// Each line is a record.
     var examples: [String] {
         text.components(separatedBy: "\n```json\n").dropFirst().flatMap { block in
             (block.components(separatedBy: "\n```").first ?? "").split(separator: "\n").map(String.init)
@@ -27,7 +29,7 @@ import Testing
         }.filter { $0.count == count }
     }
 
-    @Test func `every example record is one that a source may send`() throws {
+    @Test func `every example is a record that a source may send`() throws {
         #expect(examples.count >= 12)
         var kinds: Set<SampleKind> = []
         for example in examples {
@@ -72,7 +74,7 @@ import Testing
         #expect(kinds == Set(SampleKind.allCases), "an example of every kind")
     }
 
-    @Test func `every row of the types says the unit and the aggregation`() throws {
+    @Test func `every row of the type tables has the registry's unit and aggregation`() throws {
         let rows = rows(of: 3).filter { $0[0].hasPrefix("`") && AggregationStyle(rawValue: $0[2]) != nil }
         #expect(rows.count >= 25)
         for row in rows {
@@ -81,7 +83,9 @@ import Testing
         }
     }
 
-    @Test func `the table of limits says those of the registry, of every type that has more than zero below`() throws {
+    @Test func `the table of limits equals the registry and has every type with limits other than zero and infinity`()
+        throws
+    {
         var named: Set<TypeID> = []
         func number(_ bound: Double) -> String {
             let text = bound.isFinite ? "\(bound)" : ""
@@ -90,7 +94,7 @@ import Testing
         func range(_ range: ClosedRange<Double>) -> String {
             "\(number(range.lowerBound))…\(number(range.upperBound))"
         }
-        // A star is the last that counts.
+        // Rows with a star come last: a star covers only types without a row of their own.
         let rows = rows(of: 5).filter { $0[0].hasPrefix("`") }
         for row in rows.filter({ !$0[0].contains("*") }) + rows.filter({ $0[0].contains("*") }) {
             for name in types(row[0], but: named) {
@@ -109,7 +113,9 @@ import Testing
         #expect(Set(others.map(\.id)) == named.union([.hcElevationGained]))
     }
 
-    /// The ids that a cell names; a star stands for those that go on after it, and that no other row has.
+    /// The ids in a cell.
+    ///
+    /// A star stands for all ids with its prefix that no other row has.
     private func types(_ cell: String, but named: Set<TypeID>) -> [String] {
         cell.filter { $0 != "`" }.split(separator: ", ").flatMap { name in
             guard name.hasSuffix("*") else { return [String(name)] }
@@ -119,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `every conversion gives what its row says`() throws {
+    @Test func `every conversion in the table gives the result in its row`() throws {
         var count = 0
         for row in rows(of: 2) where row[0].split(separator: " ").count == 3 {
             let (sent, stored) = (row[0].split(separator: " "), row[1].split(separator: " "))
@@ -132,7 +138,7 @@ import Testing
         #expect(count >= 7)
     }
 
-    @Test func `the counts are those of the registry`() {
+    @Test func `the counts equal those of the registry`() {
         let counts = Dictionary(grouping: registry.all, by: \.kind).mapValues(\.count)
         let own = registry.all.filter { $0.id.form == .healthConnect || $0.id.form == .vendor }.count
         func count(_ kind: SampleKind) -> Int { counts[kind] ?? 0 }
@@ -149,7 +155,7 @@ import Testing
         #expect(text.contains("to \(Timestamp(microseconds: Timestamp.range.upperBound).text) are taken"))
     }
 
-    @Test func `every unit and prefix of the grammar is named`() {
+    @Test func `the document names every unit and prefix of the grammar`() {
         let names = Set(text.components(separatedBy: CharacterSet(charactersIn: " `\n,;")))
         for atom in unitAtoms where atom.name != "mol<M>" { #expect(names.contains(atom.name), "\(atom.name)") }
         for prefix in unitPrefixes { #expect(names.contains(prefix.name), "\(prefix.name)") }
@@ -159,11 +165,11 @@ import Testing
     }
 
     @Test(arguments: ["bodyMass", "HKQuantityTypeIdentifierBodyMass", "WeightRecord", "omh:body-weight", "29463-7"])
-    func `the other names it gives for weight resolve`(name: String) {
+    func `the document's other names for weight resolve`(name: String) {
         #expect(text.contains("`\(name)`") && registry.resolve(name)?.id.rawValue == "weight")
     }
 
-    @Test func `what it says of shared names and declared types is so`() throws {
+    @Test func `the statements about shared names and declared types are true`() throws {
         #expect(registry.resolve("omh:speed") == nil && registry.ambiguousAliases["omh:speed"] != nil)
         let declared = try HealthType(
             declaring: TypeID("x.acme.glow"), kind: .quantity, unit: "lx", aggregation: .discreteArithmetic)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Samples
 
-/// RFC 3339 in and out; the obligations R6.9 and R6.10 of the protocol.
+/// Parsing and printing of RFC 3339 (rules R6.9 and R6.10 of the protocol).
 @Suite struct TimestampTests {
-    @Test func `R6_9 R6_10 every vector reads and prints as it says`() throws {
+    @Test func `R6_9 R6_10 every vector parses and prints as expected`() throws {
         let vectors = try ProtocolVectors.of(kind: "time")
         #expect(vectors.count >= 20)
         for vector in vectors {
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `an instant is microseconds since 1970 in UTC and keeps the offset it came with`() throws {
+    @Test func `an instant is microseconds since 1970 in UTC and keeps its original offset`() throws {
         let berlin = try Timestamp(parsing: "2024-03-15T07:30:05.25+01:00")
         #expect(berlin == Timestamp(microseconds: 1_710_484_205_250_000, offsetMinutes: 60))
         let unknown = try Timestamp(parsing: "2024-03-15T06:30:05.25Z")
@@ -50,11 +50,11 @@ import Testing
             ("2024-03-15T07:30:05.1234567Z", .tooPrecise), ("2024-03-15T07:30:05.0000000Z", .tooPrecise),
             ("0001-01-01T23:59:59.999999Z", .instantOutOfRange), ("9999-12-31T00:00:00Z", .instantOutOfRange),
         ] as [(String, Timestamp.ParseError)])
-    func `what is not a time is refused and the reason says why`(text: String, error: Timestamp.ParseError) {
+    func `a text that is not a time is rejected with a specific reason`(text: String, error: Timestamp.ParseError) {
         #expect(throws: error) { try Timestamp(parsing: text) }
     }
 
-    @Test func `the range ends where the reason says, and every offset prints there`() throws {
+    @Test func `the range has the documented bounds, and every offset prints at both of them`() throws {
         let (first, last) = (Timestamp.range.lowerBound, Timestamp.range.upperBound)
         #expect(Timestamp(microseconds: first).text == "0001-01-02T00:00:00Z")
         #expect(Timestamp(microseconds: last).text == "9999-12-30T23:59:59.999999Z")
@@ -66,13 +66,13 @@ import Testing
         #expect(!Timestamp(microseconds: 0, offsetMinutes: -1_440).isRepresentable)
     }
 
-    @Test func `a timestamp that has no text traps instead of naming another time`() async {
+    @Test func `printing an unrepresentable timestamp traps instead of printing another time`() async {
         await #expect(processExitsWith: .failure) { _ = Timestamp(microseconds: Timestamp.range.upperBound + 1).text }
         await #expect(processExitsWith: .failure) { _ = Timestamp(microseconds: 0, offsetMinutes: 1_440).text }
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `R6_10 every instant comes back from its text with its offset`(seed: UInt64) throws {
+    func `R6_10 every instant round-trips through its text with its offset`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let edges = [Timestamp.range.lowerBound, Timestamp.range.upperBound, 0, -1, 1, 999_999, -1_000_000]
         for offset in Array(-1_439...1_439).map(Int16?.some) + [nil] {
@@ -86,13 +86,13 @@ import Testing
     }
 
     @Test(arguments: [UInt64(11), 12])
-    func `text and date agree with the calendar of Foundation`(seed: UInt64) throws {
+    func `text and date agree with Foundation's calendar`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
         for _ in 0..<4_000 {
-            // From 1583 on: before, Foundation's calendar is the Julian one, RFC 3339's is not. Whole seconds, which a
-            // `Date` holds exactly; the fraction is checked as text.
+            // Only years from 1583 on, because Foundation uses the Julian calendar before, and RFC 3339 does not. Only whole
+            // seconds, because a `Date` represents them exactly. The fraction is checked as text.
             let second = Int64.random(in: -12_212_467_200...253_402_214_399, using: &generator)
             let fraction = Int64.random(in: 0..<1_000_000, using: &generator)
             let offset = Int16.random(in: -1_439...1_439, using: &generator)
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(21), 22])
-    func `a changed text is a time exactly if it still has the form and names an instant`(seed: UInt64) throws {
+    func `a mutated text is a time if and only if it still has the form and names an instant`(seed: UInt64) throws {
         let form = try Regex(
             #"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]{1,6})?([Zz]|[+-]([0-9]{2}):([0-9]{2}))"#
         )

@@ -13,7 +13,7 @@ import Testing
         try HealthType(declaring: TypeID(id), kind: kind, unit: unit, aggregation: aggregation, values: values)
     }
 
-    @Test func `a declared type is found and leaves the old registry alone`() throws {
+    @Test func `a declared type is found in the new registry, and the old one is unchanged`() throws {
         let larger = try registry.registering(declared("x.acme.backpack"))
         let id = try TypeID("x.acme.backpack")
         #expect(larger.type(id)?.unit == "kg" && larger.resolve("x.acme.backpack") != nil)
@@ -22,7 +22,7 @@ import Testing
         #expect(larger.suggestion(for: "x.acme.bagpack") == id)
     }
 
-    @Test func `declaring the same again changes nothing and something else is a conflict`() throws {
+    @Test func `declaring the same type again changes nothing, and a different declaration is a conflict`() throws {
         let larger = try registry.registering(declared("x.acme.effort", unit: "kcal/kg·hr"))
         #expect(try larger.registering(declared("x.acme.effort", unit: "kcal/hr·kg")).all.count == larger.all.count)
         for other in [
@@ -41,7 +41,7 @@ import Testing
                 + "quantity in g, discreteArithmetic; declare the same or choose another id")
     }
 
-    @Test func `a declaration says everything its kind needs`() throws {
+    @Test func `a declaration without a member that its kind needs is rejected`() throws {
         let values = [CategoryValue(raw: 0, name: "off"), CategoryValue(raw: 1, name: "on")]
         #expect(throws: Never.self) {
             try declared("x.acme.lamp", kind: .category, unit: nil, aggregation: nil, values: values)

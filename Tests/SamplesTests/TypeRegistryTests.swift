@@ -25,8 +25,8 @@ import Testing
 
     @Test func `the registry has as many types of each kind as the tables`() {
         let counts = Dictionary(grouping: registry.all, by: \.kind).mapValues(\.count)
-        // 121 and 10 of our own; 72 less the alias; 6 characteristics and one that only exports have; 12 other sample
-        // types, 9 clinical ones and the sleep goal of exports.
+        // Quantities: 121 and 10 of the hub. Categories: 72 less the alias. Characteristics: 6 and one that only exports
+        // have. Others: 12 sample types, 9 clinical types and the sleep goal of exports.
         #expect(
             counts == [
                 .quantity: 131, .category: 71, .correlation: 2, .workout: 1, .characteristic: 7, .other: 22,
@@ -42,7 +42,7 @@ import Testing
         #expect(WorkoutActivity.all.count == 84)
     }
 
-    @Test func `each kind has what it needs and nothing else`() {
+    @Test func `each type has exactly the properties that its kind needs`() {
         for type in registry.all {
             #expect((type.kind == .quantity) == (type.aggregation != nil), "\(type)")
             #expect(type.kind != .quantity || type.unit != nil, "\(type)")
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `every unit of the tables reads and measures what its type does`() throws {
+    @Test func `every unit of the tables parses and is compatible with the unit of its type`() throws {
         for row in try Tables.rows("hk-quantity-types.csv") + Tables.rows("hub-types.csv") {
             let wire = try HealthUnit(try #require(row["wireUnit"]))
             for column in ["hk_canonical_unit", "typical_display_unit", "seen_export_units"] {
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `one dimension name means one dimension`() {
+    @Test func `each dimension name stands for one dimension`() {
         let named = registry.all.filter { $0.dimension != nil }
         for (name, types) in Dictionary(grouping: named, by: \.dimension) {
             #expect(Set(types.map(\.healthUnit?.dimension)).count == 1, "\(name ?? "")")
@@ -98,7 +98,7 @@ import Testing
         #expect(registry.resolve(name)?.id.rawValue == id)
     }
 
-    @Test func `a name that several types share finds none and is listed`() {
+    @Test func `a name that several types share resolves to none and is listed as ambiguous`() {
         #expect(
             registry.ambiguousAliases.keys.sorted() == [
                 "omh:body-temperature", "omh:body-temperature:4.0", "omh:speed", "omh:speed:1.0",
@@ -108,7 +108,9 @@ import Testing
     }
 
     @Test(arguments: ["", "nonsense", "NutritionRecord field", "omh:", "kg", "HKQuantityTypeIdentifierNew"])
-    func `what is not a name of a type finds none`(name: String) { #expect(registry.resolve(name) == nil) }
+    func `a text that is not the name of a type resolves to none`(name: String) {
+        #expect(registry.resolve(name) == nil)
+    }
 
     @Test(arguments: [
         ("wieght", "weight"), ("heartrate", "heartRate"), ("stepcounts", "stepCount"), ("bodymass", "weight"),
@@ -117,14 +119,14 @@ import Testing
         ("hc.boneMas", "hc.boneMass"),
         ("qqqqqqq", nil), ("", nil), (String(repeating: "w", count: 100_000), nil),
     ])
-    func `a misspelled id or an everyday name is answered with the one that was meant`(name: String, id: String?) {
+    func `a misspelled id or an everyday name gets the intended id as a suggestion`(name: String, id: String?) {
         #expect(registry.suggestion(for: name)?.rawValue == id)
     }
 
     @Test(arguments: [
         "weight", "hc.boneMass", "x.acme.fizz", "x.acme.fizz.buzz", "HKQuantityTypeIdentifierNew", "a_b-c",
     ])
-    func `a well-formed id is one whether registered or not`(text: String) throws {
+    func `a well-formed id is valid even if it is not registered`(text: String) throws {
         let id = try TypeID(text)
         #expect(id.rawValue == text)
         #expect(try JSONDecoder().decode([TypeID].self, from: JSONEncoder().encode([id])) == [id])
@@ -139,7 +141,7 @@ import Testing
         #expect(error?.code == .malformedID)
     }
 
-    @Test func `an unknown HealthKit identifier keeps the kind its spelling tells`() {
+    @Test func `an unknown HealthKit identifier gets its kind from its prefix`() {
         #expect(SampleKind(healthKitIdentifier: "HKQuantityTypeIdentifierNew") == .quantity)
         #expect(SampleKind(healthKitIdentifier: "HKCategoryTypeIdentifierNew") == .category)
         #expect(SampleKind(healthKitIdentifier: "HKDataTypeIdentifierNew") == .other)
@@ -167,7 +169,7 @@ import Testing
         #expect(registry.type(.bloodType)?.value(named: "HKBloodTypeABNegative")?.name == "abNegative")
     }
 
-    @Test func `a value comes in any unit of the dimension and goes out in the type's own`() throws {
+    @Test func `a value is accepted in any unit of the dimension and converted to the type's unit`() throws {
         let weight = try #require(registry.type(.weight))
         #expect(try weight.canonicalValue(70.1, unit: "kg") == 70.1)
         #expect(try weight.canonicalValue(160, unit: "lb") == 72.5747792)
@@ -189,7 +191,7 @@ import Testing
         #expect(try glucose.canonicalValue(0.5, unit: "mmol/dL") == 90.07794000002704)
         #expect(try glucose.canonicalValue(1, unit: "mmol<180.156>/L") == 18.0156, "what is said is taken as said")
         #expect(throws: UnitError.self) { try glucose.canonicalValue(5, unit: "mmol") }
-        // Of no other type is it known whose moles they are.
+        // For other types the molar mass is unknown.
         #expect(throws: UnitError.self) { try registry.type(.dietaryCaffeine)?.canonicalValue(1, unit: "mmol") }
     }
 

@@ -6,7 +6,7 @@ import Testing
 @Suite struct UnitPropertyTests {
     static let seed = UInt64.random(in: 0...UInt64.max)
 
-    @Test func `reading what was printed gives the same unit`() throws {
+    @Test func `a printed unit parses back to the same unit`() throws {
         var generator = SeededGenerator(seed: Self.seed)
         var accepted = 0
         for _ in 0..<2_000 {
@@ -20,7 +20,7 @@ import Testing
         #expect(accepted > 500, "seed \(Self.seed): most generated units must be readable")
     }
 
-    @Test func `compatibility is an equivalence and the same as convertibility`() throws {
+    @Test func `compatibility is an equivalence and equals convertibility`() throws {
         var generator = SeededGenerator(seed: Self.seed)
         let units = (0..<400).compactMap { _ in try? HealthUnit(generator.unitText()) } + commonUnits
         for left in units.prefix(120) {
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `there and back loses at most the rounding of each way`() throws {
+    @Test func `a conversion there and back loses at most one rounding per direction`() throws {
         var generator = SeededGenerator(seed: Self.seed)
         for from in commonUnits {
             for to in commonUnits where from.isCompatible(with: to) {
@@ -50,7 +50,7 @@ import Testing
                     let value = generator.value()
                     let there = try from.convert(value, to: to)
                     let back = try to.convert(there, to: from)
-                    // One half unit in the last place each way; an offset makes the larger of the numbers decide.
+                    // Half a unit in the last place for each direction. With an offset, the larger number determines the error.
                     let size = max(value.magnitude, from.dimension == temperature ? 500 : 0)
                     #expect(
                         abs(back - value) <= 2 * size.ulp,
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a way through a third unit gives the same number`() throws {
+    @Test func `a conversion through a third unit gives the same number`() throws {
         var generator = SeededGenerator(seed: Self.seed)
         for from in commonUnits where from.dimension != temperature {
             for through in commonUnits where from.isCompatible(with: through) {
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `no bytes whatsoever stop the program`() {
+    @Test func `no input bytes crash the parser`() {
         var generator = SeededGenerator(seed: Self.seed)
         let pieces = [
             "m", "mol<", "180.1", ">", "(", ")", "^", "-", "9", "1", "/", "·", "*", ".", "%", "kcal", "\u{0}", "é", "²",
@@ -99,7 +99,7 @@ import Testing
 
     private var temperature: UnitDimension { UnitDimension((.temperature, 1)) }
 
-    /// The units of the registry, where conversions happen in earnest.
+    /// The units of the registry, which are converted in practice.
     private var commonUnits: [HealthUnit] {
         TableReader.lines(of: commonUnitTable).compactMap { try? HealthUnit($0[0]) }
     }

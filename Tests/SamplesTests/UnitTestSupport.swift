@@ -3,7 +3,7 @@ import Seeds
 
 @testable import Samples
 
-/// The tables that the registry is generated from, read again by the tests.
+/// Reads the tables that the registry is generated from.
 enum Tables {
     static let types = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../Sources/Samples/Types").standardizedFileURL
@@ -12,7 +12,9 @@ enum Tables {
         try Data(contentsOf: types.appending(path: "Tables").appending(path: name))
     }
 
-    /// The rows of a CSV file as dictionaries; fields may be quoted.
+    /// The rows of a CSV file as dictionaries.
+    ///
+    /// Fields may be quoted.
     static func rows(_ name: String) throws -> [[String: String]] {
         var lines = String(decoding: try data(name), as: UTF8.self).split(whereSeparator: \.isNewline).map(fields)
         let header = lines.removeFirst()
@@ -36,7 +38,9 @@ enum Tables {
 extension SeededGenerator {
     private static let names = UnitNames.all.keys.sorted()
 
-    /// A unit string of the grammar, some of them beyond a bound.
+    /// A random unit string of the grammar.
+    ///
+    /// Some strings exceed a limit.
     mutating func unitText() -> String {
         func product(_ generator: inout SeededGenerator, depth: Int) -> String {
             let factors = (0..<Int.random(in: 1...3, using: &generator)).map { _ in
@@ -59,7 +63,7 @@ extension SeededGenerator {
         return Bool.random(using: &self) ? numerator : numerator + "/" + product(&self, depth: 0)
     }
 
-    /// Finite doubles of every size that health data has, and a few it has not.
+    /// A random finite double of a magnitude that occurs in health data, or slightly outside.
     mutating func value() -> Double {
         let value = Double.random(in: -1...1, using: &self) * ([1, 100, 1e-9, 1e9].randomElement(using: &self) ?? 1)
         return Bool.random(using: &self) ? value : value.rounded()

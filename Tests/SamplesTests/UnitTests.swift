@@ -3,7 +3,7 @@ import Testing
 @testable import Samples
 
 @Suite struct UnitTests {
-    @Test func `a conversion gives the number a person would write`() throws {
+    @Test func `a conversion gives the number that a person would write`() throws {
         let cases: [(Double, String, String, Double)] = [
             (27, "degC", "degF", 80.6), (98.6, "degF", "degC", 37), (36.6, "degC", "degF", 97.88),
             (36.6, "degC", "K", 309.75), (0, "degC", "K", 273.15), (-40, "degF", "degC", -40),
@@ -17,13 +17,13 @@ import Testing
         }
     }
 
-    @Test func `an offset counts only where the degree is the whole unit`() throws {
+    @Test func `an offset applies only if the degree is the whole unit`() throws {
         #expect(try HealthUnit("degC/min").convert(10, to: HealthUnit("degF/min")) == 18)
         #expect(try HealthUnit("1/degC").convert(9, to: HealthUnit("1/degF")) == 5)
         #expect(try HealthUnit("mK").convert(310_150, to: HealthUnit("degC")) == 37)
     }
 
-    @Test func `equal units give the value back bit for bit`() throws {
+    @Test func `converting between equal units returns the value bit for bit`() throws {
         for text in ["kg", "degF", "mL/kg·min", "Tm^4"] {
             for value in [0.1, -0.0, Double.leastNonzeroMagnitude, Double.greatestFiniteMagnitude] {
                 let result = try HealthUnit(text).convert(value, to: HealthUnit(text))
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `values that are not numbers or do not fit are refused`() throws {
+    @Test func `values that are not finite or do not fit the target unit are refused`() throws {
         let (metre, femto) = (try HealthUnit("m"), try HealthUnit("fm"))
         for value in [Double.nan, .infinity, -.infinity] {
             #expect(throws: UnitError.self) { try metre.convert(value, to: metre) }
@@ -50,14 +50,14 @@ import Testing
         ("kcal·kkcal", .unknownUnit, 6), ("m^16", .exponentOutOfRange, 1),
         ("m^99999999999999999999", .exponentOutOfRange, 1), ("(((((((((m)))))))))", .tooDeep, 8),
     ])
-    func `an error names its kind and its place`(text: String, code: UnitError.Code, position: Int) {
+    func `an error has its code, position and text`(text: String, code: UnitError.Code, position: Int) {
         let error = #expect(throws: UnitError.self) { try HealthUnit(text) }
         #expect(error?.code == code)
         #expect(error?.position == position)
         #expect(error?.text == text)
     }
 
-    @Test func `bounds hold for the unit as a whole`() {
+    @Test func `limits apply to the unit as a whole`() {
         let cases: [(String, UnitError.Code)] = [
             (String(repeating: "m", count: 65), .tooLong), ("(m^15)^15", .exponentOutOfRange),
             ("m^15·m", .exponentOutOfRange), ("(m.s.g.K.V.W.S.J.L.A.Pa.Hz)^9", .unknownUnit),
@@ -76,19 +76,19 @@ import Testing
         ("bpm", "count/min"), ("lbs", "lb"), ("km/h", "hr"), ("Kg", "kg"), ("kcla", "kcal"), ("mmhg", "mmHg"),
         ("percent", "%"), ("ug", "mcg"), ("kilos", "kg"),
     ])
-    func `an unknown unit is answered with the one that was meant`(text: String, meant: String) {
+    func `the error for an unknown unit suggests the intended one`(text: String, meant: String) {
         let error = #expect(throws: UnitError.self) { try HealthUnit(text) }
         #expect(error?.reason.contains("did you mean \(meant)?") == true, "\(String(describing: error))")
     }
 
-    @Test(arguments: ["x", "q", "xq", "kg·x"]) func `a letter that is not a unit is not taken for another letter`(
+    @Test(arguments: ["x", "q", "xq", "kg·x"]) func `no suggestion is made for a single unknown letter`(
         text: String
     ) {
         let error = #expect(throws: UnitError.self) { try HealthUnit(text) }
         #expect(error?.reason.contains("did you mean") == false, "\(String(describing: error))")
     }
 
-    @Test func `an error is one line for people`() throws {
+    @Test func `the description of an error is one readable line`() throws {
         let unknown = #expect(throws: UnitError.self) { try HealthUnit("count/mim") }
         #expect("\(try #require(unknown))" == "unit \"count/mim\", byte 6: unknown unit mim; did you mean min?")
         let pair = #expect(throws: UnitError.self) { try HealthUnit("in").convert(70, to: HealthUnit("kg")) }
@@ -98,7 +98,7 @@ import Testing
                 + "send a unit of the same dimension as \"kg\"")
     }
 
-    @Test func `no two spellings of the tables mean two units`() {
+    @Test func `no spelling in the tables stands for two units`() {
         let plain = unitAtoms.flatMap { [$0.name] + $0.spellings }
         let prefixed = unitAtoms.filter(\.takesPrefix).flatMap { atom in
             unitPrefixes.filter { !$0.name.isEmpty }.flatMap { prefix in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Samples
 
-/// The published vectors: what HealthKit itself does, as an open test suite recorded it.
+/// Published vectors: the behaviour of HealthKit as recorded by an open test suite.
 @Suite struct UnitVectorTests {
     struct Vectors: Decodable {
         let null_unit, parse_error, not_null: [String]
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `what HealthKit refuses is an error that shows the place`() {
+    @Test func `a unit that HealthKit refuses is an error with a position`() {
         #expect(vectors.parse_error.count == 14)
         for text in vectors.parse_error {
             let error = #expect(throws: UnitError.self, "\(text)") { try HealthUnit(text) }
@@ -55,7 +55,7 @@ import Testing
         for text in vectors.not_null { #expect(try !HealthUnit(text).isNull, "\(text)") }
     }
 
-    @Test func `equality ignores order and spelling and nothing else`() throws {
+    @Test func `equality ignores only order and spelling`() throws {
         #expect(vectors.equal.count == 17 && vectors.not_equal.count == 2)
         for pair in vectors.equal {
             let (left, right) = (try HealthUnit(pair[0]), try HealthUnit(pair[1]))
@@ -64,7 +64,7 @@ import Testing
         for pair in vectors.not_equal { #expect(try HealthUnit(pair[0]) != HealthUnit(pair[1]), "\(pair)") }
     }
 
-    @Test func `units convert exactly when they measure the same`() throws {
+    @Test func `units convert if and only if they have the same dimension`() throws {
         #expect(vectors.compatible.count == 10 && vectors.incompatible.count == 5)
         for pair in vectors.compatible + vectors.compatible_spec_only {
             #expect(try HealthUnit(pair[0]).isCompatible(with: HealthUnit(pair[1])), "\(pair)")
@@ -82,11 +82,11 @@ import Testing
         for vector in vectors.unit_string { #expect(try HealthUnit(vector[0]).description == vector[1]) }
     }
 
-    @Test func `conversions give the published numbers`() throws {
+    @Test func `conversions give the published results`() throws {
         #expect(vectors.convert.count == 31)
         for vector in vectors.convert {
             let result = try HealthUnit(vector.from).convert(vector.value, to: HealthUnit(vector.to))
-            // The published numbers were calculated in plain doubles, so their last digits are rounding.
+            // The published results were calculated with doubles, so their last digits have rounding errors.
             #expect(abs(result - vector.result) <= 1e-14 * abs(vector.result), "\(vector): \(result)")
         }
     }

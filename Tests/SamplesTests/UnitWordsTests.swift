@@ -1,20 +1,20 @@
 import Samples
 import Testing
 
-/// Units as others spell them.
+/// Spellings of units outside the grammar.
 @Suite struct UnitWordsTests {
     @Test(arguments: [
         ("bpm", "count/min"), ("BPM", "count/min"), ("°C", "degC"), ("\u{2103}", "degC"), ("Km", "km"),
         ("kilocalories", "kcal"),
         ("KCAL", "kcal"), ("Lbs", "lb"), (" pounds ", "lb"), ("mm\u{A0}Hg", "mmHg"), ("ml", "mL"), ("hours", "hr"),
         ("percent", "%"),
-    ]) func `a word that means one unit is that unit`(_ word: String, _ unit: String) {
+    ]) func `a word with one possible unit maps to that unit`(_ word: String, _ unit: String) {
         #expect(UnitWords.spelling(of: word) == unit)
         #expect((try? HealthUnit(unit)) != nil)
     }
 
     @Test(arguments: ["calories", "Calories", "C", "F", "H", "Mg", "kilo", ""])
-    func `a word that may mean several units is none of them`(_ word: String) {
+    func `an ambiguous word maps to no unit`(_ word: String) {
         #expect(UnitWords.spelling(of: word) == nil)
     }
 }

@@ -14,7 +14,7 @@ import Testing
         try WorkoutParts(try #require(JSONTree(Array(json.utf8))), seconds: 1_800, .standard)
     }
 
-    @Test func `a workout is read back as it was made, with its eight kinds of events`() throws {
+    @Test func `a workout round-trips with its eight kinds of events`() throws {
         var sample = Sample(
             source: Source(plugin: "watch"), key: try #require(RecordKey("k")), type: .workout,
             value: .workout(activity: "swimBikeRun", raw: 82), start: try time(0), end: try time(30),
@@ -48,7 +48,7 @@ import Testing
         #expect(sample.workoutDuration == 1_800)
     }
 
-    @Test func `the duration of a workout excludes its pauses, however they overlap, and what lies outside`() throws {
+    @Test func `a workout's duration excludes overlapping pauses and those outside its time`() throws {
         func duration(_ events: [(WorkoutParts.Event.Kind, Int)]) throws -> Double {
             WorkoutParts(events: try events.map { WorkoutParts.Event($0, at: try time($1)) })
                 .duration(from: try time(10), to: try time(40))
@@ -103,19 +103,19 @@ import Testing
             "activities[0].activity: expected the name"
         ),
     ])
-    func `what a part cannot be is refused with its place`(_ json: String, _ reason: String) throws {
+    func `an invalid part is rejected with the path of the faulty member`(_ json: String, _ reason: String) throws {
         let fault = try #require(throws: PartFault.self) { try parts(json) }
         #expect(fault.description.contains(reason), "\(fault)")
     }
 
-    @Test func `numbers of kinds and activities are read as their names`() throws {
+    @Test func `kinds and activities are read by number as well as by name`() throws {
         let read = try parts(
             #"{"events":[{"type":3,"start":"2024-03-16T07:00:00Z"}],"activities":[{"activity":46,"start":"2024-03-16T07:00:00Z"}]}"#
         )
         #expect(read.events[0].kind == .lap && read.activities[0].activity.name == "swimming")
     }
 
-    @Test func `a route is points in the order of time, in degrees and metres`() throws {
+    @Test func `a route has points in order of time, with degrees and metres`() throws {
         var sample = Sample(
             source: Source(plugin: "watch"), key: try #require(RecordKey("k")), type: .workoutRoute,
             value: .other(nil), start: try time(0), end: try time(1))
