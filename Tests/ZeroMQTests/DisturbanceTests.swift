@@ -3,11 +3,11 @@ import Synchronization
 import Testing
 import ZeroMQ
 
-/// Signals and shutdown in the middle of traffic.
+/// Signals and shutdown during traffic.
 @Suite(.timeLimit(.minutes(1))) struct DisturbanceTests {
-    @Test func `a storm of signals loses and doubles nothing, and no caller sees EINTR`() throws {
-        // A handler that does nothing, installed without SA_RESTART: system calls on the signalled thread end with
-        // EINTR.
+    @Test func `a storm of signals loses or duplicates no message, and no caller sees EINTR`() throws {
+        // The handler does nothing and is installed without SA_RESTART, so system calls on the signalled thread fail
+        // with EINTR.
         var action = sigaction()
         action.__sigaction_handler.sa_handler = { _ in }
         var old = sigaction()
@@ -60,7 +60,7 @@ import ZeroMQ
         #expect(numbers.count == total && firstWrong == nil)
     }
 
-    @Test func `a wait interrupted by signals still lasts until its time is over`() throws {
+    @Test func `a wait without messages lasts its whole time`() throws {
         let socket = try Socket(.pull, in: try Context())
         try socket.bind("inproc://silence")
         let start = ContinuousClock.now
@@ -77,7 +77,7 @@ import ZeroMQ
             let directory = try TemporaryDirectory()
             let endpoint = transport == "ipc" ? directory.endpoint("busy") : "inproc://busy"
             let codes = Mutex<[ZeroMQError.Code]>([])
-            // In a context of its own: each sender says when it has heard `round` echoes.
+            // Uses a separate context. Each sender signals here when it has received `round` echoes.
             let bystander = try Context()
             let signal = try Socket(.pull, in: bystander)
             try signal.bind("inproc://signal")
@@ -125,7 +125,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a context ends although messages are unsent and the peer is not there`() throws {
+    @Test func `a context terminates although messages are unsent and the peer does not exist`() throws {
         let socket = try Socket(.push, in: try Context())
         try socket.connect("tcp://127.0.0.1:1")
         _ = try socket.send(Message("never read"))
@@ -145,7 +145,7 @@ import ZeroMQ
         try first.bind(directory.endpoint("first"))
         first.close()
         #expect(try outlived.next { $0 == .monitorStopped } == .monitorStopped)
-        // Without a monitor, connections go on: an I/O thread that waited for a receiver would stop this.
+        // Connections work without the monitor: an I/O thread that waited for a receiver would block here.
         let push = try Socket(.push, in: context)
         try push.connect(directory.endpoint("second"))
         _ = try push.send(Message("x"))

@@ -1,9 +1,11 @@
 import Testing
 import ZeroMQ
 
-/// What the hub's protocol relies on and libzmq does not all document: a changed library fails here first.
+/// Behaviour of libzmq that the hub's protocol relies on, partly undocumented: a changed library fails here first.
 @Suite struct LibraryFactsTests {
-    /// A ZAP handler on a thread of its own, letting in each client that knows the password.
+    /// Runs a ZAP handler on its own thread.
+    ///
+    /// It accepts each client that knows the password.
     private func withHandler<R>(_ context: Context, _ body: () throws -> R) throws -> R {
         let ready = try Socket(.pull, in: context)
         try ready.bind("inproc://handler-ready")
@@ -46,7 +48,7 @@ import ZeroMQ
         try socket.set(.plainPassword, to: password)
     }
 
-    @Test func `of two peers with the same routing id the second is silently ignored`() throws {
+    @Test func `a second peer with the same routing id is silently ignored`() throws {
         let context = try Context()
         let directory = try TemporaryDirectory()
         let router = try Socket(.router, in: context)
@@ -97,7 +99,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a wrong password never delivers and both ends are told`() throws {
+    @Test func `with a wrong password nothing is delivered, and both ends get an event`() throws {
         let context = try Context()
         let directory = try TemporaryDirectory()
         try withHandler(context) {
@@ -119,7 +121,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a peer without a log-in cannot pass a PLAIN endpoint, and both ends are told`() throws {
+    @Test func `a peer without a log-in is refused at a PLAIN endpoint, and both ends get an event`() throws {
         let context = try Context()
         let directory = try TemporaryDirectory()
         try withHandler(context) {
@@ -137,7 +139,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `an endpoint's greeting says which log-in it asks for, also where it closed before it told`() throws {
+    @Test func `an endpoint's greeting names its log-in mechanism`() throws {
         let context = try Context()
         let directory = try TemporaryDirectory()
         func kind(_ endpoint: String) throws -> String? {
@@ -162,7 +164,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `CURVE peers are known by their key`() throws {
+    @Test func `CURVE peers are identified by their key`() throws {
         let context = try Context()
         try withHandler(context) {
             let (server, client) = (try CurveKeyPair.generate(), try CurveKeyPair.generate())
@@ -185,7 +187,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a manual XPUB replaces a subscription by narrower ones, and knows whose it is`() throws {
+    @Test func `a manual XPUB replaces a subscription by narrower ones and knows its subscriber`() throws {
         let context = try Context()
         let directory = try TemporaryDirectory()
         try withHandler(context) {
@@ -222,9 +224,9 @@ import ZeroMQ
         }
     }
 
-    /// Why the hub does not rely on manual mode: each instance has a socket of its own instead.
+    /// Shows why the hub does not rely on manual mode and gives each instance its own socket instead.
     @Test(.enabled(if: LibraryVersion.installed <= LibraryVersion(major: 4, minor: 3, patch: 4)))
-    func `a message that is not a subscription makes a manual XPUB give one peer's subscription to another`() throws {
+    func `after a message that is not a subscription, a manual XPUB assigns subscriptions to the wrong peer`() throws {
         let context = try Context()
         let feed = try Socket(.xpub, in: context)
         try feed.set(.xpubManual, to: true)
@@ -295,7 +297,7 @@ import ZeroMQ
         #expect(try peer.receive() == nil)
     }
 
-    @Test func `a large frame is received whole`() throws {
+    @Test func `a large frame is received completely`() throws {
         let context = try Context()
         let directory = try TemporaryDirectory()
         let pull = try Socket(.pull, in: context)
@@ -320,7 +322,7 @@ import ZeroMQ
     }
 
     @Test(arguments: ["inproc", "ipc"])
-    func `an unfinished message is not delivered, and nothing of it when its sender leaves`(transport: String) throws {
+    func `no part of an unfinished message is delivered, even if its sender disconnects`(transport: String) throws {
         let context = try Context()
         let directory = try TemporaryDirectory()
         let endpoint = transport == "ipc" ? directory.endpoint("door") : "inproc://door"

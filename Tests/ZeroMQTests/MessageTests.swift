@@ -2,9 +2,9 @@ import Testing
 import ZeroMQ
 
 @Suite struct MessageTests {
-    /// Around the size where libzmq stops storing frames inline, and beyond.
+    /// Sizes around the one up to which libzmq stores frames inline, and larger ones.
     @Test(arguments: [0, 1, 29, 30, 33, 34, 64, 65, 1000, 1 << 20])
-    func `a frame of any size holds exactly its bytes, wherever it is moved`(size: Int) {
+    func `a frame of any size keeps exactly its bytes when it is moved`(size: Int) {
         let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let message = Message(bytes)
         let count = message.count
@@ -57,7 +57,7 @@ import ZeroMQ
         #expect(left && copied == 100)
     }
 
-    @Test func `a multipart counts the bytes of its frames, however they came and went`() {
+    @Test func `a multipart counts its bytes correctly after any sequence of changes`() {
         var message = Multipart()
         var sizes: [Int] = []
         var expected: [[UInt8]] = []
@@ -87,7 +87,7 @@ import ZeroMQ
         #expect(frames == expected && sizes.contains { $0 > 1_000 })
     }
 
-    @Test func `a frame that was not received has no properties and nothing after it`() {
+    @Test func `a frame that was not received has no properties and no following frame`() {
         let message = Message("x")
         let (user, more) = (message.property("User-Id"), message.hasMore)
         #expect(user == nil && !more)

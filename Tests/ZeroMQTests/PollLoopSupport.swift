@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import ZeroMQ
 
-/// A thread that fills a socket as fast as it is emptied, until stopped or its context ends.
+/// A thread that sends to a socket as fast as it is read, until it is stopped or its context ends.
 final class Flood: Sendable {
     private let isOver = Atomic<Bool>(false)
     private let thread = Mutex<TestThread?>(nil)
@@ -56,7 +56,7 @@ final class Storm: Sendable {
     }
 }
 
-/// An actor that does nothing but count.
+/// An actor that only counts.
 actor Counter {
     private let loop: PollLoop
     private(set) var count = 0
@@ -65,7 +65,7 @@ actor Counter {
     func increment() { count += 1 }
 }
 
-/// An actor whose socket is made before the actor runs.
+/// An actor whose socket is created in `init`, before the actor runs on its loop.
 actor Adopter {
     private let loop: PollLoop
     private var socket: Socket?

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ZeroMQ
 
-/// An actor as the hub and the plugins have them: on a loop, with a socket of its own.
+/// An actor like those of the hub and the plugins: it runs on a loop and owns a socket.
 actor Receiver {
     let loop: PollLoop
     private let context: Context
@@ -17,7 +17,7 @@ actor Receiver {
     private(set) var turns = 0
     private(set) var pings = 0
     private var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-    /// Awaited by tests that drive the context's end.
+    /// Resumed when the context has ended.
     private var ended: [CheckedContinuation<Void, Never>] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -70,7 +70,7 @@ actor Receiver {
     func close() { socket = nil }
     var isWatching: Bool { watch?.isActive ?? false }
 
-    /// Deadlines in milliseconds from now, and the order in which they fire; those in `cancelled` are cancelled first.
+    /// Sets timers in milliseconds from now, cancels those in `cancelled`, and returns the order in which the others fire.
     func timers(_ delays: [Int], cancelled: Set<Int> = []) async -> [Int] {
         let start = ContinuousClock.now
         var timers: [PollLoop.Timer] = []
@@ -97,7 +97,7 @@ private final class FiredTimers {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct PollLoopTests {
-    @Test func `an actor on a loop runs on the loop's thread and receives what its socket gets`() async throws {
+    @Test func `an actor on a loop runs on the loop's thread and receives its socket's messages`() async throws {
         let (context, loop) = (try Context(), try PollLoop())
         try loop.start()
         let receiver = Receiver(loop: loop, context: context)
@@ -125,7 +125,7 @@ private final class FiredTimers {
         try loop.start()
         let receiver = Receiver(loop: loop, context: context)
         try await receiver.open("inproc://flood")
-        // Floods until told to stop, which happens only after jobs and timers have had their turn.
+        // The flood goes on until jobs and timers have run.
         let flood = Flood(context: context, endpoint: "inproc://flood")
         await receiver.wait(for: 10_000)
         for _ in 0..<50 { #expect(await receiver.ping()) }
@@ -152,8 +152,7 @@ private final class FiredTimers {
         loop.stop()
     }
 
-    @Test func `timers fire in the order of their deadlines, never early, and cancelled ones not at all`() async throws
-    {
+    @Test func `timers fire in order of their deadlines, never early, and cancelled ones do not fire`() async throws {
         let (context, loop) = (try Context(), try PollLoop())
         try loop.start()
         let receiver = Receiver(loop: loop, context: context)
@@ -208,7 +207,7 @@ private final class FiredTimers {
         loop.stop()
     }
 
-    @Test func `a context shut down is reported to each watch once, and the loop goes on`() async throws {
+    @Test func `a context's shutdown is reported to each watch once, and the loop continues`() async throws {
         let (context, other, loop) = (try Context(), try Context(), try PollLoop())
         try loop.start()
         let lost = Receiver(loop: loop, context: context)
@@ -242,7 +241,7 @@ private final class FiredTimers {
         for _ in 0..<100 { #expect(await receiver.ping()) }
     }
 
-    @Test func `a stopped loop has let go of watches, timers and itself`() async throws {
+    @Test func `a stopped loop releases its watches, its timers and itself`() async throws {
         let context = try Context()
         weak var loop: PollLoop?
         weak var receiver: Receiver?
@@ -256,11 +255,11 @@ private final class FiredTimers {
             running.stop()
         }
         #expect(receiver == nil)
-        // The socket the actor held had named the loop as its owner, and has closed with it.
+        // The actor's socket, which refers to the loop as its owner, was closed with the actor.
         #expect(loop == nil)
     }
 
-    @Test func `work without end on a loop does not keep other threads from ringing it`() async throws {
+    @Test func `constant work on a loop does not prevent other threads from waking it`() async throws {
         let loop = try PollLoop()
         try loop.start()
         let counter = Counter(loop: loop)
@@ -273,7 +272,7 @@ private final class FiredTimers {
         loop.stop()
     }
 
-    @Test func `using a socket on a foreign thread stops a debug build`() async {
+    @Test func `using a socket on a foreign thread traps in a debug build`() async {
         await #expect(processExitsWith: .failure) {
             let socket = try Socket(.pair, in: try Context())
             let box = Mutex(Optional(socket))

@@ -18,7 +18,6 @@ import Testing
         #expect(received == .complete)
         let texts = [message.text(of: 1), message.text(of: 2)]
         #expect(texts == ["SAMPLES", "{}"])
-        // The routing id leads the answer back.
         message.removeAll()
         let none = try server.receiveMultipart(into: &message)
         #expect(none == .nothing)
@@ -53,14 +52,14 @@ import Testing
         ("inproc://a\0b", .invalidArgument), ("ipc:///nonexistent-directory/x", .noSuchEndpoint),
         ("", .invalidArgument),
     ])
-    func `a bad endpoint is an error that says which`(endpoint: String, code: ZeroMQError.Code) throws {
+    func `an invalid endpoint gives a specific error code`(endpoint: String, code: ZeroMQError.Code) throws {
         let socket = try Socket(.router, in: try Context())
         let error = #expect(throws: ZeroMQError.self) { try socket.bind(endpoint) }
         #expect(error?.code == code)
         #expect(error?.operation == "zmq_bind")
     }
 
-    @Test func `unbind and disconnect know only what was bound and connected`() throws {
+    @Test func `unbind and disconnect fail for endpoints that are not bound or connected`() throws {
         let socket = try Socket(.dealer, in: try Context())
         let endpoint = try socket.bind("tcp://127.0.0.1:*")
         try socket.unbind(endpoint)
@@ -71,7 +70,7 @@ import Testing
         #expect(throws: ZeroMQError.self) { try socket.disconnect("tcp://127.0.0.1:1") }
     }
 
-    @Test func `more sockets than the context allows are tooManySockets`() throws {
+    @Test func `more sockets than the context allows give tooManySockets`() throws {
         let context = try Context(maxSockets: 1)
         let first = try Socket(.pair, in: context)
         let error = #expect(throws: ZeroMQError.self) { _ = try Socket(.pair, in: context) }
@@ -94,7 +93,7 @@ import Testing
         #expect(early?.code == .wrongState)
     }
 
-    @Test func `messages sent together come apart again, each whole and in order`() throws {
+    @Test func `messages sent together are received as separate, complete messages in order`() throws {
         let context = try Context()
         let feed = try Socket(.xpub, in: context)
         try feed.bind("inproc://together")
@@ -135,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `options are read back as they were set`() throws {
+    @Test func `options read back the values that were set`() throws {
         let socket = try Socket(.router, in: try Context())
         let linger = try socket.get(.linger)
         #expect(linger == .zero)
@@ -178,7 +177,7 @@ import Testing
         #expect(try socket.get(.tcpKeepalive) == nil)
     }
 
-    @Test func `a value out of range or an option of another kind is refused, without the value in the error`() throws {
+    @Test func `a value out of range or an unsuitable option is refused, and the error omits the value`() throws {
         let socket = try Socket(.router, in: try Context())
         #expect(throws: ZeroMQError.self) { try socket.set(.linger, to: .seconds(-1)) }
         #expect(throws: ZeroMQError.self) { try socket.set(.linger, to: .seconds(1 << 40)) }
@@ -194,7 +193,7 @@ import Testing
         #expect(error.map { "\($0)".contains("plainPassword") && !"\($0)".contains("hunter2") } == true)
     }
 
-    @Test func `an old libzmq is refused with what to install`() throws {
+    @Test func `an old libzmq is refused, and the error names the version to install`() throws {
         let old = LibraryVersion(major: 4, minor: 2, patch: 5)
         let error = #expect(throws: ZeroMQError.self) { try old.require(LibraryVersion(major: 4, minor: 3, patch: 0)) }
         #expect(error?.code == .unsupportedLibrary)
@@ -202,7 +201,7 @@ import Testing
         #expect(LibraryVersion.installed >= LibraryVersion(major: 4, minor: 3, patch: 0))
     }
 
-    @Test func `a timeout is never shorter than asked`() {
+    @Test func `a timeout is never shorter than requested`() {
         #expect(Duration.microseconds(1).millisecondsRoundedUp == 1)
         #expect(Duration.milliseconds(7).millisecondsRoundedUp == 7)
         #expect(Duration.zero.millisecondsRoundedUp == 0)
@@ -211,7 +210,7 @@ import Testing
 
     // MARK: - High-water marks and limits
 
-    @Test func `a full queue is a result, the message stays with the sender, and nothing is lost or doubled`() throws {
+    @Test func `a full queue is a result, the message stays with the sender, and none is lost or duplicated`() throws {
         let context = try Context()
         let push = try Socket(.push, in: context)
         let pull = try Socket(.pull, in: context)
@@ -240,7 +239,7 @@ import Testing
         #expect(last == "10")
     }
 
-    @Test func `without a peer a DEALER would block and a multipart stays whole`() throws {
+    @Test func `sending without a peer gives wouldBlock and keeps the whole multipart`() throws {
         let socket = try Socket(.dealer, in: try Context())
         var message = Multipart()
         message.append("a")
@@ -250,7 +249,7 @@ import Testing
         #expect(outcome == .wouldBlock && texts == ["a", "b"])
     }
 
-    @Test func `a message over the frame or byte limit is drained and reported, and the next one is received whole`()
+    @Test func `a message over the frame or byte limit is drained and reported, and the next one is received`()
         throws
     {
         let context = try Context()
@@ -296,7 +295,7 @@ import Testing
         #expect(counts == [4000, 4000, 4000])
     }
 
-    @Test func `readiness tells what would not block`() throws {
+    @Test func `readiness reports the operations that would not block`() throws {
         let context = try Context()
         let push = try Socket(.push, in: context)
         let pull = try Socket(.pull, in: context)

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import ZeroMQ
 
-/// A directory for one test's `ipc://` endpoints, removed with what is in it.
+/// A temporary directory for one test's `ipc://` endpoints.
 struct TemporaryDirectory: ~Copyable {
     let path: String
 
@@ -28,7 +28,7 @@ struct TemporaryDirectory: ~Copyable {
     func endpoint(_ name: String) -> String { "ipc://\(path)/\(name)" }
 }
 
-/// A plain thread, for what a task cannot do: block, own sockets across waits, receive signals.
+/// A plain thread, for things that a task cannot do: block, own sockets across waits, receive signals.
 final class TestThread: Sendable {
     private final class Start: Sendable {
         let body: @Sendable () -> Void
@@ -52,11 +52,13 @@ final class TestThread: Sendable {
     func join() { pthread_join(id, nil) }
 }
 
-/// Long enough for anything that works on a busy machine; only ever waited out by a failure.
+/// A timeout that is long enough on a busy machine.
+///
+/// Only a failing test waits this long.
 let patience = Duration.seconds(20)
 
 extension Socket {
-    /// The next frame, waited for.
+    /// Waits for the next frame.
     func next() throws -> Message {
         _ = try wait(for: .readable, upTo: patience)
         let message = try receive()
@@ -64,7 +66,7 @@ extension Socket {
         return message
     }
 
-    /// The next message as text, waited for.
+    /// Waits for the next message and returns its frames as text.
     func nextTexts() throws -> [String] {
         var message = Multipart()
         _ = try wait(for: .readable, upTo: patience)
