@@ -4,9 +4,9 @@ import HubWire
 import JSON
 import Testing
 
-/// What the hub answers, as its types say it.
+/// Compares the hub's answers, by the types that encode them, with their schemas.
 @Suite struct AnswerMemberTests {
-    /// Types of a file or folder of the sources, and the schemas of what they encode.
+    /// By source file or folder: its types with the schemas of the JSON that they encode.
     private static let answers: [String: [String: String]] = [
         "HubCore/Health/HubStatus.swift": [
             "HubStatus": "status.json", "Endpoints": "status.json#/$defs/endpoints",
@@ -36,7 +36,7 @@ import Testing
         ],
     ]
 
-    @Test func `each member of an answer is listed`() throws {
+    @Test func `schemas list each member of an answer`() throws {
         for (path, types) in Self.answers {
             let source = try SourceMembers(path)
             for (type, name) in types {
@@ -45,12 +45,12 @@ import Testing
             }
         }
         let token = try SourceMembers("HubCore/Tokens/TokenStatus.swift")
-        // `needsLogIn` is not a member: it is computed of members.
+        // `needsLogIn` is not a member: it is computed from other members.
         #expect(
             token.keys(of: "TokenStatus") == Set(try Documents.members("answers/plugin-status.json#/$defs/token")))
     }
 
-    @Test func `R8.8 each of the hub's own commands has a schema, with the arguments that it takes`() throws {
+    @Test func `R8.8 each of the hub's own commands has a schema with its arguments`() throws {
         let files = try Documents.schemaNames().filter { $0.hasPrefix("commands/") }
         #expect(Set(files) == Set(OwnCommands.all.map { "commands/\($0.declaration.name).json" }))
         for command in OwnCommands.all.map({ $0.declaration }) {
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `each member of a command's result is listed`() throws {
+    @Test func `schemas list each member of a command's result`() throws {
         let results: [(file: String, type: String, address: String)] = [
             ("Erase", "Result", "erase.json#/$defs/result/anyOf"), ("Retain", "Result", "retention.json#/$defs/result"),
             ("LogOut", "Result", "logout.json#/$defs/result"),
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    /// The members of each branch.
+    /// The members of each branch of an `anyOf`.
     private static func branches(_ address: String) throws -> [[String]] {
         try Documents.schema(address).list?.map { $0["properties"]?.members?.map(\.name) ?? [] } ?? []
     }

@@ -3,9 +3,9 @@ import HubProcess
 import JSON
 import Testing
 
-/// Docs/asyncapi.json keeps the rules of AsyncAPI 3, as far as it makes use of them.
+/// Docs/asyncapi.json follows those rules of AsyncAPI 3 that apply to it.
 @Suite struct AsyncAPITests {
-    @Test func `each reference of the schemas and of the AsyncAPI document names something that is there`() throws {
+    @Test func `each reference in the schemas and the AsyncAPI document has an existing target`() throws {
         var count = 0
         for path in try Documents.schemaNames().map({ "Schemas/\($0)" }) + ["asyncapi.json"] {
             for (text, target) in try Documents.references(of: path) {
@@ -16,7 +16,7 @@ import Testing
         #expect(count > 400)
     }
 
-    @Test func `the AsyncAPI document has what AsyncAPI 3 asks for`() throws {
+    @Test func `the AsyncAPI document has the members that AsyncAPI 3 requires`() throws {
         let document = try Documents.json("asyncapi.json")
         #expect(document["asyncapi"]?.text == "3.0.0")
         let info = try #require(document["info"])
@@ -59,7 +59,7 @@ import Testing
         #expect(used == Set(offered))
     }
 
-    /// asyncapi3 models the specification, and refuses other members.
+    /// The Python package asyncapi3 models the specification and refuses other members.
     private static let judge = """
         import json, sys, warnings
         warnings.simplefilter("ignore")
@@ -74,7 +74,7 @@ import Testing
         """
 
     @Test(.enabled(if: Need.asyncAPIJudge.isMet, "\(Need.asyncAPIJudge.reason)"))
-    func `the AsyncAPI document is valid to a program of others, which finds a fault in it`() async throws {
+    func `a third-party validator accepts the AsyncAPI document, and rejects it with a fault added`() async throws {
         let text = try Documents.text("asyncapi.json")
         let python = try Tool.python(with: "json")
         let folder = try TemporaryFolder()
@@ -90,7 +90,7 @@ import Testing
         #expect(try await faults(broken).contains("action"))
     }
 
-    @Test func `examples that are named after a vector are that vector`() throws {
+    @Test func `examples that are named after a vector equal that vector`() throws {
         let messages = try #require(try Documents.part("asyncapi.json#/components/messages")?.members)
         let vectors = try Documents.vectors()
         var count = 0

@@ -7,7 +7,7 @@ import ZeroMQ
 
 private typealias Question = SchemaJudge.Question
 
-/// What was said, by both sides.
+/// Records the messages of both sides, as questions to the schemas.
 private final class Transcript {
     private(set) var questions: [Question] = []
 
@@ -20,10 +20,10 @@ private final class Transcript {
     }
 }
 
-/// What a real hub and its peers say to each other is valid, and has no member that the schemas do not list.
+/// The messages between a real hub and its peers are valid and have only members that the schemas list.
 @Suite struct DialogueTests {
     @Test(.enabled(if: Need.jsonschema.isMet, "\(Need.jsonschema.reason)"))
-    func `all that a hub says of each kind is valid by the schemas`() async throws {
+    func `every kind of message that a hub sends is valid by the schemas`() async throws {
         let host = try HubHost(
             plugins:
                 "[plugin.lines]\nkind = \"json-lines\"\npath = \"lines\"\n[plugin.away]\nkind = \"away\"\nremote = true\n"
@@ -36,13 +36,13 @@ private final class Transcript {
                 transcript.note($0, $1, $2)
             }
         }
-        // A socket stays on its thread: all of them are closed before this waits.
+        // Sockets must stay on their thread, so all of them are closed before the next `await`.
         do {
             let feed = try Listener("ipc://\(host.folder.path)/run/feed")
             let source = try peer(
                 "kitchen",
                 #","declares":[{"id":"x.kitchen.spice","kind":"quantity","unit":"count","aggregation":"cumulative"}]"#)
-            // A pulse, which comes after a record and every 30 s, says that the hub knows of the listener.
+            // The pulse, sent after a record and every 30 s, shows that the hub knows the listener.
             try source.give([#"{"type":"weight","value":70,"unit":"kg","start":"2024-03-14T07:30:05Z","key":"first"}"#])
             _ = try source.receive("STORED")
             try feed.hear(until: ["hub/pulse/"], transcript)
@@ -103,7 +103,7 @@ private final class Transcript {
         #expect(throws: DoorPeer.Silence.self) { try peer.ask(#""want":"records","since":"aaaaaaaa-3""#) }
     }
 
-    /// Each of the hub's own commands, rehearsed where that can be.
+    /// Runs each of the hub's own commands, as a rehearsal if the command supports it.
     private func command(_ peer: DoorPeer, _ transcript: Transcript) throws {
         let commands = [
             ("log", #"{"type":"weight","value":80,"unit":"kg"}"#, false),
@@ -173,7 +173,7 @@ private final class Transcript {
     }
 }
 
-/// All of a feed.
+/// Subscribes to everything on a feed.
 private final class Listener {
     private let context: Context
     private let socket: Socket
@@ -186,7 +186,7 @@ private final class Listener {
         try socket.connect(endpoint)
     }
 
-    /// Reads until something has come on each of these topics.
+    /// Reads until a message has arrived on each of these topics.
     func hear(until prefixes: [String], _ transcript: Transcript) throws {
         var missing = Set(prefixes)
         let end = ContinuousClock.now + .seconds(40)

@@ -2,7 +2,7 @@ import Foundation
 import JSON
 import Testing
 
-/// Docs/Schemas and what belongs to it, as they stand.
+/// Reads Docs/Schemas and the documents that refer to it.
 enum Documents {
     static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Docs")
         .standardizedFileURL.path
@@ -21,7 +21,7 @@ enum Documents {
         try FileManager.default.subpathsOfDirectory(atPath: schemas).filter { $0.hasSuffix(".json") }.sorted()
     }
 
-    /// A part of a document: `Schemas/manifest.json#/$defs/sink`; `nil` where there is none.
+    /// A part of a document, for example `Schemas/manifest.json#/$defs/sink`, or `nil` if it does not exist.
     static func part(_ address: String) throws -> JSONTree? {
         let parts = address.split(separator: "#", maxSplits: 1).map(String.init)
         let document = try json(parts[0])
@@ -31,12 +31,12 @@ enum Documents {
         }
     }
 
-    /// A part of a schema that must be there: `client/HELLO.json#/properties/version`.
+    /// A part of a schema that must exist, for example `client/HELLO.json#/properties/version`.
     static func schema(_ address: String) throws -> JSONTree {
         try #require(try part("Schemas/\(address)"), "there is no \(address)")
     }
 
-    /// Each `$ref` of a document with the document and the place that it names.
+    /// Each `$ref` of a document, with the address of its target.
     static func references(of path: String) throws -> [(text: String, target: String)] {
         func found(_ value: JSONTree) -> [String] {
             switch value {
@@ -55,7 +55,7 @@ enum Documents {
         }
     }
 
-    /// The members that a schema lists for its own object, those of its branches included; not those of what it refers to.
+    /// The members that a schema lists for its own object and its branches, without those of the schemas it refers to.
     static func members(_ address: String) throws -> [String] { members(of: try schema(address)) }
 
     private static func members(of schema: JSONTree) -> [String] {

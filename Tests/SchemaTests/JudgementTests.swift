@@ -5,9 +5,9 @@ import Testing
 
 private typealias Question = SchemaJudge.Question
 
-/// The schemas judge as the hub does: the vectors, and the examples of the documents.
+/// The schemas accept and reject the vectors and the documents' examples as the hub does.
 @Suite struct JudgementTests {
-    /// What is wrong with a vector that a schema cannot say, by the vectors of which it is.
+    /// Faults that a schema cannot express, each with the vectors that have this fault.
     private static let unsayable: [String: String] = [
         "which types there are, and which values, units and metadata each has":
             "J7 J8 J9 J10 J16 J17 J18 J59 J60 J61 J62 J63 J64 J65 J69 J80 J81 J82 J83 J86 J88 M62 M64 M66 M67 W7",
@@ -20,7 +20,7 @@ private typealias Question = SchemaJudge.Question
         "how many frames there are": "M43 M44",
     ]
 
-    /// The questions about a vector, each with whether it is good.
+    /// The questions about a vector, each with the expected verdict.
     private static func questions(_ vector: JSONTree) -> [(question: Question, isGood: Bool)] {
         let id = vector["id"]?.text ?? ""
         let isGood = vector["code"] == nil && vector["error"] == nil
@@ -43,7 +43,7 @@ private typealias Question = SchemaJudge.Question
         case "topic": return ask("feed.json#/$defs/topic", quoted("in") ?? quoted("out"))
         case "message":
             let verb = vector["verb"]?.text ?? ""
-            // Only the verbs of clients have a schema there.
+            // Only clients' verbs have a schema in this folder.
             let schema = "client/\(verb).json"
             guard (try? Documents.schemaNames().contains(schema)) == true else { return [] }
             return ask(schema, vector["body"]?.text)
@@ -59,7 +59,7 @@ private typealias Question = SchemaJudge.Question
     }
 
     @Test(.enabled(if: Need.jsonschema.isMet, "\(Need.jsonschema.reason)"))
-    func `R3.4 R6.9 R6.11 R6.20 R8.3 each good vector is valid by its schema, and each whose form is wrong is not`()
+    func `R3.4 R6.9 R6.11 R6.20 R8.3 schemas accept each good vector and reject each malformed one`()
         async throws
     {
         let unsayable = Set(Self.unsayable.values.flatMap { $0.split(separator: " ").map(String.init) })
@@ -83,10 +83,10 @@ private typealias Question = SchemaJudge.Question
         #expect(examples.count > 50)
     }
 
-    /// Messages that stand whole in Protocol.md, and the examples of asyncapi.json.
+    /// The complete messages in Protocol.md, and the examples of asyncapi.json.
     private static func examples() throws -> [Question] {
         var examples: [Question] = []
-        // Which side says a verb of both, where the text shows it by the members.
+        // Verbs whose examples are messages of the hub, including some that both sides send.
         let hubs = ["WELCOME", "STORED", "RESULT", "DELIVER", "ERROR", "STOP"]
         let names = try Documents.schemaNames()
         for line in try Documents.text("Protocol.md").split(separator: "\n") {
@@ -117,7 +117,7 @@ private typealias Question = SchemaJudge.Question
     }
 
     @Test(.enabled(if: Need.jsonschema.isMet, "\(Need.jsonschema.reason)"))
-    func `R13.5 the manifest of each plugin is valid by its schema, and has no member beside it`() async throws {
+    func `R13.5 the manifest of each plugin is valid and has only members that the schema lists`() async throws {
         let programs = [
             "hub-apple-health", "hub-exist", "hub-gap-filler", "hub-ihealth-hs3", "hub-ihealth-hs4", "hub-ihealth-hs5",
             "hub-json-lines", "hub-sami",
@@ -128,7 +128,7 @@ private typealias Question = SchemaJudge.Question
             questions.append(Question(name: program, schema: "manifest.json", text: result.output, closed: true))
         }
         let ours = questions.count
-        // And what a manifest must not be.
+        // Invalid manifests.
         let start = #"{"name":"a","summary":"A.","version":"1""#
         let wrong = [
             #"{"summary":"A.","version":"1"}"#, #"{"name":"hub","summary":"A.","version":"1"}"#,
@@ -158,7 +158,7 @@ private typealias Question = SchemaJudge.Question
     }
 
     @Test(.enabled(if: Need.jsonschema.isMet, "\(Need.jsonschema.reason)"))
-    func `the program of Clients.md judges records by a schema and those that it refers to`() async throws {
+    func `the program in Clients.md validates records by a schema and the schemas that it refers to`() async throws {
         let folder = try TemporaryFolder()
         let program = try folder.write(ReadmePrograms(mark: "schema").text("judge.py"), to: "judge.py")
         let start = #""start":"2024-03-15T07:30:05+01:00""#

@@ -6,9 +6,9 @@ import JSON
 @testable import Samples
 import Testing
 
-/// Numbers and words of the schemas are those of the code and of the protocol.
+/// The limits and words in the schemas equal those of the code and the protocol.
 @Suite struct LimitTests {
-    @Test func `lengths and counts are those of the code`() throws {
+    @Test func `lengths and counts in the schemas equal those of the code`() throws {
         let sample = "record-given.json#/$defs/sample/properties"
         let limits: [(String, Int)] = [
             ("common.json#/$defs/givenKey/maxLength", RecordKey.maximumBytes),
@@ -41,7 +41,7 @@ import Testing
         ]
         for (address, limit) in limits { #expect(try Documents.schema(address).integer == limit, "\(address)") }
         #expect(try Documents.schema("\(sample)/payload/minimum").integer == 0)
-        // Those that are said in words, because they count bytes or all lists together.
+        // These limits are described in words, because they count bytes or all lists together.
         let words: [(String, Int)] = [
             ("common.json#/$defs/metadata", JSONObject.maximumBytes),
             ("where.json", QueryRequest.Condition.maximumParts),
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `words are those of the code`() throws {
+    @Test func `enumerated words in the schemas equal those of the code`() throws {
         func words<Word: CaseIterable & RawRepresentable>(_ type: Word.Type) -> [String] where Word.RawValue == String {
             type.allCases.map(\.rawValue)
         }
@@ -98,7 +98,7 @@ import Testing
                 == WorkoutParts.Event.Kind.allCases.map { "\($0)" })
     }
 
-    @Test func `codes are those of the code and of the protocol's tables`() throws {
+    @Test func `codes in the schemas equal those of the code and the protocol's tables`() throws {
         let protocolText = try Documents.text("Protocol.md")
         func codes(_ name: String) throws -> Set<String> {
             Set(try Documents.schema("common.json#/$defs/\(name)/examples").list?.compactMap(\.text) ?? [])

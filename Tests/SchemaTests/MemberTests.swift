@@ -4,9 +4,9 @@ import JSON
 import Samples
 import Testing
 
-/// What the code reads and writes is what the schemas list, and the other way round.
+/// The members that the code reads and writes are exactly those that the schemas list.
 @Suite struct MemberTests {
-    /// Bodies and the objects in them, by the type of the code.
+    /// The schemas of message bodies and of the objects in them, by the type in the code.
     private static let bodies: [String: [String]] = [
         "Hello": ["client/HELLO.json"], "TypeDeclaration": ["declaration.json"], "Welcome": ["hub/WELCOME.json"],
         "Grants": ["hub/WELCOME.json#/properties/grants"], "Grants.Scope": ["hub/WELCOME.json#/$defs/scope"],
@@ -27,14 +27,14 @@ import Testing
         "SubjectObject": ["client/LIVE.json#/properties/subject"],
     ]
 
-    @Test func `R3.4 R3.5 what the code reads and writes of each body is what its schema lists`() throws {
+    @Test func `R3.4 R3.5 schemas list exactly the members of each body that the code reads and writes`() throws {
         let source = try SourceMembers("HubWire")
         for (type, addresses) in Self.bodies {
             for address in addresses {
                 #expect(source.mentioned(by: type) == Set(try Documents.members(address)), "\(type): \(address)")
             }
         }
-        // Of these the members have other names than the code, or are asked for in several places: below.
+        // These types name their members differently, or read them in several places. They are checked below.
         let others: Set = ["QueryRequest", "QueryRequest.Filter", "QueryResult", "UnitsByType"]
         #expect(source.types(conformingTo: ["BodyCoding"]) == Set(Self.bodies.keys).union(others))
 
@@ -71,7 +71,7 @@ import Testing
                     }))
     }
 
-    @Test func `R6.7 R6.18 each member of a record is listed, in the order of the hub's own form`() throws {
+    @Test func `R6.7 R6.18 schemas list each member of a record in the order in which the hub writes them`() throws {
         func names(_ members: RecordMembers) -> Set<String> {
             Set(RecordMember.allCases.filter(members.contains).map(\.name))
         }
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `R13.5 R13.6 what the code reads of a manifest is what its schema lists`() throws {
+    @Test func `R13.5 R13.6 the manifest schema lists exactly the members that the code reads`() throws {
         let (wire, settings) = (try SourceMembers("HubWire"), try SourceMembers("HubSettings"))
         let printed = [
             "Manifest": "manifest.json", "CommandDeclaration": "manifest.json#/$defs/command",
@@ -118,7 +118,7 @@ import Testing
         for (type, address) in printed {
             #expect(wire.keys(of: type) == Set(try Documents.members(address)), "\(type): \(address)")
         }
-        // An interval and a source by itself have their figures beside their own members.
+        // An interval and a single source have their figures beside their own members.
         for (type, name) in [("Interval", "interval"), ("Part", "part")] {
             let known = wire.keys(of: type).union(wire.keys(of: "Figures"))
             #expect(known == Set(try Documents.members("answers/statistics.json#/$defs/\(name)")))
@@ -130,7 +130,7 @@ import Testing
         #expect(declared == Set(try Documents.members("setting.json")))
     }
 
-    @Test func `R8.36 each member of where is listed`() throws {
+    @Test func `R8.36 the schema lists each member of where`() throws {
         let expression = "where.json#/$defs/expression"
         #expect(try Documents.members(expression) == ConditionReader.words)
         for facet in QueryRequest.Condition.Facet.allCases {

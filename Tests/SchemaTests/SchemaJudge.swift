@@ -2,22 +2,26 @@ import Foundation
 import HubProcess
 import JSON
 
-/// Judges JSON by the schemas, as another project's program would: with Python's jsonschema.
+/// Validates JSON by the schemas with Python's jsonschema, as another project would.
 enum SchemaJudge {
     struct Question: Encodable {
-        /// What is judged, for people.
+        /// A readable name of the validated text.
         var name: String
-        /// `client/HELLO.json`, with a `#` and a place in it where that is meant.
+        /// A schema such as `client/HELLO.json`, optionally with `#` and a pointer into it.
         var schema: String
-        /// JSON; `nil`: the schema itself is judged, by its metaschema.
+        /// The JSON to validate.
+        ///
+        /// If it is `nil`, the schema itself is validated by its metaschema.
         var text: String?
-        /// Whether members that the schema does not list are wrong: true where this project wrote the text itself.
+        /// Whether members that the schema does not list are faults.
+        ///
+        /// Set for texts that this project wrote.
         var closed = false
     }
 
     struct Verdict {
         var question: Question
-        /// Empty where it is valid.
+        /// Empty if the text is valid.
         var faults: [String]
         var isValid: Bool { faults.isEmpty }
     }

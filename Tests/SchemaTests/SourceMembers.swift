@@ -1,16 +1,16 @@
 import Foundation
 
-/// Reads from the sources which members the code knows: names that readers ask for and writers write, and coding keys.
+/// Finds the members that the code knows in the sources: the names that readers and writers use, and coding keys.
 ///
-/// It goes by the one formatting that all sources have (`make format`).
+/// It relies on the formatting that all sources have (`make format`).
 struct SourceMembers {
     private struct Block {
-        /// What it is declared or extended with, after the colon.
+        /// The words after the colon of the declaration or extension.
         var protocols: [String]
         var lines: [Substring]
     }
 
-    /// Where types are declared and extended, by the type's name as it stands there.
+    /// The declarations and extensions of types, by the name used there.
     private var blocks: [String: [Block]] = [:]
 
     /// - Parameter path: a file or a folder below Sources.
@@ -42,17 +42,17 @@ struct SourceMembers {
 
     private static func depth(of line: Substring) -> Int { line.utf8.prefix { $0 == UInt8(ascii: " ") }.count }
 
-    /// How far the statements of a block stand from the left.
+    /// The indentation of a block's statements.
     private static func depth(ofAll block: [Substring]) -> Int { block.map(depth).min() ?? 0 }
 
-    /// The types that are declared or extended with one of these words after their colon.
+    /// The types that are declared or extended with one of these protocols.
     func types(conformingTo protocols: [String]) -> Set<String> {
         Set(blocks.filter { $0.value.contains { !Set($0.protocols).isDisjoint(with: protocols) } }.keys)
     }
 
     private func lines(of type: String) -> [[Substring]] { blocks[type]?.map(\.lines) ?? [] }
 
-    /// The names that the readers and writers of `type` mention: the first argument of each call, where it is a literal.
+    /// The names that the readers and writers of `type` mention: the first argument of each call, if it is a literal.
     func mentioned(by type: String) -> Set<String> {
         var names: Set<String> = []
         for line in lines(of: type).joined() where line.contains("(\"") {
@@ -89,7 +89,7 @@ struct SourceMembers {
         }
     }
 
-    /// Stored properties that stand directly in the block.
+    /// Stored properties that are declared directly in the block.
     private static func properties(of block: [Substring]) -> [String] {
         let depth = depth(ofAll: block)
         return block.flatMap { line -> [String] in
@@ -97,7 +97,7 @@ struct SourceMembers {
                 let match = line.firstMatch(
                     of: /^ *(?:(?:public|package|private|private\(set\)) )*(?:var|let) ([^:=]+)[:=]/)
             else { return [] }
-            // `var a, b: Int`, and `var a: Int` beside others are one line each.
+            // A line may declare several properties: `var a, b: Int`.
             return match.1.split(separator: ",").map { $0.trimmingCharacters(in: [" ", "`"]) }
         }
     }

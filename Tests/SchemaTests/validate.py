@@ -1,7 +1,7 @@
-# Judges JSON by the schemas of Docs/Schemas. Usage: validate.py FOLDER
-# Reads a line of JSON for each question: {"schema": "client/HELLO.json#/$defs/x", "text": "…", "closed": true}, and answers each with a line:
-# an array of what is wrong, empty where it is valid. Without "text" the schema itself is judged by its metaschema.
-# Closed: members that the schema does not list are wrong too, except where it says that others may be there.
+# Validates JSON by the schemas of Docs/Schemas. Usage: validate.py FOLDER
+# Reads one question per line, as JSON: {"schema": "client/HELLO.json#/$defs/x", "text": "…", "closed": true}.
+# Prints one line per question: a JSON array of faults, empty if the text is valid. Without "text" the schema itself is validated by its metaschema.
+# Closed: members that the schema does not list are faults too, except if the schema allows other members explicitly.
 import json
 import os
 import sys
@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 
 def schemas(folder):
-    """All files in one schema, because every version of the library finds what is within one."""
+    """Bundles all files into one schema, because every version of the library resolves references within one schema."""
     files = {}
     for place, _, names in os.walk(folder):
         for name in names:
