@@ -2,7 +2,7 @@ import Testing
 
 @testable import HubSettings
 
-/// What the value of a setting lets a plugin's program reach.
+/// The files, devices and networks that a plugin's settings and grants let its program reach.
 @Suite struct AccessTests {
     private func places(
         _ type: SettingType, _ access: SettingAccess?, _ value: SettingValue
@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test func `a path is read unless its declaration says otherwise`() {
+    @Test func `a path gives read access unless its declaration sets another access`() {
         #expect(places(.path, nil, .string("/a/b")) == ["read /a/b"])
         #expect(places(.path, .folder, .string("/a/b")) == ["folder /a/b"])
         #expect(places(.path, SettingAccess.none, .string("/a/b")) == [])
@@ -20,13 +20,13 @@ import Testing
         #expect(places(.string(), nil, .string("/a")) == [])
     }
 
-    @Test func `a link reaches its device or socket, and one that waits the folder of its socket`() {
+    @Test func `a link gives access to its device or socket, and an accepting link to its socket's folder`() {
         #expect(places(.string(), .link, .string("serial:///dev/rfcomm0?speed=9600")) == ["write /dev/rfcomm0"])
         #expect(places(.string(), .link, .string("unix-accept:///run/scale/s")) == ["folder /run/scale"])
         #expect(places(.string(), .link, .string("tcp://127.0.0.1:7")) == [])
     }
 
-    @Test func `an access that does not suit its type is a fault`() {
+    @Test func `an access that does not fit its type is a fault`() {
         #expect(
             SettingDeclaration.faults(in: [.init("a", .path, help: "x", access: .link)])
                 == ["setting \"a\": access \"link\" is for a string or a url"])
@@ -35,7 +35,7 @@ import Testing
                 == ["setting \"a\": access \"read\" is for a path"])
     }
 
-    @Test func `R12.11 hub conf grants what is the owner's in words that are checked, and to no plugin elsewhere`()
+    @Test func `R12.11 owner grants in hub conf are checked words, and remote plugins get none`()
         throws
     {
         func load(_ section: String, asks: [String]? = ["status", "trace"]) -> LoadedConfiguration {
@@ -60,14 +60,14 @@ import Testing
         #expect(elsewhere.problems.contains { $0.message.contains("that the hub starts on this machine") })
     }
 
-    @Test func `what is granted is what the manifest asks for, in its order, each word once`() {
+    @Test func `rights are granted in the manifest's order, once each, and only if the manifest asks for them`() {
         #expect(OwnerRight.granted(of: ["trace", "status", "trace"], by: ["*"]) == ["trace", "status"])
         #expect(OwnerRight.granted(of: ["trace", "status"], by: ["status", "plugins"]) == ["status"])
         #expect(OwnerRight.granted(of: ["trace"], by: nil).isEmpty && OwnerRight.granted(of: ["trace"], by: []).isEmpty)
         #expect(OwnerRight.granted(of: ["everything"], by: ["*", "everything"]).isEmpty)
     }
 
-    @Test func `hub conf withholds what a plugin may reach, in words that are checked`() throws {
+    @Test func `hub conf limits a plugin's reach with checked words`() throws {
         func load(_ grants: String) -> LoadedConfiguration {
             HubConfiguration.load(
                 text: "[hub]\ndata = \"/d\"\nrun = \"/r\"\n[plugin.a]\nreadable = [\"/v\"]\n\(grants)\n",

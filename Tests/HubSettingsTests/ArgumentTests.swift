@@ -14,7 +14,7 @@ import Testing
         ArgumentCheck(json: json.utf8, declarations: Self.declarations)
     }
 
-    @Test func `what is not given has its default, and what is optional stays away`() {
+    @Test func `a missing argument gets its default, and a missing optional one gets no value`() {
         let check = check(#"{"account":"me","kinds":["sleep"],"code":"s3cret"}"#)
         #expect(check.problems == [])
         #expect(
@@ -24,7 +24,7 @@ import Testing
             ])
     }
 
-    @Test func `all problems are told at once, and none repeats what was given`() {
+    @Test func `all problems are reported at once, and none repeats a given value`() {
         let check = check(#"{"dayz":3,"days":31,"file":"notes.txt","code":{"s3cret":1},"kinds":["wait"]}"#)
         #expect(
             check.problems == [
@@ -34,17 +34,17 @@ import Testing
             ])
     }
 
-    @Test func `arguments come from outside, and name nothing of the hub's surroundings`() {
+    @Test func `references to variables and files are not resolved in arguments`() {
         let check = check(#"{"account":"${file:/etc/passwd}"}"#)
         #expect(check.problems == [] && check.values["account"] == .string("${file:/etc/passwd}"))
     }
 
     @Test(arguments: ["[]", "7", "", "{\"account\":", "null"])
-    func `what is not an object is one problem`(_ json: String) {
+    func `a text that is not an object is one problem`(_ json: String) {
         #expect(check(json).problems == ["expected an object of arguments"])
     }
 
-    @Test func `a thousand wrong arguments are counted, not listed`() {
+    @Test func `of a thousand unknown arguments the first are listed and the rest counted`() {
         let json = "{\(((0..<1_000).map { "\"wrong\($0)\":1" }).joined(separator: ","))}"
         let problems = check(json).problems
         #expect(problems.count == 21 && problems.last == "and 981 more")

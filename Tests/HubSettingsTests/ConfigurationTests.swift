@@ -3,7 +3,7 @@ import Samples
 import Testing
 
 @Suite struct ConfigurationTests {
-    @Test(arguments: ["data", "run"]) func `a directory of the hub is none where a file stands`(key: String) {
+    @Test(arguments: ["data", "run"]) func `a directory of the hub is refused if a file is in its place`(key: String) {
         var environment = SettingsEnvironment.sample
         environment.isDirectory = { path in ["/": true, "/etc": true, "/etc/passwd": false][path] }
         func problems(_ path: String) -> [String] {
@@ -20,7 +20,7 @@ import Testing
         #expect(problems("/etc/hub/data") == [] && problems("/nowhere") == [])
     }
 
-    @Test func `what a program says of its settings stands at their place, and secrets do not`() {
+    @Test func `a program's objections are reported at their settings, without secrets`() {
         let objections: [String: [SettingObjection]] = [
             "exist": [
                 .init(setting: "client_secret", reason: "too short"),
@@ -40,7 +40,7 @@ import Testing
         #expect(loaded.refusedInstances == ["exist"] && loaded.configuration?.plugins.isEmpty == true)
     }
 
-    @Test func `grants may say all: by a star, and by a vendor's types that are not known yet`() {
+    @Test func `grants accept a star for all types, and a vendor's prefix with a star for types not known yet`() {
         func granting(_ grants: String) -> LoadedConfiguration {
             load(goodFile.replacing("{ write = [\"weight\"] }", with: grants))
         }
@@ -55,7 +55,7 @@ import Testing
             ) == true, "\(bad.lines)")
     }
 
-    @Test func `day_start of a person warns that it has no effect, and names the setting that has`() {
+    @Test func `day_start of a person warns that it has no effect and names the setting to use`() {
         let loaded = load("[person.anna]\nday_start = \"04:00\"\n")
         #expect(
             loaded.lines == [
@@ -105,7 +105,7 @@ import Testing
         #expect(configuration.plugins[0].settings["retry_after"]?.duration?.microseconds == 120_000_000)
     }
 
-    @Test func `every mistake of a bad file is reported at once, in words and with its line`() {
+    @Test func `every mistake of a bad file is reported at once, with its line`() {
         let text = """
             zone = "Europe/Berlin"
             [hub]
@@ -173,8 +173,7 @@ import Testing
         #expect(loaded.lines.joined(separator: "\n") == expected)
     }
 
-    @Test func `the hub's own names are not names of instances and kinds, and what a program said is the reason given`()
-    {
+    @Test func `instances and kinds cannot have the hub's own names, and a program's fault is the given reason`() {
         let loaded = HubConfiguration.load(
             text: """
                 [plugin.hub]
@@ -195,7 +194,7 @@ import Testing
         #expect(loaded.refusedInstances == ["hub", "hand", "mine", "other"])
     }
 
-    @Test func `run of an instance on another machine is refused with its name, for the hub starts nothing there`() {
+    @Test func `run is refused for a remote instance, because the hub does not start it`() {
         let text = """
             [hub]
             tcp = "tcp://127.0.0.1:7788"
@@ -212,13 +211,13 @@ import Testing
         #expect(load(text.replacing("remote = true\n", with: "")).lines.isEmpty)
     }
 
-    @Test func `an instance with a mistake stops no other instance`() throws {
+    @Test func `an instance with a mistake does not prevent other instances from loading`() throws {
         let loaded = load("[plugin.ihealth-hs3]\naddress = 5\n[plugin.exist]\n[plugin.nowhere]\n")
         #expect(loaded.refusedInstances == ["ihealth-hs3", "nowhere"])
         #expect(try #require(loaded.configuration).plugins.map(\.name) == ["exist"])
     }
 
-    @Test func `names that differ only in case and instances that do the same are reported`() {
+    @Test func `names that differ only in case and instances that duplicate another are reported`() {
         let text = """
             [plugin.exist]
             [plugin.Exist]
@@ -231,7 +230,7 @@ import Testing
             ])
     }
 
-    @Test func `one executable for two persons does not the same twice`() {
+    @Test func `instances with one executable for different persons are not duplicates`() {
         func text(_ second: String) -> String {
             """
             [person.anna]
@@ -248,7 +247,7 @@ import Testing
     }
 
     @Test(arguments: [(95, 0), (96, 1)])
-    func `a run directory is refused as soon as its longest socket path has 108 bytes`(length: Int, problems: Int) {
+    func `a run directory is refused if its longest socket path has 108 bytes or more`(length: Int, problems: Int) {
         let directory = "/" + String(repeating: "r", count: length - 1)
         let loaded = load("[hub]\n\nrun = \"\(directory)\"\n")
         #expect(
@@ -259,7 +258,7 @@ import Testing
                     count: problems))
     }
 
-    @Test func `without HOME the data directory must be written`() {
+    @Test func `without HOME the data directory must be set`() {
         let environment = SettingsEnvironment(variables: [:], currentDirectory: "/") { _ in
             throw UnreadableFile(reason: "none")
         }
@@ -270,7 +269,7 @@ import Testing
         #expect(load("[hub]\ndata = 'd'", environment: environment).configuration?.hub.run == "/d/run")
     }
 
-    @Test func `a manifest that contradicts itself is the plugin's fault and named as such`() {
+    @Test func `a contradictory manifest is reported as the plugin's fault`() {
         let loaded = HubConfiguration.load(
             text: "[plugin.odd]\n", file: "hub.conf", environment: .sample,
             manifests: { _, _ in [SettingDeclaration("rate", .integer(Bounds(5, 1)), help: "A rate.")] })
@@ -280,7 +279,7 @@ import Testing
             ])
     }
 
-    @Test func `zones are those of the database, not offsets`() {
+    @Test func `only zones of the time zone database are accepted, not offsets`() {
         for zone in ["Europe/Berlin", "UTC", "America/Argentina/Buenos_Aires", "Etc/GMT+3"] {
             #expect(load("[hub]\nzone = \"\(zone)\"").lines == [], "\(zone)")
         }

@@ -24,7 +24,7 @@ import Testing
         .init("token", .string(), help: "A token.", required: true, secret: true),
     ]
 
-    @Test func `a rendered block with every line switched on has no problems`() {
+    @Test func `a rendered block with every line uncommented has no problems`() {
         for (instance, declarations) in [
             ("every-type", Self.everyType), ("exist", existSettings), ("9 b", scaleSettings),
         ] {
@@ -65,7 +65,7 @@ import Testing
                     """)
     }
 
-    @Test func `declarations survive their JSON form, which is this one`() throws {
+    @Test func `declarations round-trip through their documented JSON form`() throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let json = try encoder.encode(Self.everyType + scaleSettings)
@@ -77,7 +77,7 @@ import Testing
         )
     }
 
-    @Test func `faulty declarations are told to the author`() {
+    @Test func `faulty declarations are reported to their author`() {
         #expect(
             SettingDeclaration.faults(in: Self.everyType + scaleSettings)
                 == [])
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `durations and sizes are exact, and read back from what they print`() {
+    @Test func `durations and sizes are exact and round-trip through their text`() {
         let spans: [(String, Int64)] = [
             ("0s", 0), ("1us", 1), ("250ms", 250_000), ("30s", 30_000_000), ("5min", 300_000_000),
             ("2h", 7_200_000_000),
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `a clock has a rate, and a start that is an instant, however it is spelled`() {
+    @Test func `a simulated clock has a rate and a start, which may be any spelling of an instant`() {
         #expect(ClockSetting("system") == .system)
         #expect(
             ClockSetting("1970-01-01T01:00:00.000001+01:00@0.5")

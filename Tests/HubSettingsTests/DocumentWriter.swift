@@ -2,11 +2,11 @@ import Seeds
 
 @testable import HubSettings
 
-/// Writes valid TOML and notes where each key stands.
+/// Writes random valid TOML and records the line of each key.
 struct DocumentWriter {
     var random: SeededGenerator
     var text = ""
-    /// The line of every key at its first appearance.
+    /// The line where each key first appears.
     var lines: [[PathStep]: Int] = [:]
     private var counter = 0
 

@@ -1,7 +1,7 @@
 import HubSettings
 import Testing
 
-/// What `grants` say of types, and how they are changed in a file.
+/// The state of types under `grants`, and edits of `grants` in a file.
 @Suite struct PermissionTests {
     @Test(
         arguments: [
@@ -10,7 +10,7 @@ import Testing
             (["heartRate"], "weight", .notDetermined), ([], "weight", .notDetermined), (["!*"], "weight", .denied),
             (["!*", "weight"], "weight", .granted), (["x.acme.*"], "x.acme.mood", .granted),
         ] as [([String]?, String, PermissionState)])
-    func `a type is granted, denied or not decided`(written: [String]?, type: String, state: PermissionState) {
+    func `a type is granted, denied or not determined`(written: [String]?, type: String, state: PermissionState) {
         #expect(TypePermissions(written).state(of: type) == state)
     }
 
@@ -29,7 +29,7 @@ import Testing
         #expect(isWithin == (state == .granted))
     }
 
-    @Test func `what is denied is granted again by the opposite, and the other types stay as they were`() {
+    @Test func `a denied type can be granted again, and other types stay unchanged`() {
         for written in [nil, ["*"], ["weight"], ["*", "!stepCount"], ["!*", "weight"]] as [[String]?] {
             var changed = TypePermissions(written)
             let (weight, steps) = (changed.state(of: "weight"), changed.state(of: "stepCount"))
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `there is a line for each type that is asked for or decided about`() {
+    @Test func `there is a line for each type that is requested, granted or denied`() {
         let lines = Permission.all(
             reads: ["*"], TypePermissions(["*", "!heartRate"]), writes: ["bodyMass"], TypePermissions(["stepCount"]))
         #expect(
@@ -88,7 +88,8 @@ import Testing
             ),
             ("[plugin.p]\r\nkind = 'x'\r\n", "[plugin.p]\r\ngrants = { read = [\"weight\"] }\r\nkind = 'x'\r\n"),
         ])
-    func `a list is written in its place, and every other byte of the file stays`(before: String, after: String) throws
+    func `a list is written in its place, and every other byte of the file is unchanged`(before: String, after: String)
+        throws
     {
         var editor = try GrantsEditor(before, of: "p")
         try editor.set("read", to: ["weight"])
@@ -101,7 +102,9 @@ import Testing
             "[plugin.p]\ngrants = { read = [\n  \"a\",  # this one\n  \"b\",\n] }\n",
             "[plugin]\np = { kind = \"x\" }\n", "plugin.p.kind = \"x\"\n",
         ])
-    func `what could not be written without losing something is said, and the text stays`(text: String) throws {
+    func `an edit that would lose something is refused with the line to write, and the text is unchanged`(text: String)
+        throws
+    {
         var editor = try GrantsEditor(text, of: "p")
         let refusal = #expect(throws: GrantsEditor.Refusal.self) { try editor.set("read", to: ["weight"]) }
         #expect(refusal?.description.contains("write read = [\"weight\"] there by hand") == true)
@@ -118,7 +121,7 @@ import Testing
             ("read = [\"bloodPressure\"]", "name bloodPressureSystolic and bloodPressureDiastolic"),
             ("write = [\"!food\"]", "such as dietaryEnergyConsumed"), ("read = [\"!weight\"]", "begin with \"*\""),
         ])
-    func `R4.61 what hub.conf cannot grant is said with what it can`(list: String, advice: String) {
+    func `R4.61 the error for an unsupported grant names a supported one`(list: String, advice: String) {
         let loaded = load("[person.me]\n[plugin.ihealth-hs3]\naddress = \"a\"\ngrants = { \(list) }\n")
         #expect(
             loaded.problems.contains { $0.severity == .error && $0.description.contains(advice) }, "\(loaded.problems)")

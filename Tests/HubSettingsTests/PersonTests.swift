@@ -2,13 +2,13 @@ import HubSettings
 import Samples
 import Testing
 
-/// `[person.…]`: what tells people apart.
+/// `[person.…]`: the settings that tell people apart.
 @Suite struct PersonTests {
     private func problems(_ text: String) -> [String] {
         load("[hub]\ndata = \"/d\"\n" + text).problems.map(\.description)
     }
 
-    @Test func `a person says what a scale needs to know, and what tells the weight from others'`() throws {
+    @Test func `a person's section has the settings for a scale and for assigning weights`() throws {
         let loaded = load(
             """
             [hub]
@@ -31,7 +31,7 @@ import Testing
         #expect(load("[hub]\ndata = \"/d\"\n").configuration?.hub.assignCertainty == 0.95)
     }
 
-    @Test func `what says nothing so is refused with what is missing`() {
+    @Test func `an incomplete or impossible setting is refused with the reason`() {
         #expect(
             problems("[person.a]\nweight_tolerance = 2\n") == [
                 "hub.conf:4: [person.a] weight_tolerance = 2: says by how much expected_weight may be wrong, which is missing; write that too"
@@ -56,7 +56,7 @@ import Testing
         #expect(problems("[person.a]\nexpected_wieght = 60\n").first?.contains("did you mean expected_weight?") == true)
     }
 
-    @Test func `a person has a unit of their own for a type, under any of its names`() throws {
+    @Test func `a person may set a unit for a type under any of the type's names`() throws {
         let loaded = load(
             "[hub]\ndata = \"/d\"\n[person.a]\nlocale = \"en_GB\"\nunits = [\"bodyMass=st\", \"height=ft\", \"bloodGlucose=mmol/L\", \"bodyTemperature=°F\"]\n"
         )
@@ -66,7 +66,7 @@ import Testing
         #expect(person.locale == "en_GB")
     }
 
-    @Test func `a unit that does not fit its type is refused, with those that do`() {
+    @Test func `a unit that does not fit its type is refused with the fitting units`() {
         func told(_ units: String) -> [String] {
             problems("[person.a]\nunits = [\(units)]\n").map { String($0.dropFirst("hub.conf:4: [person.a] ".count)) }
         }
@@ -89,7 +89,7 @@ import Testing
         #expect(told(#""weight""#).count == 1 && told("7").count == 1 && told(#""weight=kg""#) == [])
     }
 
-    @Test func `a locale that there is not is refused`() {
+    @Test func `an unknown locale is refused`() {
         #expect(
             problems("[person.a]\nlocale = \"de_XX\"\n") == [
                 #"hub.conf:4: [person.a] locale = "de_XX": there is no such language or region; expected such as "en_US", "de_DE", "fr_FR", "es_ES", "ja_JP""#
@@ -99,13 +99,13 @@ import Testing
     }
 }
 
-/// The name that is shown, and which texts mean whom.
+/// Display names, and finding a person by an entered name.
 @Suite struct PersonNameTests {
     private func problems(_ text: String) -> [String] {
         load("[hub]\ndata = \"/d\"\n" + text).problems.map(\.description)
     }
 
-    @Test func `a display name has any letters, and is one name however it is encoded`() throws {
+    @Test func `a display name may have any letters, and all its encodings are one name`() throws {
         let decomposed = "Ju\u{308}rgen"
         let loaded = load("[hub]\ndata = \"/d\"\n[person.juergen]\ndisplay_name = \"\(decomposed)\"\n[person.anna]\n")
         let persons = try #require(loaded.configuration?.persons, "\(loaded.problems)")
@@ -121,14 +121,14 @@ import Testing
         }
     }
 
-    @Test func `the exact name is meant before one in another case, and of two names in other cases none`() {
-        // hub.conf cannot have both, but the store may have a former person.
+    @Test func `an exact name wins over another case, and an ambiguous case matches no one`() {
+        // `hub.conf` cannot have both names, but the store may have a former person.
         let persons = ["Anna", "anna"].map { PersonSection(name: $0) }
         #expect(persons.named("Anna")?.name == "Anna" && persons.named("anna")?.name == "anna")
         #expect(persons.named("ANNA") == nil)
     }
 
-    @Test func `a display name that is not wholly seen, too long or another person's is refused`() {
+    @Test func `a display name that has invisible characters, is too long or is taken is refused`() {
         func told(_ name: String) -> String {
             let all = problems("[person.a]\ndisplay_name = \"\(name)\"\n")
             return all.count == 1 ? all[0] : "\(all)"
@@ -153,14 +153,14 @@ import Testing
         #expect(problems("[person.anna]\ndisplay_name = \"Anna\"\n") == [])
     }
 
-    @Test func `a section of a name with other letters is refused, with the lines to write`() {
+    @Test func `a section name with other letters is refused with the lines to write`() {
         #expect(
             problems("[person.\"Jürgen\"]\n") == [
                 "hub.conf:3: [person.\"Jürgen\"]: a name is \(HubConfiguration.nameRule); write [person.juergen], and display_name = \"Jürgen\" below it"
             ])
     }
 
-    @Test func `lists of persons in hub.conf name them in any case, and by their display names`() throws {
+    @Test func `lists of persons in hub.conf accept names in any case and display names`() throws {
         let loaded = load(
             """
             [hub]
@@ -187,11 +187,11 @@ import Testing
         ("Jürgen", "juergen"), ("Anna Maria", "anna-maria"), ("José", "jose"), ("Łukasz", "lukasz"),
         ("O’Neill", "oneill"), ("Straße", "strasse"), ("ÅSA", "aasa"), ("Ольга", "olga"), ("Ιωάννα", "ioanna"),
         ("🙂 Bo", "bo"), ("D. Duck, jr.", "d-duck-jr"),
-    ]) func `a display name makes a name of plain letters`(_ shown: String, _ name: String) {
+    ]) func `a display name is converted to a name of plain letters`(_ shown: String, _ name: String) {
         #expect(PersonName.derived(from: shown) == name)
     }
 
-    @Test func `names that people enter make sections, and none twice`() throws {
+    @Test func `entered names become sections, and a name that is taken is refused`() throws {
         let known = try PersonName.entered(["anna", "Jürgen"], besides: [PersonSection]())
         #expect(known.map(\.name) == ["anna", "juergen"] && known.map(\.displayName) == [nil, "Jürgen"])
         let others = try PersonName.entered(["Jüergen", "Ju rgen"], besides: known)

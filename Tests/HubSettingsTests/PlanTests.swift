@@ -13,7 +13,7 @@ import Testing
         #expect(plan.instances == ["ihealth-hs3": .leave, "exist": .leave])
     }
 
-    @Test func `only what changed restarts`() throws {
+    @Test func `only changed instances restart`() throws {
         let old = try configuration(
             "[person.a]\n[plugin.exist]\npersons = ['a']\n[plugin.ihealth-hs3]\naddress = '00:4D:32:1A:2B:3C'\n[plugin.ihealth-hs4]\naddress = '00:4D:32:1A:2B:3C'\n"
         )
@@ -27,7 +27,7 @@ import Testing
             plan.instances == ["exist": .leave, "ihealth-hs3": .restart, "ihealth-hs4": .stop, "ihealth-hs5": .start])
     }
 
-    @Test func `a new person restarts the instances of all persons only`() throws {
+    @Test func `a new person restarts only the instances that are for all persons`() throws {
         let text = "[person.a]\n[plugin.exist]\n[plugin.ihealth-hs3]\naddress = '00:4D:32:1A:2B:3C'\npersons = ['a']\n"
         let plan = ConfigurationPlan(from: try configuration(text), to: try configuration(text + "[person.b]\n"))
         #expect(plan.instances == ["exist": .restart, "ihealth-hs3": .leave])

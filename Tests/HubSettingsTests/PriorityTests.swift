@@ -2,11 +2,11 @@ import HubSettings
 import Samples
 import Testing
 
-/// `[priority.NAME]`: which sources count before which.
+/// `[priority.NAME]`: the order in which sources count.
 @Suite struct PriorityTests {
     private let plugins = "[plugin.watch]\nenabled = false\n[plugin.phone]\nenabled = false\n[person.anna]\n"
 
-    @Test func `orders are read in the order of the file, for some types and persons or for all`() throws {
+    @Test func `orders are read in the order of the file, with their types and persons or for all`() throws {
         let loaded = load(
             plugins
                 + "[priority.steps]\ntypes = ['steps', 'x.acme.glow']\npersons = ['anna']\nsources = ['watch', 'phone/bag', 'hand']\n[priority.all]\nsources = ['phone']\n"
@@ -31,13 +31,13 @@ import Testing
         ("sources = ['watch', 'watch']", "sources = \"watch\": it is named twice"),
         ("sources = ['watch']\ntypes = ['stepsCount']", "there is no such type; did you mean stepCount?"),
         ("sources = ['watch']\npersons = ['ana']", "there is no [person.ana]; did you mean anna?"),
-    ]) func `what an order says wrong is told at its place`(_ order: String, _ complaint: String) {
+    ]) func `a mistake in an order is reported at its place`(_ order: String, _ complaint: String) {
         let loaded = load(plugins + "[priority.r]\n\(order)\n")
         #expect(loaded.configuration == nil)
         #expect(loaded.lines.contains { $0.contains("[priority.r]") && $0.contains(complaint) }, "\(loaded.lines)")
     }
 
-    @Test func `a kind that no plugin is of and an order without effect are warned of, and both are followed`() throws {
+    @Test func `an unknown kind and an order without effect give warnings, and both orders are kept`() throws {
         let odd = load(plugins + "[priority.a]\nsources = ['wach', 'hand']\n")
         #expect(odd.lines.count == 1 && odd.lines[0].contains("did you mean watch?"), "\(odd.lines)")
         #expect(odd.configuration?.priorities.count == 1)
@@ -51,7 +51,7 @@ import Testing
         #expect(apart.lines == [])
     }
 
-    @Test func `an order that changes is a step of its own, and restarts nothing`() throws {
+    @Test func `a changed order is a separate step of the plan and restarts no instance`() throws {
         let before = try #require(load(plugins).configuration)
         let after = try #require(load(plugins + "[priority.a]\nsources = ['watch']\n").configuration)
         let plan = ConfigurationPlan(from: before, to: after)

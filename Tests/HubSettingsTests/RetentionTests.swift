@@ -2,9 +2,9 @@ import HubSettings
 import Samples
 import Testing
 
-/// `[retention.NAME]`: a rule that is half understood is none.
+/// `[retention.NAME]`: a rule with a mistake is not applied at all.
 @Suite struct RetentionTests {
-    @Test func `a rule is read, and a file without one keeps everything`() throws {
+    @Test func `a rule is read, and a file without rules keeps everything`() throws {
         #expect(try #require(load("[person.a]\n").configuration).retention == [])
         let loaded = load(
             "[plugin.watch]\nenabled = false\n[retention.heart]\ntypes = ['heartRate', 'x.acme.glow']\nsources = ['watch']\nthin_after_days = 30\nremove_after_days = 3650\n[retention.old]\ntypes = ['bodyMass']\nremove_after_days = 9\n"
@@ -37,13 +37,13 @@ import Testing
         ),
         ("types = ['workout']\nthin_after_days = 9", "thin_after_days: workout has no quantities"),
         ("types = ['heartRate']\nthin_after = 9", "thin_after: "),
-    ]) func `what a rule says wrong is told at its place`(_ rule: String, _ complaint: String) {
+    ]) func `a mistake in a rule is reported at its place`(_ rule: String, _ complaint: String) {
         let loaded = load("[retention.r]\n\(rule)\n")
         #expect(loaded.configuration == nil)
         #expect(loaded.lines.contains { $0.contains("[retention.r]") && $0.contains(complaint) }, "\(loaded.lines)")
     }
 
-    @Test func `two rules for the same records are told, and not those of which each has its own`() throws {
+    @Test func `two rules for the same records are reported, and rules for separate records are not`() throws {
         func lines(_ first: String, _ second: String) -> [String] {
             load(
                 "[plugin.watch]\nenabled = false\n[plugin.phone]\nenabled = false\n"
@@ -60,7 +60,7 @@ import Testing
         #expect(lines("types = ['weight']", "types = ['weight']").count == 1)
     }
 
-    @Test func `a source that no plugin is called is told, with the name that was probably meant`() throws {
+    @Test func `a source that no plugin has gives a warning with the probably intended name`() throws {
         let loaded = load(
             "[plugin.my-watch]\nkind = 'watch'\nenabled = false\n[retention.r]\ntypes = ['weight']\nsources = ['wacth', 'watch']\nremove_after_days = 9\n"
         )
@@ -73,7 +73,7 @@ import Testing
         #expect(loaded.lines.first?.hasSuffix("; did you mean watch?") == true)
     }
 
-    @Test func `a rule that is new or changed is told, one that is gone takes nothing away`() throws {
+    @Test func `new and changed rules are reported as changes, and removed ones are not`() throws {
         func configuration(_ text: String) throws -> HubConfiguration { try #require(load(text).configuration) }
         let one = try configuration("[retention.a]\ntypes = ['weight']\nremove_after_days = 9\n")
         let other = try configuration("[retention.a]\ntypes = ['weight']\nremove_after_days = 8\n")

@@ -5,7 +5,7 @@ import Testing
 @Suite struct SecretTests {
     private let clear = "hunter2-in-clear"
 
-    /// Everything a value can be turned into by accident.
+    /// All text forms that a value may be printed in by accident.
     private func shown(_ value: some Encodable) throws -> String {
         var dumped = ""
         dump(value, to: &dumped)
@@ -14,7 +14,7 @@ import Testing
         return ["\(value)", String(reflecting: value), dumped, mirror, json].joined(separator: "\n")
     }
 
-    @Test func `a secret shows itself to reveal only`() throws {
+    @Test func `only reveal returns the text of a secret`() throws {
         let secret = Secret(clear)
         #expect(try !shown(secret).contains(clear))
         #expect(try !shown(SettingValue.secret(secret)).contains(clear))
@@ -24,7 +24,7 @@ import Testing
         #expect(SettingValue.list([.secret(secret)]).revealed() == .list([.string(clear)]))
     }
 
-    @Test func `a secret in clear is a warning unless the file is its owner's alone`() throws {
+    @Test func `a plain-text secret gives a warning unless only the owner can read the file`() throws {
         let text = "[plugin.exist]\nclient_secret = \"\(clear)\"\n"
         let open = load(text, mode: 0o644)
         #expect(
@@ -39,7 +39,7 @@ import Testing
         #expect(load(text, mode: 0o600).lines == [])
     }
 
-    @Test func `no mistake around a secret shows it`() {
+    @Test func `no error about a secret shows it`() {
         let mistakes = [
             "client_secret = [\"\(clear)\"]", "client_secret = { a = \"\(clear)\" }", "client_secret = \"\(clear)",
             "client_secret = \(clear)", "client_secret = \"\(clear)\"\nclient_secret = \"\(clear)\"",
@@ -56,7 +56,7 @@ import Testing
         #expect(!numeric.contains("1234"), "\(numeric)")
     }
 
-    @Test func `a reference is a whole text and names a variable or a file`() throws {
+    @Test func `a reference is the whole value and names a variable or a file`() throws {
         func lines(_ value: String) -> [String] { load("[plugin.exist]\nclient_secret = '\(value)'").lines }
         let loaded = load("[plugin.exist]\nclient_secret = '${file:exist.key}'\nclient_id = '${EXIST_SECRET}'")
         #expect(loaded.lines == [])
@@ -85,7 +85,7 @@ import Testing
         #expect(load(text, environment: environment).lines.first?.hasSuffix("is not UTF-8 text") == true)
     }
 
-    @Test func `a pipe, a folder and a loop of links are refused by name, and not waited for`() throws {
+    @Test func `a pipe, a folder and a loop of links are refused with the reason and without blocking`() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/hub-settings-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }

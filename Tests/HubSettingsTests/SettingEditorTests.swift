@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: ["\n", "\r\n"])
-    func `a setting is written in place of its value, below its comment, or at the end`(
+    func `a setting replaces its value, or goes below its commented example or at the end`(
         _ ending: String
     ) throws {
         let file = Self.file.replacing("\n", with: ending)
@@ -54,7 +54,7 @@ import Testing
         #expect(hub == file.replacing("\"/d\"" + ending, with: "\"/d\"\(ending)zone = \"Asia/Tokyo\"\(ending)"))
     }
 
-    @Test func `a comment that shows a setting becomes the setting where that is wanted, and keeps what it says`()
+    @Test func `a commented setting is uncommented on request and keeps its own comment`()
         throws
     {
         let text = try Self.edited(Self.file, ["person", "anna"]) {
@@ -67,7 +67,7 @@ import Testing
                     with: "zone = \"Asia/Tokyo\"                        # of her days"))
     }
 
-    @Test func `what is there already changes nothing, and what is taken out takes its line along`() throws {
+    @Test func `setting an equal value changes nothing, and removing a setting removes its lines`() throws {
         let same = try Self.edited(Self.file, ["person", "anna"]) {
             try $0.set("units", to: .list([.string("height=ft"), .string("weight=st")]))
         }
@@ -76,7 +76,7 @@ import Testing
         #expect(less == Self.file.replacing("units = [ \"height=ft\",\n  \"weight=st\" ]\n", with: ""))
     }
 
-    @Test func `what cannot be changed without losing a comment is refused with what to write, but for the value`()
+    @Test func `an edit that would lose a comment is refused with the setting to write, without the value`()
         throws
     {
         var editor = try SettingEditor(Self.file, of: ["plugin", "a"])
@@ -96,14 +96,15 @@ import Testing
         #expect(throws: SettingEditor.Refusal.self) { _ = try SettingEditor("a = \n", of: ["a"]) }
     }
 
-    @Test func `braces get a further setting within them`() throws {
+    @Test func `a new setting of an inline table is written within its braces`() throws {
         let text = try Self.edited("plugin = { a = { one = 1 }, b = {} }\n", ["plugin", "a"]) {
             try $0.set("two", to: .boolean(true))
         }
         #expect(text == "plugin = { a = { one = 1, two = true }, b = {} }\n")
     }
 
-    @Test(arguments: ["\n", "\r\n"]) func `an entry of a small table is written, changed and removed, and nothing else`(
+    @Test(arguments: ["\n", "\r\n"])
+    func `an entry of an inline table is added, changed and removed without other changes`(
         _ ending: String
     ) throws {
         let file = "[person.a]   # a\nunit = \"kg\" # u\n\n# b\n[person.b]\n".replacing("\n", with: ending)
@@ -122,7 +123,7 @@ import Testing
             try $0.set("y", of: "slots", to: nil)
         }
         #expect(back == file)
-        // A table with a header of its own, and one written in a way that is left alone.
+        // A table with its own header is edited, and one in an unsupported form is left unchanged.
         let own = "[person.a.slots]\ny = 1 # here\n"
         #expect(
             try Self.edited(own, ["person", "a"]) { try $0.set("y", of: "slots", to: .integer(2)) }
@@ -134,7 +135,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["\n", "\r\n"]) func `a table goes behind the last of its kind, or to the end`(_ ending: String)
+    @Test(arguments: ["\n", "\r\n"]) func `a table is inserted behind the last one of its kind, or at the end`(
+        _ ending: String
+    )
         throws
     {
         let file = Self.file.replacing("\n", with: ending)
@@ -173,8 +176,7 @@ import Testing
     private static let plugin = ["plugin", "a"]
 
     @Test(arguments: [section, section.replacing("\n", with: "\r\n"), "\u{FEFF}\(section)"])
-    func `a setting that is written and taken out again leaves the file as it was, byte for byte`(_ text: String) throws
-    {
+    func `writing and removing a setting restores the file byte for byte`(_ text: String) throws {
         let back = try Self.edited(text, Self.plugin) { editor in
             try editor.set("poll", to: .string("2min"))
             #expect(editor.text.contains("# poll = \"5min\"\(text.contains("\r\n") ? "\r\n" : "\n")poll = \"2min\""))
@@ -186,7 +188,7 @@ import Testing
         #expect(back == text)
     }
 
-    @Test func `a value takes the place of another, and the comment behind it stays`() throws {
+    @Test func `a new value replaces the old one, and the comment behind it stays`() throws {
         #expect(
             try Self.edited(Self.section, Self.plugin) { try $0.set("name", to: .string("new")) }
                 == Self.section.replacing("'old'", with: "\"new\""))
@@ -202,7 +204,7 @@ import Testing
         "\"", "\\", "\"\"\"", "'''", "a\nb", "a\r\nb", "x\"\n[plugin.a.grants]\nowner = [\"*\"]\n", "# no comment",
         "${NAME}", "\u{7F}\u{1}\t", "]", "ü 漢 \u{2028}",
     ])
-    func `whatever a text has in it, it is one setting's text and nothing else`(_ text: String) throws {
+    func `a text with any characters is written as the value of exactly one setting`(_ text: String) throws {
         for key in ["name", "poll", "new", "long"] {
             var editor = try SettingEditor(Self.section, of: Self.plugin)
             try editor.set(key, to: .string(text))
@@ -213,12 +215,12 @@ import Testing
         }
     }
 
-    @Test func `a line in a long text is not a place for a setting`() throws {
+    @Test func `a line within a multi-line text is not taken for a setting`() throws {
         let text = try Self.edited(Self.section, Self.plugin) { try $0.set("inner", to: .integer(2)) }
         #expect(text == Self.section.replacing("# not yours\n", with: "# not yours\ninner = 2\n"))
     }
 
-    /// Files of tables in every order, with every kind of line, and a change of one of them.
+    /// Edits one table in files with tables in random order and all kinds of lines.
     @Test(arguments: 0..<60) func `no change touches a line of another table`(_ seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let lines = [

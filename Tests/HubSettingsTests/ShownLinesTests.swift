@@ -1,7 +1,7 @@
 import HubSettings
 import Testing
 
-/// What a person sees of the lines of a `hub.conf`.
+/// The lines of a `hub.conf` as they are shown to a person.
 @Suite struct ShownLinesTests {
     private static let file = """
         [hub]
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: [file, file + "\n", (file + "\n").replacing("\n", with: "\r\n"), "\u{FEFF}\(file)"])
-    func `what is hidden is hidden however it is written, on each of its lines`(_ text: String) {
+    func `a secret is hidden on each of its lines, in whatever form it is written`(_ text: String) {
         let lines = Self.lines(text)
         #expect(lines.map(\.shown).joined(separator: "\n") == Self.shown)
         #expect(lines.map(\.text).joined(separator: "\n") == Self.file)
@@ -73,7 +73,7 @@ import Testing
         #expect(headers.suffix(4) == ["[plugin.c.inner]", "[plugin.c.inner]", "[[rows]]", "[[rows]]"])
     }
 
-    @Test func `of a text that is not TOML nothing is shown`() {
+    @Test func `all lines of a text that is not TOML are hidden`() {
         let lines = Self.lines("[plugin.a]\n\ntoken = \"geheim\nmode = 1\n")
         #expect(lines.map(\.shown) == ["<secret>", "", "<secret>", "<secret>"])
         #expect(lines.map(\.text) == ["[plugin.a]", "", "token = \"geheim", "mode = 1"])

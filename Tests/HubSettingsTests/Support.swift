@@ -1,11 +1,13 @@
 import Foundation
 import HubSettings
 
-/// Mutations per seed; `HUB_MUTATION_ROUNDS` sets more for a long run.
+/// The number of mutations per seed.
+///
+/// `HUB_MUTATION_ROUNDS` sets more for a long run.
 let mutationRounds = ProcessInfo.processInfo.environment["HUB_MUTATION_ROUNDS"].flatMap { Int($0) } ?? 60
 
 extension SettingsEnvironment {
-    /// A home, two variables and one file.
+    /// An environment with a home, two variables and one file.
     static let sample = SettingsEnvironment(
         variables: [
             "HOME": "/home/anna", "XDG_RUNTIME_DIR": "/run/user/1000", "EXIST_SECRET": "s3cret-of-exist", "EMPTY": "",
@@ -17,7 +19,7 @@ extension SettingsEnvironment {
     }
 }
 
-/// The settings the test plugins declare.
+/// The settings that the test plugins declare.
 let scaleSettings: [SettingDeclaration] = [
     SettingDeclaration(
         "address",

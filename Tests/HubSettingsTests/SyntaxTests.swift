@@ -32,7 +32,7 @@ import Testing
             ])
     }
 
-    @Test func `a decimal comma, a yes and a misspelled true are answered with what to write`() {
+    @Test func `the errors for a decimal comma, a yes and a misspelled true say what to write`() {
         let lines = load("[person.me]\nexpected_weight = 64,5\n[plugin.exist]\nenabled = yes\n").lines.joined(
             separator: "\n")
         #expect(
@@ -43,7 +43,7 @@ import Testing
                 "hub.conf:2: not TOML: expected a value; did you mean true?"))
     }
 
-    @Test func `a repeated key and a repeated table are named with their line`() {
+    @Test func `a repeated key and a repeated table are reported with their lines`() {
         let lines = load("[hub]\nkeep_raw = true\nkeep_raw = true\n[plugin.exist]\n[plugin.exist]\n").lines
         #expect(lines.count == 3)
         #expect(lines[0].hasPrefix("hub.conf:3: not TOML:") && lines[0].contains("'keep_raw'"))
@@ -57,7 +57,7 @@ import Testing
                 == ["hub.conf:1: not TOML: expected ] after the table's name"])
     }
 
-    @Test func `a NUL cuts no text in silence`() {
+    @Test func `a NUL is reported and does not cut a text`() {
         #expect(
             load("[hub]\ndata = \"/a\\u0000b\"").lines == [
                 "hub.conf:2: [hub] data = \"/a\\u0000b\": a text cannot contain the character U+0000"
@@ -68,7 +68,7 @@ import Testing
             ])
     }
 
-    @Test func `a dotted key of thousands of steps is a problem in its line, not the end of the process`() {
+    @Test func `a dotted key of thousands of steps is a problem on its line, and the process survives`() {
         let deep = Array(repeating: "a", count: 20_000).joined(separator: ".")
         let fault = "not TOML: more than 64 values inside each other"
         #expect(load("[plugin.\(deep)]\n[plugin.exist]").lines == ["hub.conf:1: \(fault)"])
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: ["[=x]", "[é]", "[[ .a]]", "[#]"])
-    func `a header without a name is a problem, not the end of the process`(header: String) {
+    func `a header without a name is a problem, and the process survives`(header: String) {
         #expect(
             load("[hub]\nzone = 5\n\(header)\na = 1\n[plugin.exist]\nfactor = 2").lines == [
                 "hub.conf:2: [hub] zone = 5: expected an IANA time zone, such as \"Europe/Berlin\"",
@@ -88,12 +88,12 @@ import Testing
             ])
     }
 
-    @Test func `a byte order mark is not a part of the file`() {
+    @Test func `a byte order mark is ignored`() {
         #expect(load("\u{FEFF}[hub]\nkeep_raw = 1").lines == ["hub.conf:2: [hub] keep_raw = 1: expected true or false"])
         #expect(load("\u{FEFF}[=]").problems.map(\.line) == [1])
     }
 
-    @Test func `the number of syntax problems is bounded`() {
+    @Test func `the number of reported syntax problems is limited`() {
         let text = String(repeating: "= 1\n", count: 1_000)
         #expect(load(text).problems.count == 20)
         #expect(
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...4)
-    func `whatever a byte changes, the file is read or its problems name lines of the file`(seed: UInt64) {
+    func `a file with changed bytes is read, or its problems name lines of the file`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let good = Array(goodFile.utf8)
         let marks = Array("[]{}\"'=.,#\n\\\0é€ \u{7F}${}0x1e9:".utf8)

@@ -8,7 +8,7 @@ import Testing
 @Suite struct TOMLTests {
     // MARK: - Places
 
-    /// Every path of a document with its entry.
+    /// The entry of every path in a document.
     private func entries(_ fields: [Field], _ path: [PathStep] = []) -> [([PathStep], Entry)] {
         fields.flatMap { entries($0.entry, path + [.key($0.name)]) }
     }
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `every key has its line, and what is shown of a value is the text at that place`() throws {
+    @Test func `every key has its line, and the shown value is the text at that position`() throws {
         for seed in UInt64(1)...150 {
             let written = DocumentWriter(seed: seed)
             let note: Comment = "seed \(seed):\n\(written.text)"
@@ -46,10 +46,9 @@ import Testing
         #expect(inner?.1.position == SourcePosition(line: 2, column: 10))
     }
 
-    // MARK: - What is TOML
+    // MARK: - Valid and invalid documents
 
-    @Test func `what Python's own reader takes and refuses, ours takes and refuses, with the same values`() async throws
-    {
+    @Test func `the reader accepts the same documents as Python's, with the same values`() async throws {
         var random = SeededGenerator(seed: 11)
         var documents: [String] = []
         for seed in UInt64(1)...200 {
@@ -70,11 +69,11 @@ import Testing
                 #expect(!document.faults.isEmpty, "\(text)")
             }
         }
-        // Both kinds were there to compare.
+        // Enough documents of both kinds were compared.
         #expect(taken > 250 && refused > 250)
     }
 
-    /// The document with up to three of its bytes taken out, doubled, or replaced by marks of the grammar.
+    /// The document with up to three characters removed, doubled or replaced by characters of the grammar.
     private static func changed(_ text: String, _ random: inout SeededGenerator) -> String {
         var characters = Array(text.unicodeScalars)
         let marks = Array("[]{}\"'=.,#\n\\é \t01_-+:TZeExob".unicodeScalars)
@@ -131,7 +130,7 @@ import Testing
                 #expect(document.map { TaggedValue($0.fields) } == TaggedValue(json: json), "\(name)")
             } else {
                 counts.invalid += 1
-                // Text that is not UTF-8 is refused before it is read as TOML.
+                // Text that is not UTF-8 is refused before it is parsed.
                 #expect(document?.faults.isEmpty != true, "\(name)")
             }
         }
@@ -157,7 +156,7 @@ import Testing
         ("a = 1\rb = 2", nil),
         ("[a.b.c]\n[a]\nb.c.d = 1", nil), ("a = 1 b = 2", nil), ("= 1", nil), ("a = ", nil), ("a = 07:32", nil),
     ])
-    func `what TOML 1.0 says is read, and what it forbids is a fault`(text: String, values: String?) {
+    func `valid TOML 1.0 is read, and invalid TOML is a fault`(text: String, values: String?) {
         let document = TOMLDocument(text)
         if let values {
             #expect(document.faults.map(\.message) == [])
@@ -167,12 +166,12 @@ import Testing
         }
     }
 
-    @Test func `names that only look the same are different keys`() {
+    @Test func `canonically equivalent names are different keys`() {
         let document = TOMLDocument("\"é\" = 1\n\"e\u{301}\" = 2")
         #expect(document.faults.isEmpty && document.fields.count == 2)
     }
 
-    // MARK: - What is broken
+    // MARK: - Broken documents
 
     @Test(arguments: UInt64(1)...4)
     func `broken documents are read to their end, with faults on their lines`(seed: UInt64) {
@@ -191,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `deep nesting ends`() {
+    @Test func `too deep nesting is a fault`() {
         for opening in ["[", "{b="] {
             let document = TOMLDocument("a = " + String(repeating: opening, count: 100_000))
             #expect(document.faults.map(\.message) == ["not TOML: more than 64 values inside each other"])

@@ -2,11 +2,11 @@ import Foundation
 
 @testable import HubSettings
 
-/// A TOML value with its type, comparable whichever program has read it.
+/// A TOML value with its type, for comparing the results of different parsers.
 indirect enum TaggedValue: Hashable, CustomStringConvertible {
     case scalar(type: String, value: String)
     case list([TaggedValue])
-    /// By the bytes of the keys.
+    /// The keys are compared by their bytes.
     case table([[UInt8]: TaggedValue])
 
     init(_ node: Node) {
@@ -30,7 +30,7 @@ indirect enum TaggedValue: Hashable, CustomStringConvertible {
             Dictionary(uniqueKeysWithValues: fields.map { (Array($0.name.utf8), TaggedValue($0.entry.node)) }))
     }
 
-    /// From the conformance suite's JSON.
+    /// Reads a value from the conformance suite's JSON.
     init(json: Any) {
         if let list = json as? [Any] {
             self = .list(list.map { TaggedValue(json: $0) })
@@ -51,7 +51,7 @@ indirect enum TaggedValue: Hashable, CustomStringConvertible {
 
     private static func text(of number: Double) -> String { number.isNaN ? "nan" : "\(number)" }
 
-    /// Without what the writer was free to choose: zeros at a fraction's end, digits below a microsecond, and Z.
+    /// Normalises the parts that a writer may choose: trailing zeros of a fraction, digits below a microsecond, and Z.
     private static func moment(_ text: String) -> String {
         guard let match = text.wholeMatch(of: /([^.]*?)(?:\.([0-9]+))?(Z|z|[+\-][0-9:]+)?/) else { return text }
         var fraction = (match.2 ?? "").prefix(6)

@@ -1,5 +1,5 @@
-"""Reads TOML documents from stdin, each behind its length in bytes and a line end, with the reader that Python has itself;
-prints for each a line: its values with their types as the public conformance suite writes them, or null where it is not TOML."""
+"""Parses TOML documents from stdin with Python's own reader. A line with its length in bytes precedes each document.
+Prints a line for each: its values with their types in the form of the public conformance suite, or null if it is not TOML."""
 import datetime, json, sys, tomllib
 
 def tagged(value):
@@ -18,5 +18,5 @@ def tagged(value):
 while length := sys.stdin.buffer.readline():
     document = sys.stdin.buffer.read(int(length))
     try: answer = tagged(tomllib.loads(document.decode()))
-    except ValueError: answer = None                 # TOMLDecodeError is one, and so is text that is not UTF-8
+    except ValueError: answer = None                 # raised for TOMLDecodeError and for text that is not UTF-8
     print(json.dumps(answer))
