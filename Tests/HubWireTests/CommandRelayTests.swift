@@ -21,7 +21,9 @@ import Testing
         return nil
     }
 
-    @Test mutating func `R8.12 of what has waited before the asker is told all the time that it was given`() throws {
+    @Test mutating func `R8.12 the deadline error names the whole allowed time, including time already spent waiting`()
+        throws
+    {
         _ = relay.begin(
             "refresh", of: "kitchen", arguments: .emptyObject, isDryRun: false, deadline: 1, allowed: 60_000,
             for: owner,
@@ -29,7 +31,9 @@ import Testing
         #expect(failure(relay.tick(at: 1))?.reason.contains("was not done within 60000 ms") == true)
     }
 
-    @Test mutating func `R8.11 the plugin sees the hub's number, the asker its own, and one outcome ends it`() throws {
+    @Test mutating func `R8.11 the plugin sees the hub's number, the caller its own, and one outcome ends the command`()
+        throws
+    {
         guard case .command(let asked, plugin) = begin(7)[0] else { throw Unexpected() }
         #expect(asked == CommandRequest(id: 1, command: "refresh"))
         let progress = try relay.receive(CommandProgress(id: 1, done: 1, total: 2), from: plugin, at: 5)
@@ -40,7 +44,8 @@ import Testing
         #expect(relay.ended(plugin).isEmpty && relay.nextDeadline == nil)
     }
 
-    @Test mutating func `R8.15 only what has asked takes an answer, and only the plugin that was asked may tell`()
+    @Test
+    mutating func `R8.15 only a pending question takes an answer, and only the addressed plugin may report an outcome`()
         throws
     {
         _ = begin()
@@ -74,7 +79,7 @@ import Testing
         #expect(relay.count(of: plugin) == 0)
     }
 
-    @Test mutating func `R8.12 a plugin that does not give up is waited for ten seconds`() throws {
+    @Test mutating func `R8.12 a cancelled plugin has ten seconds to end its command`() throws {
         _ = begin(deadline: 60_000)
         #expect(relay.cancel(7, of: owner, at: 100) == [.command(CommandRequest(id: 1, content: .cancel), to: plugin)])
         #expect(relay.cancel(7, of: owner, at: 200).isEmpty, "twice is once")
@@ -84,7 +89,9 @@ import Testing
         #expect(actions.count == 1 && failure(actions)?.code == "deadline")
     }
 
-    @Test mutating func `R8.13 a lost plugin fails its commands, and says whether they may have happened`() throws {
+    @Test mutating func `R8.13 losing a plugin fails its commands, and the errors say whether they may have happened`()
+        throws
+    {
         _ = begin(1)
         _ = begin(2, dryRun: true)
         let told = relay.ended(plugin)
@@ -93,13 +100,15 @@ import Testing
         #expect(failure([told[1]])?.reason.contains("changed nothing") == true)
     }
 
-    @Test mutating func `R8.14 an asker that is gone has its command cancelled once`() throws {
+    @Test mutating func `R8.14 the command of a disconnected caller is cancelled once`() throws {
         _ = begin()
         #expect(relay.ended(owner) == [.command(CommandRequest(id: 1, content: .cancel), to: plugin)])
         #expect(try relay.receive(CommandOutcome(id: 1, .cancelled), from: plugin).isEmpty)
     }
 
-    @Test mutating func `R8.16 of progress that comes faster the latest is passed on, before the outcome too`() throws {
+    @Test mutating func `R8.16 progress is rate limited to the latest report, which is also sent before the outcome`()
+        throws
+    {
         _ = begin()
         var told = 0
         for done in 0..<1_000 {
@@ -117,7 +126,7 @@ import Testing
         #expect(cut.text.map { $0.utf8.count <= CommandRelay.progressText + 3 } == true)
     }
 
-    @Test mutating func `a plugin is at sixteen commands at most, those it was told to give up included`() throws {
+    @Test mutating func `a plugin has at most sixteen commands, including cancelled ones that have not ended`() throws {
         for number in 1...16 as ClosedRange<Int64> { _ = begin(number, deadline: 10) }
         _ = relay.tick(at: 10)
         #expect(failure(begin(17))?.code == "busy")
@@ -128,7 +137,7 @@ import Testing
     private struct Unexpected: Error {}
 
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func `R8.11 whatever happens in whatever order, each command has exactly one outcome`(seed: UInt64) throws {
+    func `R8.11 each command has exactly one outcome for any order of events`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var model = RelayModel()
         for _ in 0..<400 { model.step(&random) }
@@ -142,7 +151,9 @@ import Testing
     }
 }
 
-/// Three owners and two plugins that do anything; counts what the owners are told.
+/// Three owners and two plugins that act at random.
+///
+/// Counts the outcomes that the owners get.
 private struct RelayModel {
     struct Command: Hashable { let owner: SessionReference, number: Int64 }
 

@@ -3,7 +3,7 @@ import PluginKit
 import Samples
 import Testing
 
-/// Types that a client declares while it runs.
+/// Types that a client declares at run time.
 @Suite struct DeclareTests {
     private static let glow = TypeDeclaration(id: "x.acme.glow", kind: .other)
     private static let hum = TypeDeclaration(id: "x.acme.hum", kind: .other)
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `R4.27 what is declared later is in a new HELLO, and what was not answered is sent again after it`()
+    @Test func `R4.27 a later declaration sends a new HELLO, and unanswered batches are sent again after it`()
         throws
     {
         var client = DialogueClientTests.open()
@@ -26,18 +26,18 @@ import Testing
         let greeting = client.declare([Self.glow], at: 1)
         #expect(declared(greeting) == [["x.acme.glow"]])
         #expect(client.addedTypes == [])
-        // Answers of the session before mean nothing any more.
+        // Answers of the previous session are ignored.
         let opened = client.receive(.welcome(.sample(session: "t")), at: 2)
         #expect(opened.verbs == [.samples])
         #expect(client.addedTypes == [Self.glow])
         #expect(client.declare([Self.glow], at: 3) == [], "the hub has it")
-        // Also in every later session.
+        // The types are declared in every later session, too.
         let again = client.receive(.error(WireError(.helloFirst, "no session")), at: 4)
         #expect(declared(again) == [["x.acme.glow"]])
     }
 
     @Test(arguments: [.field, .limit] as [WireError.Code])
-    func `R4.27 a hub that refuses the types is greeted without them, and those before them stay`(
+    func `R4.27 after the hub refuses new types, HELLO omits them and keeps the earlier ones`(
         _ code: WireError.Code
     ) throws {
         var client = DialogueClientTests.open()
@@ -50,17 +50,17 @@ import Testing
         #expect(declared(refused) == [["x.acme.glow"]])
         _ = client.receive(.welcome(.sample()), at: 5)
         #expect(client.isOpen && client.addedTypes == [Self.glow])
-        // A hub that has become another may refuse those, too.
+        // A hub that was replaced by another may refuse the earlier types, too.
         _ = client.receive(.error(WireError(.helloFirst, "no session")), at: 6)
         #expect(declared(client.receive(.error(error), at: 7)) == [[]])
     }
 
-    @Test func `R4.27 a refusal that comes twice, because HELLO was sent twice, takes away no type that the hub has`() {
+    @Test func `R4.27 a second refusal of a repeated HELLO does not remove accepted types`() {
         var client = DialogueClientTests.open()
         _ = client.declare([Self.glow], at: 1)
         _ = client.receive(.welcome(.sample(session: "t")), at: 2)
         _ = client.declare([Self.hum], at: 3)
-        // The hub is slow: the same HELLO goes out again, and both are refused.
+        // The hub is slow, so the same HELLO is sent again, and both are refused.
         #expect(declared(client.tick(at: 3_000)) == [["x.acme.glow", "x.acme.hum"]])
         let error = WireError(.field, "HELLO.declares: declared otherwise", closed: true)
         #expect(declared(client.receive(.error(error), at: 3_001)) == [["x.acme.glow"]])
@@ -76,7 +76,7 @@ import Testing
         #expect(client.isOpen && client.addedTypes == [Self.glow])
     }
 
-    @Test func `R4.27 a first set of types that is refused twice leaves a client that goes on without them`() {
+    @Test func `R4.27 a client whose first set of types is refused twice continues without them`() {
         var client = DialogueClientTests.open()
         _ = client.declare([Self.glow], at: 1)
         _ = client.tick(at: 3_000)
@@ -86,7 +86,7 @@ import Testing
         #expect(client.state == .greeting)
     }
 
-    @Test func `R4.27 a hub that has no room for a session has not refused its types`() {
+    @Test func `R4.27 a session refused for lack of room does not count as a refusal of its types`() {
         var client = DialogueClientTests.open()
         _ = client.declare([Self.glow], at: 1)
         _ = client.receive(.welcome(.sample()), at: 2)
@@ -96,7 +96,7 @@ import Testing
         #expect(client.addedTypes == [Self.glow])
     }
 
-    @Test func `R4.27 what is declared before the beginning is in the first HELLO`() {
+    @Test func `R4.27 types declared before the start are in the first HELLO`() {
         var client = ClientMachine(hello: DialogueClientTests.hello)
         #expect(client.declare([Self.glow], at: 0) == [])
         #expect(declared(client.start(at: 0)) == [["x.acme.glow"]])

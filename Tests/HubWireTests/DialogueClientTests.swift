@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [.field, .store, .stopping, .internal, .forbidden] as [WireError.Code])
-    func `R3.10 an ERROR about a delivery is none about the batch of the same number`(code: WireError.Code) throws {
+    func `R3.10 an ERROR about a delivery does not affect the batch of the same number`(code: WireError.Code) throws {
         var client = Self.open()
         _ = try client.submit(Self.batch(), at: 0)
         let number = try #require(client.lastBatch)
@@ -45,7 +45,7 @@ import Testing
         #expect(client.queuedBatches == 0)
     }
 
-    @Test func `R4.12 the cost of a batch is what its frames weigh`() throws {
+    @Test func `R4.12 the cost of a batch is the size of its frames`() throws {
         var client = Self.open()
         var batch = Self.batch("ä")
         batch.isBackfill = true
@@ -56,7 +56,7 @@ import Testing
         #expect(before.records - client.credit.records == 1)
     }
 
-    @Test func `R4.2 after hello-first the client says HELLO and sends again what was not STORED, in order`() throws {
+    @Test func `R4.2 after hello-first the client sends HELLO and then all batches not STORED, in order`() throws {
         var client = Self.open()
         for key in ["a", "b", "c"] { _ = try client.submit(Self.batch(key), at: 0) }
         let first = try #require(client.lastBatch) - 2
@@ -72,7 +72,7 @@ import Testing
         #expect(opened.verbs == [.samples, .samples])
     }
 
-    @Test func `R4.16 R4.18 silence brings PING, and more silence a new HELLO`() {
+    @Test func `R4.16 R4.18 the client sends PING after silence, and a new HELLO after longer silence`() {
         var client = Self.open(at: 0)
         #expect(client.nextDeadline == 5_000)
         #expect(client.tick(at: 4_999).isEmpty)
@@ -89,7 +89,7 @@ import Testing
         #expect(client.receive(.ping(body), at: 1) == [.send(OutgoingMessage(.pong(body)))])
     }
 
-    @Test func `HELLO is repeated, each time after twice as long`() {
+    @Test func `HELLO is repeated, each time after twice the delay`() {
         var client = ClientMachine(hello: Self.hello)
         #expect(client.start(at: 0).verbs == [.hello])
         #expect(client.tick(at: 999).isEmpty)
@@ -99,7 +99,7 @@ import Testing
         #expect(client.nextDeadline == 7_000)
     }
 
-    @Test func `of several WELCOMEs the last counts, once a PING has come back`() throws {
+    @Test func `of several WELCOMEs the last one counts, after a PING was answered`() throws {
         var client = ClientMachine(hello: Self.hello)
         _ = client.start(at: 0)
         _ = client.tick(at: 1_000)
@@ -114,7 +114,7 @@ import Testing
         #expect(opened.verbs == [.samples])
     }
 
-    @Test func `a batch with patience is given back if the store fails for longer than that`() throws {
+    @Test func `a batch is returned if the store fails for longer than the batch's patience`() throws {
         var client = ClientMachine(hello: Self.hello)
         _ = client.start(at: 0)
         _ = client.receive(.welcome(.sample()), at: 0)
@@ -133,7 +133,7 @@ import Testing
         #expect(client.queuedBatches == 0)
     }
 
-    @Test func `R5.5 after ERROR store the batch is sent again when the hub says, and no other before it`() throws {
+    @Test func `R5.5 after ERROR store the batch is sent again after the hub's delay and before any other`() throws {
         var client = Self.open()
         _ = try client.submit(Self.batch("a"), at: 0)
         let number = try #require(client.lastBatch)
@@ -147,7 +147,7 @@ import Testing
         #expect(again.map { String(decoding: $0.body, as: UTF8.self).contains("\"a\"") } == [true, false])
     }
 
-    @Test func `a STORED of an unknown batch changes nothing`() throws {
+    @Test func `a STORED for an unknown batch changes nothing`() throws {
         var client = Self.open()
         _ = try client.submit(Self.batch(), at: 0)
         let before = client.credit
@@ -155,7 +155,7 @@ import Testing
         #expect(client.credit == before && client.queuedBatches == 1)
     }
 
-    @Test func `R5.2 a STORED with another number of results is not believed`() throws {
+    @Test func `R5.2 a STORED with a wrong number of results is not accepted`() throws {
         var client = Self.open()
         _ = try client.submit(Self.batch(), at: 0)
         let number = try #require(client.lastBatch)
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test(arguments: [WireError.Code.replaced, .version, .instance])
-    func `R4.3 what a person must look at is final`(code: WireError.Code) {
+    func `R4.3 an error that a person must resolve ends the client`(code: WireError.Code) {
         var client = Self.open()
         let error = WireError(code, "no")
         #expect(client.receive(.error(error), at: 1) == [.ended(.fatal(error))])
@@ -173,7 +173,7 @@ import Testing
         #expect(throws: SubmitError.closed) { try client.submit(Self.batch(), at: 2) }
     }
 
-    @Test func `forbidden is final when it refuses HELLO and an answer otherwise`() {
+    @Test func `forbidden ends the client if it refuses HELLO, and is an answer otherwise`() {
         var client = Self.open()
         let answer = WireError(.forbidden, "the owner's to ask", closed: false, ref: 3)
         #expect(client.receive(.error(answer), at: 1) == [.deliver(.error(answer))])
@@ -181,7 +181,7 @@ import Testing
         #expect(client.receive(.error(refusal), at: 2) == [.ended(.fatal(refusal))])
     }
 
-    @Test func `an ERROR credit is a fault of ours: the client waits and says HELLO again, longer each time`() {
+    @Test func `after ERROR credit the client waits, longer each time, and sends HELLO again`() {
         var client = Self.open()
         _ = client.receive(.error(WireError(.credit, "beyond")), at: 0)
         #expect(client.state == .lost && client.nextDeadline == 250)
@@ -191,7 +191,7 @@ import Testing
         #expect(client.nextDeadline == 752)
     }
 
-    @Test func `a batch that the hub never can take is refused, and the next one goes on`() throws {
+    @Test func `a batch that the hub can never accept is refused, and the next one is sent`() throws {
         var client = Self.open()
         let large = OutgoingBatch(records: RawRecords([String](repeating: "{}", count: 1_001)))
         let refused = try client.submit(large, at: 0)
@@ -207,14 +207,14 @@ import Testing
         #expect(client.queuedBatches == 0 && client.credit == .window)
     }
 
-    @Test func `R3.7 a frame larger than the hub takes is never sent`() throws {
+    @Test func `R3.7 a frame larger than the hub's limit is never sent`() throws {
         var client = Self.open()
         let record = "{\"metadata\":{\"a\":\"" + String(repeating: "x", count: 1_048_576) + "\"}}"
         let actions = try client.submit(OutgoingBatch(records: RawRecords([record])), at: 0).actions
         #expect(actions.messages.isEmpty && actions.count == 1)
     }
 
-    @Test func `R4.8 the limits of WELCOME count, not those of another hub`() throws {
+    @Test func `R4.8 the limits in WELCOME apply instead of the defaults`() throws {
         var client = ClientMachine(hello: Self.hello)
         _ = client.start(at: 0)
         var welcome = Welcome.sample()
@@ -228,7 +228,7 @@ import Testing
         #expect(error.code == .limit)
     }
 
-    @Test func `the queue has a bound`() throws {
+    @Test func `the queue is limited`() throws {
         var client = ClientMachine(hello: Self.hello, policy: ClientPolicy(queuedBatches: 2))
         _ = try client.submit(Self.batch(), at: 0)
         _ = try client.submit(Self.batch(), at: 0)
@@ -236,7 +236,7 @@ import Testing
         #expect(throws: SubmitError.empty) { try client.submit(OutgoingBatch(records: RawRecords()), at: 0) }
     }
 
-    @Test func `STOP: what was sent is awaited, nothing new is sent, then BYE`() throws {
+    @Test func `STOP: the client awaits sent batches, sends no new ones, and then sends BYE`() throws {
         var client = Self.open(credit: Credit(records: 1, bytes: 1_000))
         _ = try client.submit(Self.batch("a"), at: 0)
         let number = try #require(client.lastBatch)
@@ -248,7 +248,7 @@ import Testing
         #expect(client.receive(.bye(Bye()), at: 4) == [.ended(.stopped)])
     }
 
-    @Test func `STOP: the deadline ends it`() {
+    @Test func `STOP: the client ends at the deadline`() {
         var client = Self.open()
         _ = client.receive(.stop(Stop(reason: "restart", deadline: 5_000)), at: 1)
         #expect(client.tick(at: 5_000).isEmpty)
@@ -265,7 +265,7 @@ import Testing
         #expect(client.receive(.welcome(.sample()), at: 3).verbs == [.samples])
     }
 
-    @Test func `finish with nothing to do says BYE in a session and ends without one`() {
+    @Test func `finish without work sends BYE in a session, and ends at once without a session`() {
         var client = Self.open()
         #expect(client.finish(at: 1).verbs == [.bye])
         #expect(client.tick(at: 20_001) == [.ended(.finished)])
@@ -284,7 +284,9 @@ extension [ClientAction] {
 }
 
 extension ClientMachine {
-    /// The number of the batch that was sent last; numbers are drawn one by one.
+    /// The number of the last batch.
+    ///
+    /// Numbers are assigned consecutively.
     var lastBatch: Int64? {
         var copy = self
         return copy.nextNumber() - 1

@@ -5,7 +5,7 @@ import HubWire
 import Samples
 import Testing
 
-/// The vectors of Docs/ProtocolVectors.jsonl, one JSON object a line.
+/// The vectors of Docs/ProtocolVectors.jsonl, one JSON object per line.
 enum ProtocolVectors {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -18,7 +18,7 @@ enum ProtocolVectors {
         }
     }
 
-    /// `hex`, or the text of `name`.
+    /// The bytes of member `hex`, or else the text of member `name`.
     static func bytes(_ vector: [String: Any], _ name: String) throws -> [UInt8] {
         if let hex = vector["hex"] as? String {
             return stride(from: 0, to: hex.utf8.count, by: 2).compactMap { offset in
@@ -64,7 +64,9 @@ extension RawRecords {
 }
 
 extension SessionTable {
-    /// A message as frames; a SAMPLES body is read as an envelope, as a hub reads it by the record codec.
+    /// Receives a message as frames.
+    ///
+    /// Reads only the envelope of a SAMPLES body, because a hub uses the record codec for it.
     mutating func receive(
         _ frames: [[UInt8]], from peer: RoutingID = [1], endpoint: Endpoint = .owner, at now: Int64 = 0
     ) -> Arrival {
@@ -96,7 +98,7 @@ extension SessionTable {
         receive([Array(verb.utf8), Array(body.utf8)], from: peer, endpoint: endpoint, at: now)
     }
 
-    /// A session of `instance`, as after HELLO and WELCOME.
+    /// Opens a session of `instance`, as HELLO and WELCOME do.
     @discardableResult mutating func hello(
         _ instance: String = "kitchen-script", mode: Hello.Mode = .run, from peer: RoutingID = [1],
         endpoint: Endpoint = .owner, at now: Int64 = 0
@@ -108,7 +110,7 @@ extension SessionTable {
 }
 
 extension Arrival {
-    /// The ERROR that the peer is sent.
+    /// The ERROR for the peer, if there is one.
     var error: WireError? { actions.lazy.compactMap(\.error).first }
 
     var actions: [PeerAction] {
@@ -123,7 +125,7 @@ extension PeerAction {
 }
 
 extension Welcome {
-    /// A person whose body is known.
+    /// A person with a complete profile.
     static let anna = PersonEntry(
         name: "anna", zone: "Europe/Berlin", locale: "en_GB", units: ["weight": "st", "bloodGlucose": "mmol/L"],
         profile: PersonProfile(

@@ -5,7 +5,7 @@ import Samples
 import Testing
 
 @Suite struct DialogueManifestTests {
-    @Test func `a manifest survives JSON`() throws {
+    @Test func `a manifest round-trips through JSON`() throws {
         let manifest = Manifest(
             name: "kitchen-script", summary: "Weighs bread", version: "1.0", writes: ["weight"],
             declares: [
@@ -24,7 +24,7 @@ import Testing
         #expect(object?["protocol"] as? [Int] == [1])
     }
 
-    @Test func `a manifest says what is wrong with it`() {
+    @Test func `a manifest lists all its faults`() {
         let manifest = Manifest(
             name: "-x", summary: "", version: "1", declares: [TypeDeclaration(id: "weight", kind: .quantity)],
             settings: [SettingDeclaration("enabled", .boolean, help: "No.")],
@@ -32,7 +32,7 @@ import Testing
         #expect(manifest.faults.count == 4)
     }
 
-    @Test func `a manifest may leave out what it has none of`() throws {
+    @Test func `a manifest may omit empty members`() throws {
         let text = #"{"name":"kitchen","summary":"A scale.","version":"1"}"#
         let manifest = try JSONDecoder().decode(Manifest.self, from: Data(text.utf8))
         #expect(manifest == Manifest(name: "kitchen", summary: "A scale.", version: "1", protocols: [1]))

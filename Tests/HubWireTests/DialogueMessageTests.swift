@@ -104,7 +104,7 @@ import Testing
         ]
     }
 
-    @Test func `every client message survives encoding and decoding`() throws {
+    @Test func `every client message round-trips through encoding and decoding`() throws {
         let messages = try Self.clientMessages()
         for message in messages {
             let text = String(decoding: message.body, as: UTF8.self)
@@ -114,7 +114,7 @@ import Testing
         #expect(Set(messages.map(\.verb)) == Verb.fromClient)
     }
 
-    @Test func `every hub message survives encoding and decoding`() throws {
+    @Test func `every hub message round-trips through encoding and decoding`() throws {
         let messages = try Self.hubMessages()
         for message in messages {
             #expect(try HubMessage.decode(message.verb.rawValue, message.body) == message, "\(message)")
@@ -122,7 +122,7 @@ import Testing
         #expect(Set(messages.map(\.verb)).union(Verb.fromClient) == Set(Verb.allCases))
     }
 
-    @Test func `the bodies of the specification are written to the byte`() throws {
+    @Test func `the bodies in the specification are written byte for byte`() throws {
         let stored = Stored(
             batch: 1, results: [.stored(number: 1_043, sequence: 1_043)], credit: Credit(records: 1, bytes: 131))
         #expect(
@@ -136,7 +136,7 @@ import Testing
         )
     }
 
-    @Test func `R3.4 the reason names the member and what is allowed`() throws {
+    @Test func `R3.4 the reason names the member and the allowed values`() throws {
         func reason(_ verb: String, _ body: String) -> String? {
             do throws(WireError) {
                 _ = try ClientMessage.decode(verb, body)
@@ -205,12 +205,12 @@ import Testing
         }
     }
 
-    @Test func `R3.3 a hundred thousand nested arrays are answered, not run into the ground`() {
+    @Test func `R3.3 a hundred thousand nested arrays get an error and do not crash the hub`() {
         let body = #"{"a":"# + String(repeating: "[", count: 100_000)
         #expect { try ClientMessage.decode("PING", body) } throws: { ($0 as? WireError)?.code == .json }
     }
 
-    @Test func `R3.5 R3.9 unknown members are ignored and the last of two equal names counts`() throws {
+    @Test func `R3.5 R3.9 unknown members are ignored, and the last of two equal names counts`() throws {
         let message = try ClientMessage.decode(
             "COMMAND", #"{"id":1,"future":{"x":[1]},"cancel":true,"id":2}"#)
         #expect(message == .command(CommandRequest(id: 2, content: .cancel)))
@@ -242,7 +242,7 @@ import Testing
             #"QUERY: there is no member "\u001b[31m"; it has id, want, types, persons, sources, kinds, nobody, guest, implausible, from, to, strict, group, numbers, where, since, order, latest, mirrors, limit, next, number, figures, interval, instance"#
         ),
     ])
-    func `R8.36 a member of a filter that is not known is refused by its name, with the one that was meant`(
+    func `R8.36 an unknown member of a filter is refused by name, with the intended one as a suggestion`(
         verb: String, body: String, reason: String
     ) {
         #expect { try ClientMessage.decode(verb, body) } throws: { error in
@@ -260,7 +260,7 @@ import Testing
         }
     }
 
-    @Test func `R3.1 payload frames come with SAMPLES only`() throws {
+    @Test func `R3.1 only SAMPLES may have payload frames`() throws {
         #expect { try ClientMessage.decode("PING", "{}", frameCount: 3) } throws: {
             ($0 as? WireError)?.code == .frames
         }
@@ -274,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func `R4.9 a HELLO of another major version is judged before its other members are read`() {
+    @Test func `R4.9 the version of a HELLO is checked before its other members`() {
         #expect { try ClientMessage.decode("HELLO", #"{"protocol":[2],"name":"a"}"#) } throws: {
             let error = $0 as? WireError
             return error?.code == .version && error?.closed == true && error?.reason.contains("version 1") == true
@@ -282,7 +282,7 @@ import Testing
         #expect(ProtocolVersion.common(with: [3, 1, 2]) == 1)
     }
 
-    @Test func `the records of a RESULT come back byte for byte`() throws {
+    @Test func `the records of a RESULT are kept byte for byte`() throws {
         let first = #"{"type":"weight","value":72.30,"extra":{"a":"]},{"}}"#
         let second = #"{ "type" : "x" }"#
         let body = "{\"id\":1,\"records\":[ \(first) ,\n\(second)],\"cursor\":\"k7qz2m5a-2\"}"
@@ -298,7 +298,7 @@ import Testing
         #expect(cursor == Cursor(epoch: "k7qz2m5a", sequence: 2))
     }
 
-    @Test func `LIVE goes on as it came, with what the hub adds in place of what a source may not say`() throws {
+    @Test func `LIVE is forwarded unchanged, except that the hub's members replace the reserved ones`() throws {
         let body = #"{"type":"weight","value":72.10,"person":"eve","new":1}"#
         guard case .live(let live) = try ClientMessage.decode("LIVE", body) else {
             Issue.record("no LIVE")
@@ -309,26 +309,26 @@ import Testing
         #expect(published?.text == #"{"type":"weight","value":72.10,"new":1,"person":"me","source":{}}"#)
     }
 
-    @Test func `a LIVE value that JSON cannot write is refused where it is made`() {
+    @Test func `a LIVE value that JSON cannot represent is refused when it is created`() {
         #expect(throws: WireError.self) { try LiveValue(type: "weight", value: .nan) }
         #expect(throws: WireError.self) { try LiveValue(type: "weight", progress: 1.5) }
     }
 
-    @Test func `R11.3 settings and tokens do not print`() throws {
+    @Test func `R11.3 tokens are not printed`() throws {
         let answer = TokenAnswer(id: 1, .token(try #require(RawJSON(#"{"t":"s3cret"}"#)), version: 1, lease: nil))
         var dumped = "\(answer)"
         dump(answer, to: &dumped)
         #expect(!dumped.contains("s3cret") && !dumped.contains("115"))
     }
 
-    @Test func `codes of a later version are kept as they are`() throws {
+    @Test func `unknown error codes of a later version are kept`() throws {
         let message = try HubMessage.decode("ERROR", Array(#"{"code":"weather","reason":"rain","closed":false}"#.utf8))
         guard case .error(let error) = message else { return }
         #expect(error.code.rawValue == "weather")
         #expect(WireError.Code(received: "credit") == .credit)
     }
 
-    @Test func `a feed message has three frames and comes back from them`() throws {
+    @Test func `a feed message has three frames and round-trips through them`() throws {
         let message = FeedMessage(
             topic: .sample(type: "weight", person: "me", plugin: "ihealth-hs3"),
             place: Place(sequence: 2, previous: 1, epoch: "k7qz2m5a"),

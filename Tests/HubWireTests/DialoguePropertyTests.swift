@@ -4,10 +4,10 @@ import PluginKit
 import Seeds
 import Testing
 
-/// Clients and a hub over links that are cut, with a hub that restarts and a store that fails: nothing lost, nothing answered twice.
+/// Simulates clients and a hub with cut links, hub restarts and store failures: no batch is lost or answered twice.
 @Suite struct DialoguePropertyTests {
     @Test(arguments: 0..<100 as Range<UInt64>)
-    func `R4.2 R4.12 R4.18 R5.6 R5.7 whatever is cut, each batch is stored and answered once, in order, within credit`(
+    func `R4.2 R4.12 R4.18 R5.6 R5.7 despite faults each batch is stored and answered once, in order, within credit`(
         seed: UInt64
     ) throws {
         var world = World(seed: seed)
@@ -43,7 +43,7 @@ import Testing
         var answers = 0
     }
 
-    /// A batch that the hub has accepted and not committed.
+    /// A batch that the hub has accepted but not committed.
     struct Pending {
         let session: SessionReference
         let batch: Int64
@@ -59,7 +59,7 @@ import Testing
         var table: SessionTable
         var restarts = 0
         var pending: [Pending] = []
-        /// Tickets in the order of their first commit, by client.
+        /// By client: the tickets in the order of their first commits.
         var firstStored: [String: [Int64]] = [:]
         var faults: [String] = []
         var isCalm = false
@@ -155,7 +155,9 @@ import Testing
             perform(clients[index].machine.receive(message, at: now), index)
         }
 
-        /// Commits the oldest batch; without an answer the hub dies between commit and STORED.
+        /// Commits the oldest batch.
+        ///
+        /// If `answering` is false, the hub dies between commit and STORED.
         mutating func commit(answering: Bool) {
             guard !pending.isEmpty else { return }
             let batch = pending.removeFirst()
@@ -171,7 +173,7 @@ import Testing
                 table.answer(.stored(stored), to: .batch(batch.batch), in: batch.session, withholding: withholding))
         }
 
-        /// The store cannot commit the oldest batch; the session's later ones are refused with it.
+        /// Simulates a store that cannot commit the oldest batch, which also refuses the session's later batches.
         mutating func failStore() {
             guard let failed = pending.first else { return }
             pending.removeAll { $0.session == failed.session }
@@ -179,7 +181,7 @@ import Testing
             perform(table.answer(.error(error), to: .batch(failed.batch), in: failed.session))
         }
 
-        /// The connection breaks: what is under way is lost, what libzmq still holds is sent over the next one.
+        /// Breaks the connection: messages in flight are lost, and those that libzmq still holds use the next connection.
         mutating func cut(_ index: Int) {
             clients[index].toClient.removeAll()
             clients[index].toHub.removeFirst(Int.random(in: 0...clients[index].toHub.count, using: &random))

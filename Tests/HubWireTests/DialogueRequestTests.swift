@@ -4,7 +4,7 @@ import Seeds
 import Testing
 
 @Suite struct DialogueRequestTests {
-    @Test func `R5.5 an ERROR store gives the credit back and names the batch`() {
+    @Test func `R5.5 an ERROR store returns the credit and names the batch`() {
         var table = SessionTable()
         let session = table.hello().session
         let body = DialogueSessionTests.samples(4)
@@ -15,7 +15,7 @@ import Testing
         #expect(table[[1]]?.window.available == .window)
     }
 
-    @Test func `R5.6 after ERROR store no later batch overtakes the one that has to be sent again`() throws {
+    @Test func `R5.6 after ERROR store no later batch overtakes the one to be sent again`() throws {
         var table = SessionTable()
         let session = table.hello().session
         for batch in [1, 2] as [Int64] { _ = table.receive("SAMPLES", DialogueSessionTests.samples(batch)) }
@@ -34,7 +34,7 @@ import Testing
         #expect(table[session]?.window.available == Credit.window - cost)
     }
 
-    @Test func `an answer to a session that is over is not sent`() {
+    @Test func `an answer for an ended session is not sent`() {
         var table = SessionTable()
         let first = table.hello().session
         _ = table.receive("SAMPLES", DialogueSessionTests.samples(1))
@@ -45,7 +45,7 @@ import Testing
         #expect(table[second]?.window.available == .window)
     }
 
-    @Test func `R5.8 LIVE and EVENT beyond the allowance are dropped and counted, and the session stays`() {
+    @Test func `R5.8 LIVE and EVENT beyond the allowance are dropped and counted, and the session stays open`() {
         var table = SessionTable()
         table.hello()
         var admitted = 0
@@ -62,7 +62,7 @@ import Testing
         #expect(table.receive("LIVE", #"{"type":"weight"}"#, at: 21).actions.isEmpty)
     }
 
-    @Test func `R5.8 an allowance that was lent counts as if each LIVE had been received by itself`() {
+    @Test func `R5.8 a lent allowance counts as if each LIVE had been received separately`() {
         var (one, lent) = (SessionTable(), SessionTable())
         one.hello()
         lent.hello()
@@ -77,13 +77,13 @@ import Testing
         }
         #expect(admitted.0 == admitted.1 && one.dropped == lent.dropped && one.dropped > 0)
         #expect(lent[[1]]?.heardAt == Int64(351))
-        // Who has no session, or leaves, has none to lend.
+        // A peer without a session, or one that leaves, has no allowance to lend.
         #expect(lent.lendPassing(of: [2]) == nil)
         _ = lent.receive("BYE", "{}")
         #expect(lent.lendPassing(of: [1]) == nil)
     }
 
-    @Test func `R8.4 one query more than the limit is busy, and the session stays`() {
+    @Test func `R8.4 a query beyond the limit gets busy, and the session stays open`() {
         var table = SessionTable()
         let session = table.hello().session
         _ = table.receive("QUERY", #"{"id":1,"want":"records"}"#)
@@ -95,7 +95,7 @@ import Testing
         #expect(table.receive("QUERY", #"{"id":3,"want":"records"}"#).error == nil)
     }
 
-    @Test func `R8.6 the owner's questions are not answered on another endpoint`() {
+    @Test func `R8.6 the owner's queries are refused on other endpoints`() {
         var table = SessionTable()
         table.hello(endpoint: .plugin(user: "kitchen-script"))
         for want in ["status", "plugins", "persons", "accounts"] {
@@ -105,7 +105,7 @@ import Testing
         #expect(table.receive("QUERY", #"{"id":1,"want":"records"}"#).error == nil)
     }
 
-    @Test func `R12.10 R12.11 what is granted is answered at the plugins' endpoint, and nowhere else`() throws {
+    @Test func `R12.10 R12.11 granted owner rights work on the plugin endpoint, and not over the network`() throws {
         let hello = Hello(instance: "web", plugin: "web", version: "1")
         for (endpoint, may) in [(Endpoint.plugin(user: "web"), true), (.remote(user: "web"), false), (.owner, true)] {
             var table = SessionTable()
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `R8.10 only the owner commands`() {
+    @Test func `R8.10 only the owner may send commands`() {
         var table = SessionTable()
         table.hello(from: [1], endpoint: .plugin(user: "kitchen-script"))
         table.hello("b", from: [2])
@@ -127,7 +127,7 @@ import Testing
         #expect(table.receive("COMMAND", body, from: [2]).error == nil)
     }
 
-    @Test func `R8.11 a command is answered once; ask keeps it open`() throws {
+    @Test func `R8.11 a command has one final outcome, and ask keeps it open`() throws {
         var table = SessionTable()
         let session = table.hello().session
         _ = table.receive("COMMAND", #"{"id":1,"instance":"hub","command":"login"}"#)
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: 0..<50 as Range<UInt64>)
-    func `R4.15 credit is never negative, never taken back and never lost`(seed: UInt64) {
+    func `R4.15 credit is never negative, never revoked and never lost`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let granted = Credit(records: 20, bytes: 500)
         var window = CreditWindow(granted)

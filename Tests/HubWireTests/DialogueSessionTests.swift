@@ -10,10 +10,10 @@ import Testing
         #"{"batch":\#(batch),"records":["# + repeatElement("{}", count: records).joined(separator: ",") + "]}"
     }
 
-    @Test func `R4.1 a stranger hears hello-first whatever it sends, and nothing else happens`() {
+    @Test func `R4.1 a peer without a session only gets hello-first, whatever it sends`() {
         var table = SessionTable()
         for verb in Verb.allCases.map(\.rawValue) + ["", "XYZZY"] where verb != "HELLO" && verb != "PONG" {
-            // Before all that §3 says: a body that is not JSON, one frame, a payload frame.
+            // This applies before the checks of §3: a body that is not JSON, one frame, a payload frame.
             for frames in [[verb, "{"], [verb], [verb, "{}", "payload"]] {
                 let arrival = table.receive(frames.map { Array($0.utf8) })
                 #expect(arrival.error?.code == .helloFirst && arrival.error?.closed == true)
@@ -23,7 +23,7 @@ import Testing
         #expect(table.count == 0)
     }
 
-    @Test func `R4.1 a PONG without a session is not answered, whatever is in it`() {
+    @Test func `R4.1 a PONG without a session is not answered, whatever it contains`() {
         var table = SessionTable()
         for frames in [["PONG", "{}"], ["PONG", "{"], ["PONG"]] {
             let arrival = table.receive(frames.map { Array($0.utf8) })
@@ -32,38 +32,38 @@ import Testing
     }
 
     @Test(arguments: [("hello", #""hello""#), ("SAMPLES", #""SAMPLES""#), ("", "an empty first frame")])
-    func `R4.1 hello-first says what came where HELLO was expected`(verb: String, found: String) {
+    func `R4.1 hello-first names the verb that came instead of HELLO`(verb: String, found: String) {
         var table = SessionTable()
         let reason = table.receive(verb, Self.helloBody).error?.reason
         #expect(reason?.contains("expected HELLO, found \(found)") == true, "\(reason ?? "")")
     }
 
-    @Test func `R3.1 R4.1 a HELLO that is malformed is refused as such, closed`() {
+    @Test func `R3.1 R4.1 a malformed HELLO gets its own error code, with closed set`() {
         var table = SessionTable()
         let error = table.receive([Array("HELLO".utf8)]).error
         #expect(error?.code == .frames && error?.closed == true)
         #expect(table.receive("HELLO", "[").error?.code == .json)
     }
 
-    /// A peer says its HELLO; whether it is handed to the hub, and which session then answers.
+    /// Sends HELLO and returns the session that answers it, or `nil` if it is not handed to the hub.
     private func greet(_ table: inout SessionTable, at now: Int64) throws -> SessionReference? {
         guard case .hello(let hello) = table.receive("HELLO", Self.helloBody, at: now) else { return nil }
         return table.repeated(hello, from: [1], at: now)
             ?? table.open(hello, from: [1], endpoint: .owner, at: now).session
     }
 
-    @Test func `R4.30 HELLOs that waited for the hub begin one session, and one WELCOME answers them`() throws {
+    @Test func `R4.30 HELLOs queued at the hub begin one session and get one WELCOME`() throws {
         var table = SessionTable()
         let session = try #require(try greet(&table, at: 0))
         for time in stride(from: Int64(0), to: 999, by: 37) { #expect(try greet(&table, at: time) == nil) }
         #expect(table[session]?.state == .open)
     }
 
-    @Test func `R4.30 who has not heard WELCOME and asks again after a second hears it, of the same session`() throws {
+    @Test func `R4.30 a HELLO repeated after a second gets the WELCOME of the same session again`() throws {
         var table = SessionTable()
         let session = try #require(try greet(&table, at: 0))
         #expect(try greet(&table, at: 2_000) == session)
-        // Also after the PINGs of both sides.
+        // PINGs of either side do not change that.
         _ = table.receive("PING", "{}", at: 2_100)
         _ = table.receive("PONG", "{}", at: 2_100)
         _ = table.sent(10, of: .pong, to: [1])
@@ -75,7 +75,9 @@ import Testing
         ("SAMPLES", #"{"batch":1,"records":[{}]}"#), ("LIVE", #"{"type":"weight","value":1,"unit":"kg"}"#),
         ("QUERY", #"{"id":1,"want":"records"}"#), ("SAMPLES", "{"),
     ])
-    func `R4.30 R4.31 once something was said, a HELLO begins another session`(verb: String, body: String) throws {
+    func `R4.30 R4.31 after another message of the peer, a HELLO begins a new session`(verb: String, body: String)
+        throws
+    {
         var table = SessionTable()
         let session = try #require(try greet(&table, at: 0))
         _ = table.receive(verb, body, at: 1)
@@ -83,7 +85,7 @@ import Testing
         #expect(next != session)
     }
 
-    @Test func `R4.30 R4.31 once the hub has said something that is lost with the session, a HELLO begins another`()
+    @Test func `R4.30 R4.31 after a hub message that is lost with the session, a HELLO begins a new one`()
         throws
     {
         var table = SessionTable()
@@ -92,7 +94,7 @@ import Testing
         #expect(try greet(&table, at: 2) != session)
     }
 
-    @Test func `R4.30 another HELLO is not a repetition`() throws {
+    @Test func `R4.30 a different HELLO is not a repetition`() throws {
         var table = SessionTable()
         let session = try #require(try greet(&table, at: 0))
         let other = Self.helloBody.replacing("1.0", with: "1.1")
@@ -104,7 +106,7 @@ import Testing
         #expect(table[session] != nil)
     }
 
-    @Test func `an acceptable HELLO is handed to the hub, which opens the session`() {
+    @Test func `a valid HELLO is handed to the hub, which opens the session`() {
         var table = SessionTable()
         #expect(
             table.receive("HELLO", Self.helloBody)
@@ -116,7 +118,7 @@ import Testing
         #expect(table.runner(of: "kitchen-script") == [1])
     }
 
-    @Test func `R4.3 a newer HELLO in mode run ends the older session, which hears replaced`() {
+    @Test func `R4.3 a newer HELLO in mode run ends the older session with replaced`() {
         var table = SessionTable()
         table.hello(from: [1])
         let newer = table.hello(from: [2])
@@ -127,7 +129,7 @@ import Testing
         #expect(table.receive("PING", "{}", from: [2]).actions.map(\.action) == [.reply(.pong(.emptyObject))])
     }
 
-    @Test func `R4.3 sessions of other modes and instances stay`() {
+    @Test func `R4.3 sessions of other modes and instances stay open`() {
         var table = SessionTable()
         table.hello(from: [1])
         #expect(table.hello(mode: .once, from: [2]).actions.isEmpty)
@@ -135,7 +137,7 @@ import Testing
         #expect(table.count == 3)
     }
 
-    @Test func `R4.22 sessions whose terms have changed hear hello-first, those of others nothing`() {
+    @Test func `R4.22 sessions whose terms changed get hello-first, and other sessions get nothing`() {
         var table = SessionTable()
         table.hello(from: [1])
         table.hello(mode: .once, from: [2])
@@ -148,7 +150,7 @@ import Testing
         #expect(table.hello(from: [1]).actions.isEmpty)
     }
 
-    @Test func `one instance can be asked to finish while the others go on`() {
+    @Test func `one instance can be stopped while the others continue`() {
         var table = SessionTable()
         let session = table.hello(from: [1]).session
         table.hello("other", from: [3])
@@ -157,7 +159,7 @@ import Testing
         #expect(actions.map(\.action) == [.reply(.stop(Stop(reason: "r", deadline: 5)))])
     }
 
-    @Test func `R4.4 on the plugin endpoint only the log-in's own instance is let in`() {
+    @Test func `R4.4 the plugin endpoint accepts only the instance of the log-in`() {
         var table = SessionTable()
         let forged = table.receive("HELLO", Self.helloBody, endpoint: .plugin(user: "ihealth-hs3"))
         #expect(forged.error?.code == .forbidden && forged.error?.closed == true)
@@ -168,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `a HELLO that the hub refuses ends the session that was open`() {
+    @Test func `a HELLO that the hub refuses ends the open session`() {
         var table = SessionTable()
         table.hello()
         let actions = table.refuse(WireError(.instance, "not configured"), from: [1])
@@ -177,7 +179,7 @@ import Testing
         #expect(table[[1]] == nil)
     }
 
-    @Test func `a HELLO that cannot be read ends the session that was open`() {
+    @Test func `a HELLO that cannot be read ends the open session`() {
         var table = SessionTable()
         table.hello()
         let arrival = table.receive("HELLO", "{}")
@@ -185,14 +187,14 @@ import Testing
         #expect(table[[1]] == nil)
     }
 
-    @Test func `R4.5 after its session was closed a peer is a stranger`() {
+    @Test func `R4.5 a peer whose session was closed gets hello-first`() {
         var table = SessionTable()
         table.hello()
         #expect(table.receive("SAMPLES", Self.samples(1, records: 1_001)).error?.code == .limit)
         #expect(table.receive("PING", "{}").error?.code == .helloFirst)
     }
 
-    @Test func `R4.6 silence ends a session, and any message puts the end off`() {
+    @Test func `R4.6 silence ends a session, and any message postpones the end`() {
         var table = SessionTable()
         table.hello(at: 0)
         #expect(table.nextDeadline == 20_000)
@@ -202,7 +204,7 @@ import Testing
         #expect(table.count == 0 && table.nextDeadline == nil)
     }
 
-    @Test func `R4.7 a HELLO beyond the limit of sessions is refused, a replacing one is not`() {
+    @Test func `R4.7 a HELLO beyond the session limit is refused unless it replaces a session`() {
         var policy = SessionPolicy()
         policy.limits.sessions = 2
         var table = SessionTable(policy: policy)
@@ -217,7 +219,7 @@ import Testing
     }
 
     @Test(arguments: ["sessions", "credit", "sessions of an instance over the network"])
-    func `R4.7 before a HELLO is refused for lack of room, each session is sent a PING, once a second`(
+    func `R4.7 before a HELLO is refused for lack of room, each session gets a PING, once a second`(
         lacking: String
     ) throws {
         var policy = SessionPolicy()
@@ -250,7 +252,7 @@ import Testing
         }
         #expect(Set(probes.map(\.peer)) == Set((0..<number).map { [$0] }))
         #expect(probes.allSatisfy { $0.action == .reply(.ping(.emptyObject)) })
-        // One of them was gone.
+        // One of the peers was gone.
         _ = table.gone([0])
         guard case .hello = hello(number, at: 1_000) else {
             Issue.record("there is room")
@@ -300,7 +302,7 @@ import Testing
         #expect(table[[1]] == nil)
     }
 
-    @Test func `R4.13 bytes count as records do, payload frames included`() {
+    @Test func `R4.13 bytes count against the credit, including payload frames`() {
         var table = SessionTable(policy: SessionPolicy(credit: Credit(records: 100, bytes: 200)))
         table.hello()
         let frames = [Array("SAMPLES".utf8), Array(Self.samples(1).utf8), [UInt8](repeating: 0, count: 200)]
@@ -317,14 +319,14 @@ import Testing
         #expect(table.receive([Array("SAMPLES".utf8), Array(Self.samples(1).utf8), payload]).error?.code == .limit)
     }
 
-    @Test func `R4.17 PING comes back as PONG with the same body`() throws {
+    @Test func `R4.17 PING is answered by PONG with the same body`() throws {
         var table = SessionTable()
         table.hello()
         let body = #"{ "a" : 1 }"#
         #expect(table.receive("PING", body).actions.map(\.action) == [.reply(.pong(try #require(RawJSON(body))))])
     }
 
-    @Test func `R4.19 BYE is answered after all that is owed`() {
+    @Test func `R4.19 BYE is answered after all pending answers`() {
         var table = SessionTable()
         let session = table.hello().session
         _ = table.receive("SAMPLES", Self.samples(1))
@@ -339,13 +341,13 @@ import Testing
         #expect(table.count == 0)
     }
 
-    @Test func `R4.19 BYE with nothing owed is answered at once`() {
+    @Test func `R4.19 BYE without pending answers is answered at once`() {
         var table = SessionTable()
         table.hello()
         #expect(table.receive("BYE", "{}").actions.map(\.action) == [.reply(.bye(Bye())), .end(.bye)])
     }
 
-    @Test func `R4.20 every MiB brings a PING, and its PONG proves what was sent before it`() {
+    @Test func `R4.20 the hub sends a PING after every MiB, and its PONG confirms everything sent before it`() {
         var table = SessionTable()
         table.hello()
         var nonces: [RawJSON] = []
@@ -356,7 +358,7 @@ import Testing
                     return
                 }
                 nonces.append(body)
-                // As a client spells it that reads the object and writes it again.
+                // A client that parses the object and serializes it again may space it differently.
                 let spelled = body.text.replacing(":", with: " : ")
                 #expect(table.receive("PONG", spelled).actions.isEmpty)
             }
@@ -365,13 +367,13 @@ import Testing
         #expect(table.count == 1)
     }
 
-    @Test func `R4.20 4 MiB without proof end the session`() {
+    @Test func `R4.20 4 MiB without a confirming PONG end the session`() {
         var table = SessionTable()
         table.hello()
         var pings = 0
         for _ in 0..<3 {
             pings += table.sent(Self.mebibyte, of: .result, to: [1]).count
-            _ = table.receive("PONG", #"{"nonce":999}"#)  // Proves nothing: no such PING was sent.
+            _ = table.receive("PONG", #"{"nonce":999}"#)  // Confirms nothing: no such PING was sent.
         }
         #expect(pings == 3)
         #expect(table.sent(Self.mebibyte - 1, of: .result, to: [1]).isEmpty)
@@ -379,7 +381,7 @@ import Testing
         #expect(table.sent(Self.mebibyte, of: .result, to: [1]).isEmpty && table.count == 0)
     }
 
-    @Test func `R4.20 the PONG to an older PING proves only what was sent before that`() {
+    @Test func `R4.20 the PONG to an older PING confirms only what was sent before that PING`() {
         var table = SessionTable()
         table.hello()
         let first = table.sent(Self.mebibyte, of: .result, to: [1]).first?.action
@@ -394,7 +396,7 @@ import Testing
         #expect(table.sent(1, of: .result, to: [1]).map(\.action) == [.end(.unread)])
     }
 
-    @Test func `R3.6 malformed messages of one peer leave the session of another as it was`() throws {
+    @Test func `R3.6 malformed messages of one peer do not affect another's session`() throws {
         var table = SessionTable()
         table.hello(from: [1])
         table.hello("b", from: [2])
@@ -406,7 +408,7 @@ import Testing
         #expect(table[[1]]?.state == .open)
     }
 
-    @Test func `R3.8 a verb that is not served is unsupported, whatever its body`() {
+    @Test func `R3.8 a verb that is not served gets unsupported, whatever its body`() {
         var table = SessionTable(policy: SessionPolicy(serves: Verb.fromClient.subtracting([.token, .tokenPut])))
         table.hello()
         for verb in ["TOKEN", "TOKEN-PUT"] {
@@ -415,7 +417,7 @@ import Testing
         }
     }
 
-    @Test func `a stopping hub says STOP, refuses new batches and answers those it has`() {
+    @Test func `a stopping hub sends STOP, refuses new batches and answers accepted ones`() {
         var table = SessionTable()
         let session = table.hello().session
         _ = table.receive("SAMPLES", Self.samples(1))

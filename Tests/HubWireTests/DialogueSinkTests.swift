@@ -23,7 +23,7 @@ import Testing
 
     // MARK: - The hub's side
 
-    @Test func `R10.7 WANT is for the modes run and once, not for check`() {
+    @Test func `R10.7 WANT is allowed in the modes run and once, but not in check`() {
         for (mode, code) in [(Hello.Mode.run, nil), (.once, nil), (.check, "forbidden")] as [(Hello.Mode, String?)] {
             var table = SessionTable()
             table.hello(mode: mode)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `R10.11 more names than the limit are refused, and the session stays open`() {
+    @Test func `R10.11 subscriptions beyond the limit are refused, and the session stays open`() {
         var table = SessionTable()
         table.hello()
         for number in 0..<16 { #expect(table.receive("WANT", Self.want("w\(number)")).error == nil) }
@@ -43,7 +43,7 @@ import Testing
         #expect(table[[1]]?.state == .open)
     }
 
-    @Test func `R10.14 DONE of a subscription that the session has not asked for is answered with field`() {
+    @Test func `R10.14 DONE for a subscription that the session does not have gets the error field`() {
         var table = SessionTable()
         table.hello()
         let body = #"{"want":"files","delivery":7,"results":[],"credit":{"records":0,"bytes":0}}"#
@@ -53,7 +53,7 @@ import Testing
         #expect(table.receive("DONE", body).error == nil)
     }
 
-    @Test func `R10.22 after STOP no subscription is opened, and DONE is still taken`() {
+    @Test func `R10.22 after STOP no subscription is opened, and DONE is still accepted`() {
         var table = SessionTable()
         table.hello()
         _ = table.receive("WANT", Self.want("files"))
@@ -63,7 +63,7 @@ import Testing
         #expect(table.receive("DONE", body).error == nil)
     }
 
-    @Test func `R10.1 credit that some record would not fit is refused`() {
+    @Test func `R10.1 credit that is too small for the largest record is refused`() {
         var table = SessionTable()
         table.hello()
         for (records, bytes) in [(0, 1_048_576), (1, 131_071)] {
@@ -75,7 +75,7 @@ import Testing
 
     // MARK: - The sink's side
 
-    @Test func `R10.8 subscriptions are asked for in every session, in the order they were added`() {
+    @Test func `R10.8 subscriptions are requested in every session, in the order in which they were added`() {
         var wants = Self.wants("b", "a")
         for _ in 0..<2 {
             let names = wants.opened().map { if case .want(let request) = $0 { request.want } else { "" } }
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `DONE gives back what the delivery had cost, once`() throws {
+    @Test func `DONE returns the cost of the delivery once`() throws {
         var wants = Self.wants("files")
         _ = wants.opened()
         let message = Self.delivery(1)
@@ -103,7 +103,7 @@ import Testing
         #expect(wants.done(ticket, results: [.delivered, .delivered]) == nil)
     }
 
-    @Test func `R10.3 what is open when a session or a turn ends is not answered in the next`() {
+    @Test func `R10.3 deliveries open at the end of a session or turn are not answered in the next`() {
         for isNewTurn in [false, true] {
             var wants = Self.wants("files")
             _ = wants.opened()
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `R10.12 a sink that was replaced asks no more in that session`() {
+    @Test func `R10.12 a replaced sink makes no further request in that session`() {
         var wants = Self.wants("files", "other")
         _ = wants.opened()
         let error = WireError(.replaced, "another session", closed: false, want: "files")
@@ -134,7 +134,7 @@ import Testing
         #expect(wants.opened().count == 2)
     }
 
-    @Test func `a subscription that the store cannot open now is asked for again later`() {
+    @Test func `a subscription that the store cannot open now is requested again later`() {
         var wants = Self.wants("files")
         _ = wants.opened()
         let error = WireError(.store, "the disk is full", want: "files", after: 70)
@@ -143,7 +143,7 @@ import Testing
         #expect(wants.receive(Self.delivery(1)) != nil)
     }
 
-    @Test func `a sink that is finishing takes nothing new and answers what it has`() {
+    @Test func `a finishing sink accepts no new delivery and answers its open ones`() {
         var wants = Self.wants("files")
         _ = wants.opened()
         guard case .deliver(let ticket, _)? = wants.receive(Self.delivery(1)) else {

@@ -5,8 +5,7 @@ import Samples
 import Testing
 
 @Suite struct DialogueVectorTests {
-    /// What only a hub can tell: whose epoch a cursor is of, what its page marks look like, which types and persons there are, and what
-    /// it has asked a plugin for.
+    /// Vectors that need a hub: its epoch, its page marks, its types and persons, and its pending requests to plugins.
     static let needAHub: Set<String> = [
         "M35", "M36", "M48", "M49", "M61", "M62", "M64", "M66", "M67", "W6", "W7", "W14",
     ]
@@ -76,7 +75,8 @@ import Testing
         #expect(vectors.count == 9)
     }
 
-    @Test func `R4.60 grants of the vectors say of each type whether it may be written, was denied, or neither`() throws
+    @Test func `R4.60 the vectors' grants give for each type whether writing is granted, denied or undetermined`()
+        throws
     {
         let vectors = try ProtocolVectors.all(of: "grants")
         let welcome = Welcome(
@@ -100,7 +100,7 @@ import Testing
         #expect(vectors.count == 4)
     }
 
-    @Test func `R6.9 R6.10 each time of the vectors comes back or is refused`() throws {
+    @Test func `R6.9 R6.10 each time of the vectors is normalised or refused`() throws {
         let vectors = try ProtocolVectors.all(of: "time")
         for vector in vectors {
             let text = try #require(vector["in"] as? String)
@@ -111,7 +111,7 @@ import Testing
 }
 
 extension SessionTable {
-    /// The bytes of a vector may be no UTF-8: the body goes to the reader unchanged.
+    /// Passes the body to the reader unchanged, because the bytes of a vector may be invalid UTF-8.
     fileprivate mutating func receiveAsTheyAre(_ frames: [[UInt8]]) -> Arrival {
         let body = frames.count > 1 ? frames[1] : []
         let arrival = frames[0].withUnsafeBytes { verb in

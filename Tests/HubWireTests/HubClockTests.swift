@@ -3,7 +3,7 @@ import Samples
 import Testing
 
 @Suite struct HubClockTests {
-    @Test func `a virtual clock begins at its start and never goes back`() throws {
+    @Test func `a virtual clock begins at its start and never goes backwards`() throws {
         let clock = try #require(HubClock("2024-03-01T00:00:00Z@43200"))
         let start = try Timestamp(parsing: "2024-03-01T00:00:00Z").microseconds
         var last = start
@@ -16,7 +16,7 @@ import Testing
         #expect(clock.realDuration(forVirtual: .seconds(86_400)) == .seconds(2))
     }
 
-    @Test func `the system's clock is the machine's`() {
+    @Test func `the system clock is the machine's clock`() {
         #expect(HubClock("system") == .system)
         #expect(HubClock.system.description == "system")
         #expect(HubClock.system.realDuration(forVirtual: .seconds(3)) == .seconds(3))
@@ -24,7 +24,7 @@ import Testing
         #expect(HubClock.system.started(at: 5) == .system)
     }
 
-    @Test func `a follower takes its time from START, which is when WELCOME was sent`() throws {
+    @Test func `a follower takes its time from START, the time at which WELCOME was sent`() throws {
         let hub = try #require(HubClock("2024-03-01T00:00:00Z@0.5"))
         let announced = hub.announcement()
         var welcome = Welcome.sample()
@@ -37,7 +37,7 @@ import Testing
         #expect(throws: WireError.self) { try welcome.hubClock() }
     }
 
-    @Test func `what is not a clock is refused`() {
+    @Test func `an invalid clock is refused`() {
         for text in [
             "", "System", "2024-03-01T00:00:00Z", "2024-03-01@2", "2024-03-01T00:00:00Z@0", "2024-03-01T00:00:00Z@-1",
             "2024-03-01T00:00:00Z@inf", "2024-03-01T00:00:00Z@nan", "2024-03-01T00:00:00Z@1e400",
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `a clock stops at the end of what RFC 3339 can print`() throws {
+    @Test func `a clock stops at the last time that RFC 3339 can represent`() throws {
         let clock = try #require(HubClock("9999-12-30T23:59:59.999999Z@10000000"))
         #expect(clock.now() <= Timestamp.range.upperBound)
     }

@@ -3,10 +3,10 @@ import Samples
 import Seeds
 import Testing
 
-/// Broken bytes by the thousand: nothing may crash, and what is accepted all the same must obey the laws.
+/// Feeds thousands of mutated inputs: nothing may crash, and accepted records must round-trip.
 @Suite struct MutationTests {
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func `mutated messages are refused or mean what they print`(seed: UInt64) throws {
+    func `mutated messages are refused or round-trip`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var decoder = RecordDecoder(plugin: "kitchen-script")
         for _ in 0..<300 {
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func `mutated stored records are refused or mean what they print`(seed: UInt64) throws {
+    func `mutated stored records are refused or round-trip`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<300 {
             let record = random.record(plugin: "kitchen-script")

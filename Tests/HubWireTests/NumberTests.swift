@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func `any double but the negative zero reads back bit for bit from the text it is written as`(seed: UInt64) throws {
+    func `any double except negative zero round-trips through its text bit for bit`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<2_000 {
             let value = random.double()
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func `the digits are the fewest, which are Swift's own`(seed: UInt64) {
+    func `a double is written with the fewest digits, the same as Swift's`(seed: UInt64) {
         func digits(_ text: String) -> Substring {
             let mantissa = text.prefix { $0 != "e" }.filter(\.isNumber)
             let significant = Substring(mantissa).drop { $0 == "0" }
@@ -44,14 +44,14 @@ import Testing
         var random = SeededGenerator(seed: seed)
         for _ in 0..<2_000 {
             let value = random.double()
-            // At 2⁵³ and above Swift prints whole numbers exactly, with more digits than are needed.
+            // From 2⁵³ on Swift prints whole numbers exactly, with more digits than needed.
             guard value.magnitude < 9_007_199_254_740_992 || value.magnitude > 18_014_398_509_481_984 else { continue }
             #expect(digits(written(value)) == digits("\(value)"))
         }
     }
 
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func `decimal text is read as the nearest double`(seed: UInt64) throws {
+    func `a decimal text is read as the nearest double`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<2_000 {
             let whole = String(random.next() >> UInt64.random(in: 0...63, using: &random))
@@ -70,19 +70,19 @@ import Testing
         (333333333.33333329, "333333333.3333333"),
         (1.0000000000000002, "1.0000000000000002"), (100_000.05, "100000.05"), (.infinity, "null"), (.nan, "null"),
     ])
-    func `numbers are spelled as RFC 8785 does`(value: Double, text: String) { #expect(written(value) == text) }
+    func `numbers are spelled as in RFC 8785`(value: Double, text: String) { #expect(written(value) == text) }
 
     @Test(arguments: ["1e-999", "-0.0001e-400", "1e309", "123456789e99999999999999999999"])
-    func `a number beyond the range of doubles is none`(text: String) throws { #expect(try read(text) == nil) }
+    func `a number beyond the range of doubles is rejected`(text: String) throws { #expect(try read(text) == nil) }
 
     @Test(arguments: ["0e999", "0.000e-9999", "-0", "0.00000000000000000000000000000000000"])
-    func `zero is zero however it is spelled`(text: String) throws { #expect(try read(text) == 0) }
+    func `every spelling of zero is read as zero`(text: String) throws { #expect(try read(text) == 0) }
 
     @Test(arguments: [
         ("9223372036854775807", Int64.max), ("-9223372036854775808", .min), ("9223372036854775808", nil), ("-0", 0),
         ("1.0", nil), ("1e3", nil), ("99999999999999999999999", nil),
     ])
-    func `an integer has 64 bits and neither fraction nor exponent`(text: String, expected: Int64?) throws {
+    func `an integer has at most 64 bits and neither fraction nor exponent`(text: String, expected: Int64?) throws {
         try Array(text.utf8).withUnsafeBytes { bytes in
             var scanner = try JSONScanner(bytes)
             #expect(NumberReader.integer(try scanner.value(), in: bytes) == expected)

@@ -5,11 +5,11 @@ import Testing
 
 @testable import HubWire
 
-/// The short way of a LIVE body must make what the long way makes, or nothing.
+/// The fast path for a LIVE body must give the same message as the general path, or none.
 @Suite struct PlainLiveTests {
     private static let time = Timestamp(microseconds: 1_710_484_205_120_000)
 
-    /// What the feed carries by the long way; `nil` when the body is refused.
+    /// The feed message of the general path, or `nil` if the body is refused.
     private func long(_ body: [UInt8], person: String?) -> [UInt8]? {
         let message = body.withUnsafeBytes { body in
             Array("LIVE".utf8).withUnsafeBytes { try? ClientMessage.decode(verb: $0, body: body) }
@@ -21,7 +21,7 @@ import Testing
         ])?.bytes
     }
 
-    /// The same by the short way; `nil` when the body is not plain.
+    /// The feed message of the fast path, or `nil` if the body is not plain.
     private func short(_ body: [UInt8], person: String?) -> [UInt8]? {
         body.withUnsafeBytes { body in
             PlainLive(body).map { published($0, person: person) }
@@ -41,7 +41,7 @@ import Testing
         #"{"type":"weight","value":72.1,"unit":"kg","device":"020000003001"}"#,
         #"{"value":-0.5e3,"progress":0.25,"type":"weight","x":{"a":[1,2,"€"]},"y":null}"#,
     ])
-    func `a plain LIVE body makes the message that the long way makes`(_ body: String) throws {
+    func `a plain LIVE body gives the same message on both paths`(_ body: String) throws {
         for person in ["me", "A\"b", nil] {
             let made = try #require(short(Array(body.utf8), person: person))
             #expect(made == long(Array(body.utf8), person: person))
@@ -57,11 +57,11 @@ import Testing
         #"{"type":"weight","progress":1.5}"#, #"{"type":"weight","unit":1}"#, #"{"type":"weight","x":[1, 2]}"#,
         #"{"type":"weight","device":"\ud800"}"#, #"{"type":7}"#, #"{"type":"weight""#, #"{"type":"weight","value":1}}"#,
     ])
-    func `whatever is not plain takes the long way`(_ body: String) {
+    func `a body that is not plain takes the general path`(_ body: String) {
         #expect(short(Array(body.utf8), person: "me") == nil)
     }
 
-    @Test func `of ten thousand damaged bodies none is published otherwise than by the long way`() {
+    @Test func `of ten thousand damaged bodies none gives a different message on the fast path`() {
         var random = SeededGenerator(seed: 7)
         let original = Array(#"{"type":"weight","value":72.1,"unit":"kg","progress":0.5,"device":"02","x":[1]}"#.utf8)
         let pieces = Array(#"{}[]",:.0123e-\ tpersonimu"#.utf8)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// The type and what is published, by a reader that has read other bodies before; `nil` when it is not plain to it.
+    /// The type and the published message, from a reader that may have read other bodies, or `nil` if the body is not plain.
     private func read(_ body: [UInt8], _ reader: inout PlainLiveReader) -> (type: [UInt8], made: [UInt8])? {
         body.withUnsafeBytes { body in
             reader.read(body).map { (Array($0.type), published($0, person: "me")) }
@@ -93,7 +93,7 @@ import Testing
         "true",
         "1,\"unit\":1", "1}", "-.5", "--1", "1-1", "9999999999999999", "[]", "null",
     ])
-    func `a body that differs from the one before by its number is judged as if it came alone`(_ number: String) {
+    func `a body that differs from the previous one only in its number is read as if it came alone`(_ number: String) {
         for (head, tail) in [
             (#"{"type":"weight","value":"#, #","unit":"kg"}"#), (#"{"value":"#, #","type":"weight","progress":0.5}"#),
             (#"{"type":"weight","x":{"value":1},"value":"#, "}"),
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `a reader makes of any row of bodies what each makes alone`() {
+    @Test func `a reader gives the same results for a sequence of bodies as for each alone`() {
         var random = SeededGenerator(seed: 11)
         var reader = PlainLiveReader()
         let originals = [
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `a routing id of any length gives its bytes back and equals no other`() {
+    @Test func `a routing id of any length keeps its bytes and differs from all others`() {
         let ids: [[UInt8]] = [
             [], [0], [0, 0], [1], [0, 1], [0, 1, 2, 3, 4], Array(0..<7), Array(0..<8), Array(1..<9),
         ]

@@ -3,7 +3,7 @@ import HubWire
 import Samples
 import Testing
 
-/// What a plugin's program prints, as its author has to correct it.
+/// Faults in the output of a plugin's program, as reported to its author.
 @Suite struct PrintedAnswerTests {
     private static func read(_ text: String) throws(PrintedAnswer.Fault) -> Manifest {
         try PrintedAnswer(Array(text.utf8)).read(Manifest.self)
@@ -55,7 +55,7 @@ import Testing
         (manifest(#""sink":{"batchRecords":"many"}"#), #"sink.batchRecords: expected an integer, found "many""#),
         (manifest(#""checksSettings":"yes""#), #"checksSettings: expected true or false, found "yes""#),
     ])
-    func `R13.5 an answer that is not a manifest is told by its member, with what was found and what is expected`(
+    func `R13.5 the fault of an invalid manifest names the member, the found and the expected value`(
         _ text: String, _ words: String
     ) throws {
         let fault = try #require(throws: PrintedAnswer.Fault.self) { try Self.read(text) }
@@ -85,14 +85,14 @@ import Testing
         (#""protocol":[]"#, "protocol: expected a version that this hub speaks, which is 1, found []"),
         (#""declares":[{"id":"x.kitchen.flour","kind":"quantity"}]"#, "declares[0]: "),
     ])
-    func `R13.7 a manifest with types that there are not, or versions the hub does not speak, says so`(
+    func `R13.7 a manifest with unknown types or unsupported versions has a fault for it`(
         _ members: String, _ words: String
     ) throws {
         let manifest = try Self.read(Self.manifest(members))
         #expect(manifest.faults.count == 1 && manifest.faults[0].hasPrefix(words), "\(manifest.faults)")
     }
 
-    @Test(arguments: ["hub", "hand"]) func `a plugin has no name of the hub's own`(_ name: String) {
+    @Test(arguments: ["hub", "hand"]) func `a plugin cannot have one of the hub's own names`(_ name: String) {
         let manifest = Manifest(name: name, summary: "A scale.", version: "1")
         #expect(manifest.faults == ["name: \"\(name)\" is the hub's own; take another"])
     }
@@ -102,7 +102,7 @@ import Testing
         #""writes":["HKQuantityTypeIdentifierSomethingNew"]"#, #""protocol":[2,1]"#,
         #""writes":["x.kitchen.flour"],"declares":[{"id":"x.kitchen.flour","kind":"quantity","unit":"kg","aggregation":"discreteArithmetic"}]"#,
     ])
-    func `R13.7 types of the registry by any name, declared ones, patterns and what others declare are sound`(
+    func `R13.7 registered types by any name, declared types, patterns and other vendors' types are valid`(
         _ members: String
     ) throws {
         #expect(try Self.read(Self.manifest(members)).faults == [])

@@ -1,7 +1,7 @@
 import Samples
 import Seeds
 
-/// Records of every kind with every member now and then, from a seed.
+/// Random records of every kind. Every member occurs in some of them.
 extension SeededGenerator {
     mutating func record(plugin: String) -> Record {
         switch Int.random(in: 0..<10, using: &self) {
@@ -11,7 +11,9 @@ extension SeededGenerator {
         }
     }
 
-    /// What the hub makes of `record`; a day is assigned to the person it names.
+    /// A stored form of `record`.
+    ///
+    /// A day is assigned to the person that it names.
     mutating func stored(_ record: Record) -> StoredRecord {
         var assignment: Assignment =
             chance(80)
@@ -99,7 +101,9 @@ extension SeededGenerator {
             sourceVersion: maybe { Int64.random(in: 0...9, using: &$0) })
     }
 
-    /// Any finite double but −0, whose equality to 0 would hide a difference; mostly such as people measure.
+    /// A random finite double, mostly a plausible measurement.
+    ///
+    /// Never −0, because it equals 0 and would hide a difference.
     mutating func double() -> Double {
         switch Int.random(in: 0..<4, using: &self) {
         case 0: return Double(Int.random(in: -1_000...100_000, using: &self))

@@ -1,7 +1,7 @@
 import HubWire
 import Testing
 
-/// Parts of answers.
+/// Members and elements of answers as raw bytes.
 @Suite struct RawMembersTests {
     @Test func `parts keep every byte`() {
         let members = RawMembers.members(of: Array(#" {"a" : 1.00, "b":[{"x": 1},2 ],"c":{} } "#.utf8)[...])
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: ["", "{}", "[]", "7", "{", "[1", #"{"a":"#])
-    func `what has no parts, or breaks off, has none that could be wrong`(_ text: String) {
+    func `a text without parts or with a cut end gives no wrong parts`(_ text: String) {
         let bytes = Array(text.utf8)[...]
         #expect(RawMembers.members(of: bytes).isEmpty)
         #expect(RawMembers.elements(of: bytes).count <= 1)

@@ -3,7 +3,7 @@ import JSON
 import Samples
 import Testing
 
-/// What is refused, as what, and what is kept.
+/// The rejection codes of malformed records, and the limits of valid ones.
 @Suite struct RecordFormTests {
     private func rejection(_ text: String) throws -> RecordRejection? {
         if case .failure(let rejection) = try decode(text) { rejection } else { nil }
@@ -16,7 +16,7 @@ import Testing
         ("{\"a\":\"\u{1}\"}", 6), (#"{"a":tru}"#, 5), (#"{"a" 1}"#, 5), (#"{a:1}"#, 1), (#"{"a":"b"#, 7),
         ("{\"a\":\"\t\"}", 6),
     ])
-    func `a text that is not JSON is refused whole, with the place`(text: String, offset: Int) throws {  // R3.3
+    func `a message that is not JSON is refused with the byte offset`(text: String, offset: Int) throws {  // R3.3
         let error = #expect(throws: WireError.self) { try samples(text) }
         #expect(error?.code == .json)
         #expect(error?.reason.contains("at byte \(offset):") == true, "\(error?.reason ?? "")")
@@ -28,7 +28,7 @@ import Testing
         ([0x22, 0xE2, 0x82], 1), ([0x22, 0xC3, 0x22], 1), ([0x22, 0x80, 0x22], 1),
         ([0x22, 0xF8, 0x88, 0x80, 0x80, 0x80, 0x22], 1),
     ])
-    func `bytes that are no UTF-8 are refused whole`(bytes: [UInt8], offset: Int) {  // R3.3
+    func `bytes that are not UTF-8 are refused completely`(bytes: [UInt8], offset: Int) {  // R3.3
         var decoder = RecordDecoder(plugin: "kitchen-script")
         let error = #expect(throws: JSONSyntaxError.self) {
             try bytes.withUnsafeBytes { bytes throws(JSONSyntaxError) in try decoder.record(bytes) }
@@ -42,7 +42,9 @@ import Testing
         (#","observedOn":"2024-03-15","age":0"#, false), (#","observedOn":"2024-03-16","age":-1"#, false),
         (#","observedOn":"2024-03-14","age":2"#, false),
     ])
-    func `R6.34 a day is measured, or says from which day it was carried and how far`(members: String, isTaken: Bool)
+    func `R6.34 a day is measured, or names the day and the number of days it was carried from`(
+        members: String, isTaken: Bool
+    )
         throws
     {
         let day = #"{"kind":"day","type":"weight","value":72.3,"unit":"kg","series":"mean30","date":"2024-03-15""#
@@ -50,7 +52,7 @@ import Testing
         #expect(rejection?.code == (isTaken ? nil : .time))
     }
 
-    @Test func `one malformed record leaves the others alone`() throws {  // R5.3, R6.17
+    @Test func `one malformed record does not affect the others`() throws {  // R5.3, R6.17
         let bad = [weight(#""key":"twice""#), "17", "null", weight(#""a":"\ud800""#), weight(#""a":"\udc00\ud800""#)]
         let message = try samples(
             #"{"batch":1,"records":[\#(([weight()] + bad + [weight()]).joined(separator: ","))]}"#)
@@ -60,7 +62,7 @@ import Testing
         #expect(codes == ["stored", "json", "json", "json", "json", "json", "stored"])
     }
 
-    @Test func `nesting without end costs one record`() throws {  // R6.17
+    @Test func `too deep nesting costs only its own record`() throws {  // R6.17
         let deep = String(repeating: "[", count: 30_000) + String(repeating: "]", count: 30_000)
         let message = try samples(#"{"batch":1,"records":[\#(weight("\"a\":\(deep)")),\#(weight())],"a":\#(deep)}"#)
         guard case .failure(let rejection) = message.records[0], case .success = message.records[1] else {
@@ -79,7 +81,7 @@ import Testing
         #expect(throws: WireError.self) { try samples(#"{"batch":1,"records":[1],"x":\#(nested("}]"))}"#) }
     }
 
-    @Test func `a record may have 65,536 bytes and no more`() throws {  // R6.19
+    @Test func `a record may have at most 65,536 bytes`() throws {  // R6.19
         func record(_ size: Int) -> String {
             let empty = weight(#""value2":[]"#)
             return weight(#""value2":[\#(String(repeating: " ", count: size - empty.utf8.count))]"#)
@@ -88,7 +90,7 @@ import Testing
         #expect(try rejection(record(65_537))?.code == .size)
     }
 
-    @Test func `metadata may have 16,384 bytes without white space and no more`() throws {  // R6.19
+    @Test func `metadata may have at most 16,384 bytes without white space`() throws {  // R6.19
         func record(_ size: Int) -> String {
             weight(#""metadata": { "a" : "\#(String(repeating: "y", count: size - 8))" }"#)
         }
@@ -97,8 +99,8 @@ import Testing
     }
 
     @Test(arguments: ["metadata", "anything", "extra"])
-    func `objects may nest eight deep and no more`(member: String) throws {  // R6.19
-        // An unknown member lies within the extra object, which counts.
+    func `objects may nest at most eight deep`(member: String) throws {  // R6.19
+        // An unknown member is nested in the extra object, which counts as one level.
         let levels = member == "anything" ? 7 : 8
         func nested(_ depth: Int) -> String {
             String(repeating: #"{"a":"#, count: depth) + "1" + String(repeating: "}", count: depth)
@@ -125,7 +127,7 @@ import Testing
         (#""kind":5"#, "kind"), (#""kind":null"#, "kind"), (#""end":"2024-03-15T07:30:04.999999+01:00""#, "time"),
         (#""payload":-1"#, "payload"), (#""payload":"0""#, "payload"),
     ])
-    func `a member of another form is refused by name`(member: String, code: String) throws {
+    func `a member with a wrong form is refused with its code`(member: String, code: String) throws {
         let rejection = try rejection(weight(member))
         #expect(rejection?.code.rawValue == code)
     }
@@ -166,13 +168,13 @@ import Testing
         #expect(try rejection(text)?.code.rawValue == code)
     }
 
-    @Test func `members of other kinds are extra ones, in the order of their appearance`() throws {  // R6.18
+    @Test func `members of other kinds are extra members, in the order of their appearance`() throws {  // R6.18
         let text = weight(#""method":"bia","z":1,"extra":{"b" : 2},"age" : 40"#)
         guard case .sample(let sample) = try decode(text).get() else { return }
         #expect(sample.extra?.text == #"{"method":"bia","z":1,"b":2,"age":40}"#)
     }
 
-    @Test func `an unknown identifier of HealthKit keeps its value`() throws {  // R6.15
+    @Test func `an unknown HealthKit identifier keeps its value`() throws {  // R6.15
         let text =
             #"{"type":"HKQuantityTypeIdentifierNew","value":1,"unit":"kg","start":"2024-03-15T07:30:05Z","key":"k"}"#
         #expect(try RecordValidation().canonical(of: try decode(text).get()) == nil)
@@ -182,7 +184,7 @@ import Testing
         #expect(sample.value == .other("1 kg"))
     }
 
-    @Test func `reasons never hold a value`() throws {  // R12.1
+    @Test func `reasons never contain a value`() throws {  // R12.1
         for text in [
             weight(#""zone":4711"#),
             #"{"type":"weight","value":"4711","unit":"kg","start":"2024-03-15T07:30:05Z","key":"k"}"#,
@@ -194,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `payloads are told by the record's index`() throws {
+    @Test func `payloads are identified by the record's index`() throws {
         let message = try samples(
             #"{"backfill":true,"batch":1,"records":[\#(weight()),\#(weight(#""payload":1"#)),\#(weight(#""payload":2"#))]}"#,
             payloadFrames: 2)

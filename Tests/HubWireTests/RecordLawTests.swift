@@ -3,14 +3,14 @@ import Samples
 import Seeds
 import Testing
 
-/// What holds for every record, tried on seeded random ones.
+/// Properties that hold for every record, tested with seeded random ones.
 ///
-/// The seed stands in the failure.
+/// A failure shows the seed.
 @Suite struct RecordLawTests {
     private static let plugin = "kitchen-script"
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func `a source's record comes back as it was`(seed: UInt64) throws {
+    func `a source's record round-trips`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<100 {
             let record = random.record(plugin: RecordLawTests.plugin)
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func `a stored record comes back as it was`(seed: UInt64) throws {
+    func `a stored record round-trips`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<100 {
             let record = random.record(plugin: RecordLawTests.plugin)
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func `order and white space do not matter`(seed: UInt64) throws {
+    func `the order of members and white space do not matter`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<50 {
             let record = random.record(plugin: RecordLawTests.plugin)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a batch gives what its records give one by one`() throws {
+    @Test func `a batch gives the same records as reading them one by one`() throws {
         var random = SeededGenerator(seed: 7)
         let records = (0..<200).map { _ in random.record(plugin: RecordLawTests.plugin) }
         let texts = records.map { string(encoded($0)) }
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func `what the record before said of itself changes nothing, however alike it is written`(seed: UInt64) throws {
+    func `a record is not affected by the previous one, however similar their texts are`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let metadata = [
             #"{"note":"a"}"#, #"{"note":"a" }"#, #"{"note":"a"}x"#, #"{"note":"a","more":{"b":[1,2]}}"#,
@@ -83,7 +83,7 @@ import Testing
         #expect(refused > 50 && refused < 290)
     }
 
-    /// The members of a compact object, each as text.
+    /// The members of a compact object as texts.
     private func membersOf(_ object: String) -> [String] {
         var members: [String] = []
         var member: [UInt8] = []

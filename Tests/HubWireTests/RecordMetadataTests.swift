@@ -2,7 +2,7 @@ import HubWire
 import Samples
 import Testing
 
-/// What HealthKit's keys in a sample's metadata do (Protocol §6.7).
+/// The rules for HealthKit's keys in a sample's metadata (Protocol §6.7).
 @Suite struct RecordMetadataTests {
     private func sample(_ text: String) throws -> Sample {
         guard case .sample(let sample) = try decode(text).get() else { throw RecordRejection(.kind, "no sample") }
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test
-    func `R6.70 a value of another kind than its key's is refused with the member's name, and other keys are kept`()
+    func `R6.70 a value of the wrong kind for its key is refused by name, and unknown keys are kept`()
         throws
     {
         let wrong = try rejection(weight(#""group":"g","metadata":{"HKWasUserEntered":"yes"}"#))
@@ -24,7 +24,7 @@ import Testing
         #expect(kept.metadata?.text == #"{"HKWasUserEntered":true,"mine":{"a":[1]}}"#)
     }
 
-    @Test func `R6.71 a sample that says nothing without a key is refused without it`() throws {
+    @Test func `R6.71 a sample without a metadata key that its type requires is refused`() throws {
         func insulin(_ more: String) -> String {
             #"{"type":"insulinDelivery","value":4,"unit":"IU","start":"2024-03-15T07:30:05+01:00","key":"k"\#(more)}"#
         }
@@ -34,7 +34,8 @@ import Testing
         #expect(try rejection(weight(#""metadata":{"syncVersion":1}"#))?.code == .metadata)
     }
 
-    @Test func `R6.72 a sync identifier is the key and its version the source's, and nothing else beside them`() throws
+    @Test func `R6.72 a sync identifier sets the key, its version the source version, and other values are refused`()
+        throws
     {
         let plain = #"{"type":"weight","value":72.3,"unit":"kg","start":"2024-03-15T07:30:05+01:00""#
         let sync = #","metadata":{"HKMetadataKeySyncIdentifier":"a1","HKMetadataKeySyncVersion":3}"#
@@ -51,7 +52,7 @@ import Testing
         #expect(try rejection(plain + "}")?.code == .key)
     }
 
-    @Test func `R6.70 each record of a batch is judged by its own metadata, however much they are like those before`()
+    @Test func `R6.70 each record of a batch is checked by its own metadata, even if similar to earlier ones`()
         throws
     {
         let plain = #""start":"2024-03-15T07:30:05+01:00""#
@@ -82,7 +83,7 @@ import Testing
     }
 
     @Test
-    func `R6.73 a workout's parts are checked, come back beside the other members, and may be as large as a record`()
+    func `R6.73 a workout's parts are checked, kept beside other members, and may be as large as a record`()
         throws
     {
         func swim(_ more: String) -> String {
@@ -106,11 +107,11 @@ import Testing
         guard case .sample(let read) = back.record else { throw RecordRejection(.kind, "no sample") }
         #expect(read.workout == sent.workout && string(encoded(back)) == text)
         #expect(try decode(string(encoded(.sample(sent)))).get() == .sample(sent))
-        // Of other types it is a member like any that the hub does not know.
+        // In other types it is an unknown member.
         #expect(try sample(weight(#""workout":{"duration":-1}"#)).extra?.text == #"{"workout":{"duration":-1}}"#)
     }
 
-    @Test func `R6.74 a day's activity summary is checked, its key is the day, and it comes back as it came`() throws {
+    @Test func `R6.74 an activity summary is checked, its key is the day, and it is kept unchanged`() throws {
         func day(_ key: String, _ part: String) -> String {
             #"{"type":"activitySummary","start":"2024-03-15T00:00:00+01:00","end":"2024-03-16T00:00:00+01:00","key":"\#(key)"\#(part)}"#
         }

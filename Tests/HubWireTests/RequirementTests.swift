@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct RequirementTests {
-    /// The numbered obligations that this version serves: all but those whose chapter or own line is marked *specified*.
+    /// The numbered rules that this version implements: all except those whose chapter or line is marked *specified*.
     static func servedRequirements() throws -> [String] {
         let text = try String(contentsOf: ProtocolVectors.root.appending(path: "Docs/Protocol.md"), encoding: .utf8)
         var served: [String] = []
@@ -18,12 +18,12 @@ import Testing
         return served
     }
 
-    /// The obligations that the name of a test cites, in all test folders.
+    /// The rules that are cited in names of tests, in all test folders.
     static func testedRequirements() throws -> Set<String> {
         var tested: Set<String> = []
         for folder in ["Tests", "Plugins"] {
             let url = ProtocolVectors.root.appending(path: folder)
-            // Sources alone: a build of the fuzzers has a folder of its own.
+            // Only Swift sources count. A build of the fuzzers has its own hidden folder, which is skipped.
             let files = FileManager.default.enumerator(
                 at: url, includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
             for case let file as URL in files ?? .init() where file.pathExtension == "swift" {

@@ -2,7 +2,9 @@ import HubWire
 import Samples
 import Testing
 
-/// STORED has a result for each record of an import: those in the hub's own form are read by a way of their own.
+/// The results in STORED.
+///
+/// Results in the hub's own form are read on a fast path.
 @Suite struct StoredResultTests {
     private static func stored(_ results: String) throws -> Stored {
         let body = #"{"batch":1,"results":\#(results),"credit":{"records":1,"bytes":1}}"#
@@ -12,11 +14,11 @@ import Testing
         return stored
     }
 
-    @Test func `any results are read as they were written`() throws {
+    @Test func `results round-trip`() throws {
         var numbers = SystemRandomNumberGenerator()
         for size in [1, 2, 7, 100, 1_000] {
             let results = (0..<size).map { _ -> RecordResult in
-                // As many digits as each other number has.
+                // Numbers with any count of digits.
                 let limit = Int64.random(in: 1...53, using: &numbers)
                 let (number, sequence) = (
                     Int64.random(in: 0..<(1 << limit), using: &numbers),
@@ -41,7 +43,7 @@ import Testing
         #"[{"r\u0065sult":"stored","number":4,"seq":5},{"result":"duplicate","number":6,"seq":7}]"#,
         #"[{"result":"stored","number":4,"seq":5},{"result":"duplicate","number":6,"seq":7}]"#,
     ])
-    func `results mean the same however they are spelled`(_ text: String) throws {
+    func `all spellings of results are read as the same values`(_ text: String) throws {
         #expect(
             try Self.stored(text).results == [.stored(number: 4, sequence: 5), .duplicate(number: 6, sequence: 7)])
     }
@@ -58,7 +60,7 @@ import Testing
         (#"[{"result":"stored","number":4}]"#, "[0].seq"),
         (#"[{"result":"storing","number":4,"seq":5}]"#, "[0].result"),
     ])
-    func `what no result can be is refused with its place`(_ text: String, _ place: String) throws {
+    func `invalid results are rejected with their JSON path`(_ text: String, _ place: String) throws {
         let error = #expect(throws: WireError.self) { try Self.stored(text) }
         #expect(error?.code == .field)
         #expect(
@@ -70,7 +72,7 @@ import Testing
         #"[{"result":"stored","number":04,"seq":5}]"#, #"[{"result":"stored","number":4,"seq":5},]"#,
         #"[{"result":"stored","number":4,"seq":5}"#, #"[{"result":"stored","number":,"seq":5}]"#,
     ])
-    func `what is no JSON is refused as such`(_ text: String) throws {
+    func `a body that is not JSON is refused`(_ text: String) throws {
         #expect(throws: WireError.self) { try Self.stored(text) }
     }
 }

@@ -7,7 +7,7 @@ import Testing
     private let first = SessionReference(peer: [1], serial: 1)
     private let second = SessionReference(peer: [2], serial: 2)
 
-    @Test func `R11.5 a lease ends by itself, and then only`() {
+    @Test func `R11.5 a lease expires after its time and not before`() {
         var leases = TokenLeases()
         #expect(leases.take(key, by: first, at: 0) == .leased(60_000))
         #expect(leases.take(key, by: second, at: 59_500) == .held(after: 500))
@@ -17,7 +17,7 @@ import Testing
         #expect(leases.take(key, by: first, at: 60_001) == .held(after: 1_000), "it is another's by now")
     }
 
-    @Test func `R11.5 R11.6 a session takes its leases with it, and has no second one by asking again`() {
+    @Test func `R11.5 R11.6 a session's end releases its leases, and asking again gives no second lease`() {
         var leases = TokenLeases()
         let other = TokenLeases.Key(instance: "exist", account: "you")
         _ = leases.take(key, by: first, at: 0)
@@ -27,7 +27,7 @@ import Testing
         #expect(leases.take(key, by: second, at: 20) == .leased(60_000))
     }
 
-    @Test func `R11.8 a session has eight questions of tokens open at most`() {
+    @Test func `R11.8 a session has at most eight open token requests`() {
         var table = SessionTable()
         let session = table.hello().session
         for id in 1...8 { _ = table.receive("TOKEN", #"{"id":\#(id),"account":"a","for":"use"}"#) }

@@ -4,7 +4,7 @@ import JSON
 import Samples
 import Testing
 
-/// The byte-exact examples of Docs/ProtocolVectors.jsonl, as far as values without a hub can prove them.
+/// The byte-exact examples of Docs/ProtocolVectors.jsonl that can be checked without a hub.
 @Suite struct VectorTests {
     struct Vector: Decodable, Sendable, CustomTestStringConvertible {
         var id: String
@@ -40,11 +40,11 @@ import Testing
     }
 
     @Test(arguments: of("record"))
-    func `a sent record becomes what the vector says`(vector: Vector) throws {
+    func `a sent record becomes the vector's stored record`(vector: Vector) throws {
         let sent = try #require(vector.in)
         let result = try decode(sent).flatMap { record -> Result<StoredRecord, RecordRejection> in
             do throws(RecordRejection) {
-                // The clock of a hub that has not been told the time.
+                // The clock of a hub that does not know the time.
                 let found = try RecordValidation().findings(of: record, at: 0)
                 let me = Person(uid: "6f1c2a9e5b7d4c30", name: "me")
                 guard case .sample(let sample) = record else { throw RecordRejection(.kind, "expected a sample") }
@@ -67,13 +67,13 @@ import Testing
     }
 
     @Test(arguments: of("stored"))
-    func `canonical bytes survive`(vector: Vector) throws {
+    func `canonical bytes round-trip`(vector: Vector) throws {
         let text = try #require(vector.text)
         #expect(string(encoded(try decodeStored(Array(text.utf8)))) == text)
     }
 
     @Test(arguments: of("number"))
-    func `a number is read and printed as the vector says`(vector: Vector) throws {
+    func `a number is read and printed as in its vector`(vector: Vector) throws {
         let number = try #require(vector.in)
         let text = #"{"type":"weight","value":\#(number),"unit":"kg","start":"2024-03-15T07:30:05Z","key":"k"}"#
         if vector.code == "json" {
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: of("time"))
-    func `a time is read and printed as the vector says`(vector: Vector) throws {
+    func `a time is read and printed as in its vector`(vector: Vector) throws {
         let text = try #require(vector.in)
         let record = try decode(#"{"type":"weight","value":1,"unit":"kg","start":"\#(text)","key":"k"}"#)
         switch record {
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: of("cursor"))
-    func `a cursor is read as the vector says`(vector: Vector) throws {
+    func `a cursor is read as in its vector`(vector: Vector) throws {
         let cursor = Cursor(try #require(vector.in))
         #expect(cursor?.epoch == vector.epoch)
         #expect(cursor?.sequence == vector.sequence)

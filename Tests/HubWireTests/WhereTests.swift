@@ -3,7 +3,7 @@ import Samples
 import Seeds
 import Testing
 
-/// `where` of QUERY as it is written and read (§8.1.1).
+/// Reading and writing `where` of QUERY (§8.1.1).
 @Suite struct WhereTests {
     private static func query(_ expression: String) throws -> QueryRequest {
         let body = #"{"id":1,"want":"records","where":\#(expression)}"#
@@ -37,14 +37,14 @@ import Testing
         #"{"partOf":"correlation"}"#, #"{"partOf":"workout"}"#, #"{"partOf":17}"#,
         #"{"and":[{"or":[{"partOf":1},{"not":{"userEntered":true}}]},{"not":{"not":{"type":["weight"]}}}]}"#,
     ])
-    func `every expression is read as it was written`(expression: String) throws {
+    func `every expression round-trips`(expression: String) throws {
         let query = try Self.query(expression)
         #expect(query.filter.condition?.json.text == expression)
         let message = ClientMessage.query(query)
         #expect(String(decoding: message.body, as: UTF8.self).contains(#""where":\#(expression)"#))
     }
 
-    @Test func `a plugin in Swift writes an expression as it would say it`() {
+    @Test func `expressions can be built with Swift operators and factory methods`() {
         let condition: QueryRequest.Condition = .quantity(over: 80, "kg") && !.metadata("wasUserEntered")
         #expect(
             condition.json.text
@@ -93,14 +93,13 @@ import Testing
         ),
         (#"{"category":[1.5]}"#, "QUERY.where.category[0]: expected a name or its number"),
     ])
-    func `R8.82 what is wrong in where is told with its member and what fits`(expression: String, reason: String) throws
-    {
+    func `R8.82 an error in where names the member and the expected value`(expression: String, reason: String) throws {
         let error = try #require(Self.error(expression))
         #expect(error.code == .field && !error.closed && error.ref == 1)
         #expect(error.reason.contains(reason), "\(error.reason)")
     }
 
-    @Test func `R8.80 an expression is bounded in depth, in parts and in items`() throws {
+    @Test func `R8.80 an expression is limited in depth, parts and items`() throws {
         func nested(_ depth: Int) -> String {
             String(repeating: #"{"not":"#, count: depth - 1) + #"{"userEntered":true}"#
                 + String(repeating: "}", count: depth - 1)
@@ -120,7 +119,7 @@ import Testing
             let error = try #require(Self.error(expression))
             #expect(error.code == .field && error.reason.contains(reason), "\(error.reason)")
         }
-        // Each of them is judged for every record of a group.
+        // Each part within `contains` is evaluated for every record of a group.
         func within(_ parts: Int) -> String { #"{"contains":{"weight":\#(wide(parts))}}"# }
         #expect(Self.error(within(32)) == nil)
         let several = #"{"or":[\#(within(16)),\#(within(17))]}"#
@@ -128,7 +127,7 @@ import Testing
             let reason = try #require(Self.error(expression)).reason
             #expect(reason.contains("at most 32 expressions within contains"), "\(reason)")
         }
-        // Deeper than any JSON may be.
+        // This is deeper than any JSON may nest.
         #expect([.json, .field].contains(try #require(Self.error(nested(100_000))).code))
         #expect(try #require(Self.error(#"{"quantity":{">":NaN,"unit":"kg"}}"#)).code == .json)
     }
@@ -139,7 +138,7 @@ import Testing
         (#"{"and":[{"total":{"type":"stepCount",">":1,"unit":"count"}}]}"#, #","since":"k7qz2m5a-3""#),
         (#"{"contains":{"weight":{"userEntered":true}}}"#, #","since":"k7qz2m5a-3""#),
     ])
-    func `R8.84 where is not asked of what was taken back, nor what depends on a group of changes`(
+    func `R8.84 where is refused for retractions, and conditions on groups are refused for changes`(
         expression: String, more: String
     ) throws {
         let error = try #require(Self.error(expression, more))
@@ -148,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func `a mutated expression is refused or means what it prints`(seed: UInt64) throws {
+    func `a mutated expression is refused or round-trips`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let whole =
             #"{"and":[{"quantity":{">=":70,"unit":"kg"}},{"not":{"metadata":{"name":"a","in":[1,"x"]}}},{"device":{"name":null}},{"contains":{"weight":{"key":["k"]}}}]}"#
