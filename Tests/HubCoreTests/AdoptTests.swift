@@ -4,10 +4,10 @@ import Testing
 
 @testable import HubCore
 
-/// What `hub.conf` says of an instance, and what a program that takes its name says of itself.
+/// Programs that log in with the name of an instance in `hub.conf`.
 @Suite struct AdoptTests {
     @Test
-    func `R4.21 a program that is not the one of its instance is refused with both names, and the right one is not`()
+    func `R4.21 a program that is not its instance's is refused with both names, and the right one is accepted`()
         async throws
     {
         let folder = try Folder()
@@ -19,7 +19,7 @@ import Testing
             let (owner, plugin) = (
                 try await hub.peer(), try await Peer.dealer(hub.hub.endpoints.pluginDoor, log)
             )
-            // At the owner's door no program runs as an instance that the hub has started (R4.26).
+            // At the owner's door no program may run as an instance that the hub has started (R4.26).
             for (peer, mode) in [(owner, "check"), (plugin, "run")] {
                 let refused = try await peer.ask(
                     "HELLO",
@@ -29,7 +29,7 @@ import Testing
                 #expect(reason.contains("kitchen-scale") && reason.contains("thief"))
                 try await peer.hello("scale", plugin: "kitchen-scale", mode: mode)
             }
-            // A name that hub.conf does not have is free.
+            // A name that is not in `hub.conf` is free.
             _ = try await hub.client("kitchen-script")
         }
     }

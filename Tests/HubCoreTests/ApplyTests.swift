@@ -6,13 +6,13 @@ import Testing
 
 @testable import HubCore
 
-/// A hub that follows its `hub.conf` while it runs.
+/// A hub that applies changes of its `hub.conf` while it runs.
 @Suite struct ApplyTests {
     private static let policy = LifePolicy(
         firstPause: 50, longestPause: 1_000, startLimit: 60_000, stopGrace: .milliseconds(500),
         killGrace: .milliseconds(300), watchPeriod: 120_000)
 
-    /// A plugin whose session the test opens, by the token it tells; with `mode` it ends as its setting says.
+    /// A plugin that saves its token for the test, which opens its session, and fails if its state has a file `sick`.
     private static let program = #"""
         if [ "$1" = --describe ]; then
           echo '{"name":"probe","summary":"s","version":"1","protocol":[1],"reads":[],"writes":["weight"],"declares":[],"settings":[{"name":"mode","type":"string","help":"h","default":"ok"}],"commands":[]}'
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// Opens the session of an instance's process.
+    /// Opens a session with the token of an instance's process.
     private func greet(_ hub: RunningHub, _ name: String) async throws -> Peer {
         let peer = try await Peer.dealer(
             hub.hub.endpoints.pluginDoor, .init(user: name, password: try await hub.token(of: name)))
@@ -75,7 +75,7 @@ import Testing
         return try #require(pid)
     }
 
-    @Test func `only what changed restarts, what is new starts, what is gone stops, and a dry run does nothing`()
+    @Test func `changed instances restart, new ones start, removed ones stop, and a dry run does nothing`()
         async throws
     {
         let ground = try Ground(Folder())
@@ -111,10 +111,10 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a hub that is stopped while it follows a changed file starts nothing any more`()
+    func `a hub that is stopped while it applies a changed file starts no more instances`()
         async throws
     {
-        // The end comes a little later each time, so that it meets the change at every step.
+        // Each round stops the hub a little later, so that the rounds cover every step of the change.
         for attempt in 0..<16 {
             let ground = try Ground(Folder())
             let names = (0..<12).map { "probe-\($0)" }
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `a file with errors changes nothing, and all of them are told`() async throws {
+    @Test func `a file with errors changes nothing, and all errors are reported`() async throws {
         let ground = try Ground(Folder())
         try ground.write("[person.me]\n" + ground.plugin("probe"))
         let hub = try await ground.start()
@@ -164,11 +164,11 @@ import Testing
     }
 
     @Test
-    func `R4.22 persons and grants hold at once: who runs by hand greets again, and who is not concerned does not`()
+    func `R4.22 persons and grants apply at once, and only sessions that they affect must greet again`()
         async throws
     {
         let ground = try Ground(Folder())
-        // Its process ends with wrong settings and is let be, so there is none that could be hurt (R4.26).
+        // Its process exits because of wrong settings and is not restarted, so no process holds the instance (R4.26).
         let script = try ground.folder.script("hub-idle", Self.program.replacing("read token", with: "exit 78"))
         let plugin = "[plugin.byhand]\nexecutable = \"\(script)\"\n"
         try ground.write("[person.me]\n" + plugin + "persons = [\"me\"]")
@@ -188,7 +188,7 @@ import Testing
             let told = try await peer.next()
             #expect(told.code == "hello-first" && told.body["closed"].truth == true, "\(told)")
         }
-        // What failed is tried again with the new settings, and is gone again.
+        // The failed process is started again with the new settings and exits again.
         try await eventually("it is welcomed again") {
             try await byHand.ask("HELLO", greeting).body["persons"].array.count == 2
         }
@@ -196,7 +196,7 @@ import Testing
         try await hub.stop()
     }
 
-    @Test func `R4.22 a plugin whose types alone have changed goes on, and its session begins again`() async throws {
+    @Test func `R4.22 a plugin with only its types changed keeps running, and its session begins again`() async throws {
         let ground = try Ground(Folder())
         try ground.write("[person.me]\n" + ground.plugin("probe"))
         let hub = try await ground.start()
@@ -215,7 +215,7 @@ import Testing
         try await hub.stop()
     }
 
-    @Test func `R8.60 R8.61 how a person reads is told to who asks, to listeners and in WELCOME`() async throws {
+    @Test func `R8.60 R8.61 a person's units and language are in QUERY, on the feed and in WELCOME`() async throws {
         let ground = try Ground(Folder())
         try ground.write("[person.me]\nunit = \"st\"\n[person.anna]\n")
         let hub = try await ground.start()
@@ -248,7 +248,7 @@ import Testing
     }
 
     @Test
-    func `a plugin that was well and turns sick after a change goes back alone, and a corrected file is followed`()
+    func `only a plugin that fails after a change falls back, and a corrected file is applied`()
         async throws
     {
         let ground = try Ground(Folder())
@@ -278,7 +278,7 @@ import Testing
         #expect(try await settings(owner)["a"] == "ok")
         #expect(try await settings(owner)["b"] == "good")
 
-        // The file still says it: applying it again tries again.
+        // The file still has the change, so applying it again retries it.
         #expect(try await owner.command("apply").body["result"]["instances"][0]["action"].string == "restart")
         #expect(try await plugin("a")?["isFallback"].truth == nil)
         #expect(try await settings(owner)["a"] == "bad")
@@ -292,7 +292,8 @@ import Testing
             plugins.map { ($0["name"].string ?? "", $0["settings"]["mode"].string ?? "") }, uniquingKeysWith: { $1 })
     }
 
-    @Test func `the file with which all were well is kept, and the next start goes back to it`() async throws {
+    @Test func `the last file with which all plugins worked is kept, and the next start falls back to it`() async throws
+    {
         let ground = try Ground(Folder())
         let person = "[person.me]\n"
         var policy = Self.policy
@@ -319,7 +320,7 @@ import Testing
         try await second.stop()
     }
 
-    @Test func `a program that was missing at the start is found when it is there, and keeps no other change out`()
+    @Test func `a program that was missing at the start is found later, and blocks no other change`()
         async throws
     {
         let ground = try Ground(Folder())
@@ -340,7 +341,7 @@ import Testing
         try await hub.stop()
     }
 
-    @Test func `a section of a new name without a program changes nothing: the name may be mistyped`() async throws {
+    @Test func `a new section without a program changes nothing, because its name may be mistyped`() async throws {
         let ground = try Ground(Folder())
         try ground.write("[person.me]\n" + ground.plugin("other"))
         let hub = try await ground.start(Self.policy)
@@ -353,7 +354,7 @@ import Testing
         try await hub.stop()
     }
 
-    @Test func `release starts what waits, and says what it cannot`() async throws {
+    @Test func `release starts a waiting instance, and reports an error for others`() async throws {
         let folder = try Folder()
         var setting = Setting()
         setting.lifePolicy = LifePolicy(firstPause: 20, longestPause: 40, crashLimit: 2)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import HubCore
 
-/// Where backups are looked for, and what becomes of a disk that does not answer.
+/// The search for backups, and disks that do not answer.
 @Suite struct BackupLookTests {
-    @Test func `R8.43 a disk that does not answer holds up no other, and its backups are named as not seen`()
+    @Test func `R8.43 a hung disk delays no other disk, and its backups are reported as not checked`()
         async throws
     {
         let folder = try Folder()
@@ -16,7 +16,7 @@ import Testing
             try FileManager.default.createDirectory(
                 atPath: folder.path + "/" + name, withIntermediateDirectories: false)
         }
-        // A pipe that is never written to takes its reader for as long as a medium that hangs.
+        // A pipe that is never written to blocks its reader like a hung medium.
         let pipe = folder.path + "/hung/hub-20260101T000000Z.chain"
         #expect(mkfifo(pipe, 0o600) == 0)
         try file("hung/hub-20260101T000000Z.sqlite")

@@ -6,15 +6,15 @@ import Testing
 
 @testable import HubCore
 
-/// What peers do wrong, and that no other notices.
+/// Faulty peers must not affect other peers.
 @Suite(.serialized) struct BadInputTests {
-    /// Proves that a peer with a session still lives, and that what it gives is stored.
+    /// Checks that a peer's session still works and that its records are stored.
     private func expectUnharmed(_ peer: Peer, _ comment: Comment? = nil) async throws {
         let key = "alive\(UInt32.random(in: .min ... .max))"
         #expect(try await peer.give([weight(key)]).results == ["stored"], comment)
     }
 
-    @Test func `R2.1 of two peers with one routing id the second is never heard, and the first goes on`() async throws {
+    @Test func `R2.1 a second peer with the same routing id is ignored, and the first one continues`() async throws {
         try await withHub { hub in
             var options = Peer.Options()
             options.routingID = Array("same".utf8)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `R2.2 R4.4 the plugin endpoint hears only the processes the hub has started, each as what it is`()
+    @Test func `R2.2 R4.4 the plugin endpoint accepts only processes that the hub started, each as its own instance`()
         async throws
     {
         let folder = try Folder()
@@ -68,7 +68,7 @@ import Testing
             // A token is valid for any number of connections.
             let again = try await Peer.dealer(door, Peer.Options(user: "scale", password: token))
             try await again.hello("scale", mode: "check")
-            // R8.6 R8.10: what only the owner may ask.
+            // R8.6 R8.10: queries and commands that only the owner may use.
             #expect(try await scale.query("", want: "status").code == "forbidden")
             #expect(try await scale.command("stop").code == "forbidden")
             #expect(try await scale.query("").verb == "RESULT")
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `R4.26 at the owner's door no program takes the place of a process that the hub has started`()
+    @Test func `R4.26 at the owner's door no program can replace a process that the hub started`()
         async throws
     {
         let folder = try Folder()
@@ -88,7 +88,7 @@ import Testing
             let token = try await hub.token(of: "scale")
             let other = try await hub.peer()
             let hello = #"{"protocol":[1],"instance":"scale","plugin":"scale","version":"1"}"#
-            // Before the process has greeted, and after.
+            // This holds before and after the process has greeted.
             #expect(try await other.ask("HELLO", hello).code == "forbidden")
             let scale = try await Peer.dealer(
                 hub.hub.endpoints.pluginDoor, Peer.Options(user: "scale", password: token))
@@ -97,7 +97,7 @@ import Testing
             #expect(refused.code == "forbidden" && refused.body["closed"].truth == true, "\(refused)")
             #expect(refused.body["reason"].string?.contains("give this program another instance name") == true)
             #expect(try await scale.give([weight("a")]).results == ["stored"], "its session goes on")
-            // A program that only looks replaces none.
+            // A session in mode once does not replace another.
             try await other.hello("scale", mode: "once")
             #expect(try await scale.give([weight("b")]).results == ["stored"])
 
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `R4.5 a routing id that comes back over another endpoint is a stranger`() async throws {
+    @Test func `R4.5 a routing id that reappears on another endpoint has no session`() async throws {
         let folder = try Folder()
         let setting = try Setting.withTokens(["scale"], in: folder)
         try await withHub(setting, in: folder) { hub in
@@ -120,7 +120,7 @@ import Testing
             try await owner.hello("owner")
             await owner.close()
             (options.user, options.password) = ("scale", try await hub.token(of: "scale"))
-            // Until the hub has noticed that the first is gone, the second is one of two equal ids, and never heard.
+            // Until the hub notices that the first peer is gone, it ignores the second one with the equal id.
             var answer: Frames?
             while answer == nil {
                 let thief = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `R3.2 R3.3 R3.4 R4.1 R4.9 unknown verb, wrong version, no HELLO and no JSON are answered, others live`()
+    @Test func `R3.2 R3.3 R3.4 R4.1 R4.9 malformed messages get an error, and other sessions continue`()
         async throws
     {
         try await withHub { hub in
@@ -161,14 +161,14 @@ import Testing
             #expect(try await peer.ask("PING", "{\(padding)}").verb == "PONG")
             await peer.say("PING", "{\(padding) }")
             await peer.say("PING", #"{"after":1}"#)
-            // The DEALER connects again: a stranger now.
+            // The DEALER reconnects and has no session now.
             let answer = try await peer.next()
             #expect(answer.code == "hello-first", "\(answer)")
             try await expectUnharmed(bystander)
         }
     }
 
-    @Test func `half a message never arrives, whatever follows`() async throws {
+    @Test func `a partial message never arrives, whatever follows it`() async throws {
         try await withHub { hub in
             let bystander = try await hub.client("bystander")
             for cut in [0, 10, 64, 70, 100, 130, 200] {
@@ -185,7 +185,7 @@ import Testing
                 raw.send(Array(batch.prefix(cut)))
                 raw.close()
             }
-            // Bytes that are not ZMTP at all.
+            // Bytes that are not ZMTP.
             for garbage in ["GET / HTTP/1.1\r\n\r\n", String(repeating: "\u{1}", count: 5_000), ""] {
                 let raw = try RawConnection(hub.folder.run + "/door")
                 raw.send(Array(garbage.utf8))
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `R4.13 R4.14 a batch beyond credit or limits closes the session and stores nothing, and harms no other`()
+    @Test func `R4.13 R4.14 a batch beyond credit or limits closes only its session and stores nothing`()
         async throws
     {
         try await withHub { hub in
@@ -209,7 +209,7 @@ import Testing
             #expect(answer.code == "credit" && answer.body["closed"].truth == true, "\(answer)")
             #expect(answer.body["ref"].int == 5)
             #expect(try await peer.ask("PING").code == "hello-first")
-            // What no session could afford is not even kept until it is whole.
+            // A message larger than any credit is dropped before it is complete.
             try await peer.hello()
             await peer.send([Array("SAMPLES".utf8), batch] + payloads + payloads)
             #expect(try await peer.next().code == "limit")
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func `R4.15 what a session may send is what it has not been answered, flood after flood`() async throws {
+    @Test func `R4.15 answers return the whole credit after each flood`() async throws {
         try await withHub { hub in
             let peer = try await hub.peer()
             let window = try #require(try await peer.hello()["credit"]["records"].int)
@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func `R4.20 a peer that never reads loses its session at 4 MiB, however often it says HELLO again`()
+    @Test func `R4.20 a peer that never reads loses its session at 4 MiB, even if it repeats HELLO`()
         async throws
     {
         try await withHub { hub in
@@ -279,7 +279,7 @@ import Testing
         }
     }
 
-    @Test func `R4.20 a peer that reads in the end and answers the PINGs is let in again`() async throws {
+    @Test func `R4.20 a peer that finally reads and answers the PINGs can log in again`() async throws {
         try await withHub { hub in
             let large =
                 #","metadata":{"a":"\#(String(repeating: "y", count: 16_000))"},"b":"\#(String(repeating: "z", count: 15_000))""#
@@ -311,7 +311,7 @@ import Testing
         }
     }
 
-    @Test func `R4.7 there are at most 256 sessions, and one that ends makes room`() async throws {
+    @Test func `R4.7 there are at most 256 sessions, and an ended one makes room`() async throws {
         try await withHub { hub in
             var peers: [Peer] = []
             for index in 0..<256 { peers.append(try await hub.client("i\(index)", #","mode":"once""#)) }
@@ -329,7 +329,7 @@ import Testing
         }
     }
 
-    @Test func `tens of thousands of senseless messages cost no other anything`() async throws {
+    @Test func `tens of thousands of invalid messages do not affect other sessions`() async throws {
         let count = Int(ProcessInfo.processInfo.environment["HUB_TEST_GARBAGE"] ?? "") ?? 50_000
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
@@ -361,7 +361,7 @@ import Testing
         }
     }
 
-    @Test func `R3.6 R6.17 no record, however damaged, makes the commit of others fail`() async throws {
+    @Test func `R3.6 R6.17 damaged records never make the commit of others fail`() async throws {
         let vectors = try VectorTests.of("record").compactMap(\.in)
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
@@ -390,7 +390,7 @@ import Testing
                 if answer.body["closed"].truth == true { try await peer.hello() }
                 if round % 100 == 0 { try await expectUnharmed(bystander, "seed \(seed)") }
             }
-            // Whatever was stored can be read, page by page.
+            // All stored records can be read page by page.
             #expect(try await bystander.status()["store"]["state"].string == "ok")
             let stored = try await bystander.all(
                 #""kinds":["quantity","category","correlation","workout","characteristic","other","day","retraction"]"#)
@@ -400,7 +400,7 @@ import Testing
         }
     }
 
-    @Test func `R5.8 a flood of LIVE is dropped and counted, also when its session is over`() async throws {
+    @Test func `R5.8 a flood of LIVE is dropped and counted, also after its session ended`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             for _ in 0..<400 { await peer.say("LIVE", #"{"type":"weight","value":1,"unit":"kg"}"#) }
@@ -414,7 +414,7 @@ import Testing
     }
 
     @Test(arguments: ["LIVE", "EVENT"])
-    func `R5.11 one that is too long is refused and not published, and the session goes on`(
+    func `R5.11 a LIVE or EVENT that is too long is refused and not published, and the session continues`(
         verb: String
     ) async throws {
         try await withHub { hub in
@@ -431,7 +431,7 @@ import Testing
         }
     }
 
-    @Test func `a flood of subscriptions, or of nonsense on the feed, slows no other`() async throws {
+    @Test func `a flood of subscriptions or invalid bytes on the feed does not delay others`() async throws {
         try await withHub { hub in
             let listener = try await hub.listener("sample/weight/")
             let flooder = try await Peer.listener(hub.feed, [])

@@ -5,13 +5,13 @@ import Testing
 
 @testable import HubCore
 
-/// What the hub knows of persons themselves.
+/// The characteristics of persons, such as sex and date of birth.
 @Suite struct CharacteristicTests {
     private func record(_ type: String, _ value: String, _ day: Int, _ key: String) -> String {
         #"{"type":"\#(type)","value":"\#(value)","start":"2024-03-\#(day)T07:30:00+01:00","key":"\#(key)"}"#
     }
 
-    @Test func `R8.62 of a person and type one value holds: that of hub.conf, else that of the latest start`()
+    @Test func `R8.62 the value in hub.conf applies, else the one with the latest start`()
         async throws
     {
         var me = PersonSection(name: "me")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HubCore
 
-/// The line in which batches wait for the store.
+/// The queue in which batches wait for the store.
 @Suite struct CommitterTests {
     private func work(_ peer: UInt8, _ batch: Int64, records: Int = 1) throws -> Committer.Work {
         let sample = Sample(
@@ -26,7 +26,7 @@ import Testing
         return share.works.map { "\($0.intake.instance):\($0.batch)" }
     }
 
-    @Test func `R4.33 sessions with much have turns, and one with little goes before them and ends the transaction`()
+    @Test func `R4.33 sessions with large batches take turns, and small ones go first and end the transaction`()
         throws
     {
         var queue = BatchQueue()
@@ -34,7 +34,7 @@ import Testing
             for peer in [1, 2] as [UInt8] { queue.append(try work(peer, batch, records: 400)) }
         }
         var share = BatchQueue.Share()
-        // A turn is 500 records, and no batch is cut.
+        // A turn is 500 records, and batches are not divided.
         for _ in 0..<3 { _ = queue.next(for: &share) }
         #expect(share.works.map(\.intake.instance) == ["i1", "i1", "i2"])
         queue.append(try work(3, 1))
@@ -49,7 +49,8 @@ import Testing
         #expect(queue.isEmpty && queue.records == 0)
     }
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func `each batch is taken once, and those of a session in order`(
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `each batch is taken once, and the batches of a session in order`(
         seed: UInt64
     ) throws {
         var random = SeededGenerator(seed: seed)
@@ -75,7 +76,7 @@ import Testing
         #expect(queue.records == 0)
     }
 
-    @Test func `what waits for a session that is over is dropped, the rest is stored in order`() async throws {
+    @Test func `batches of an ended session are dropped, and the rest are stored in order`() async throws {
         let folder = try Folder()
         let store = try Store(path: folder.path + "/hub.sqlite", now: 0)
         let committer = Committer(store: store, clock: .system)
@@ -95,7 +96,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `what a person does waits its turn between batches, and none is taken after the end`() async throws {
+    @Test func `manual changes wait in the queue between batches, and none is accepted after the end`() async throws {
         let folder = try Folder()
         let store = try Store(path: folder.path + "/hub.sqlite", now: 0)
         let committer = Committer(store: store, clock: .system)
@@ -116,7 +117,7 @@ import Testing
         #expect(await seen.next() == "batches 1")
         let results = try await committer.carryOut(.retract(numbers: [1], reason: nil))
         #expect(results?.count == 1)
-        // Its outcome has been reported when it returns.
+        // The outcome is reported before the call returns.
         #expect(await seen.next() == "by hand 1")
         committer.submit(try work(1, 2))
         committer.finish()
@@ -127,7 +128,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `a question whether the line moves is answered, while it is idle, works, and is over`()
+    @Test func `the check whether the queue moves is answered while it is idle, working and finished`()
         async throws
     {
         let folder = try Folder()

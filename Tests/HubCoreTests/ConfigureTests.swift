@@ -5,13 +5,15 @@ import Testing
 
 @testable import HubCore
 
-/// Settings that the hub itself writes into `hub.conf` (Protocol §8.2.1).
+/// Settings that the hub writes into `hub.conf` (Protocol §8.2.1).
 @Suite struct ConfigureTests {
     private static let settings = #"""
         {"name":"mode","type":"string","help":"h","default":"ok"},{"name":"count","type":"integer","minimum":1,"maximum":9,"help":"h"},{"name":"many","type":"list","items":{"type":"string"},"help":"h"},{"name":"token","type":"string","secret":true,"help":"h"},{"name":"folder","type":"path","help":"h"},{"name":"word","type":"path","access":"none","help":"h"},{"name":"link","type":"string","access":"link","help":"h"}
         """#
 
-    /// A plugin whose session the test opens; it objects to one value.
+    /// A plugin that objects to one value.
+    ///
+    /// The test opens its session.
     private static let program = """
         if [ "$1" = --describe ]; then
           echo '{"name":"page","summary":"s","version":"1","reads":[],"writes":[],"settings":[\(settings)],"commands":[],"checksSettings":true,"owner":["configure","plugins","apply"]}'
@@ -26,7 +28,7 @@ import Testing
         cat > /dev/null
         """
 
-    /// A hub with an instance `probe`, one that is not confined, and `web`, which may or may not configure.
+    /// A hub with the instances `probe`, `free`, which is not confined, and `web`, which may be granted `configure`.
     private struct Ground {
         let folder: Folder
         let path: String
@@ -36,8 +38,8 @@ import Testing
         let owner: Peer
 
         /// - Parameters:
-        ///   - web: more of the page's section.
-        ///   - hasDotted: whether there is an instance `dotted`, in whose section nothing can be written.
+        ///   - web: Additional lines of the section of `web`.
+        ///   - hasDotted: Whether there is an instance `dotted`, whose section cannot be edited.
         init(
             granted: String = #"["configure", "plugins"]"#, web: String = "", hasDotted: Bool = false
         ) async throws {
@@ -84,14 +86,14 @@ import Testing
             hub = try await RunningHub(
                 await loader.load(), reload: { await loader.load($0) }, policy: Setting().policy,
                 lifePolicy: LifePolicy(), in: folder)
-            // As a command comes: a session that stays would end where persons change (R4.22).
+            // Mode once, as the command uses: a session in mode run would end when persons change (R4.22).
             owner = try await Peer.dealer(hub.hub.endpoints.door)
             try await owner.hello("phone", mode: "once")
         }
 
         var now: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
 
-        /// A session of the page.
+        /// Opens a session of the instance `web`.
         func web() async throws -> Peer {
             let peer = try await Peer.dealer(
                 hub.hub.endpoints.pluginDoor, .init(user: "web", password: try await hub.token(of: "web")))
@@ -106,7 +108,7 @@ import Testing
         try await peer.command("configure", #"{"instance":"\#(instance)",\#(args)}"#, dryRun: dryRun).body
     }
 
-    @Test func `R8.182 R8.33 a setting is changed and set back, and all else stays byte for byte`() async throws {
+    @Test func `R8.182 R8.33 a setting is changed and reset, and all other bytes are unchanged`() async throws {
         let ground = try await Ground()
         let args = #""set":["mode=\"new\"","count=5","many=[\"a\",\"b\"]"]"#
         let dry = try await Self.configure(ground.owner, args, dryRun: true)["result"]
@@ -137,7 +139,7 @@ import Testing
         try await ground.hub.stop()
     }
 
-    @Test func `R8.181 R8.183 what is wrong is told at its setting, nothing is written, and no secret is told`()
+    @Test func `R8.181 R8.183 errors are reported at their settings without secrets, and nothing is written`()
         async throws
     {
         let ground = try await Ground(hasDotted: true)
@@ -168,7 +170,7 @@ import Testing
         try await ground.hub.stop()
     }
 
-    @Test func `R8.180 what is not a setting of the program is refused to everyone, and what gives rights above all`()
+    @Test func `R8.180 keys that are not settings of the program are refused, above all those that give rights`()
         async throws
     {
         let ground = try await Ground()
@@ -200,7 +202,7 @@ import Testing
         try await ground.hub.stop()
     }
 
-    @Test func `a plugin can be tried although another's section is wrong, and hears of its own errors alone`()
+    @Test func `a plugin can be tested although another section is wrong, and gets only its own errors`()
         async throws
     {
         let ground = try await Ground()
@@ -216,7 +218,7 @@ import Testing
         try await ground.hub.stop()
     }
 
-    @Test func `R8.184 a plugin changes neither its own section nor what reaches a place or stands elsewhere`()
+    @Test func `R8.184 a plugin cannot change its own or an unconfined section, paths, or references`()
         async throws
     {
         let ground = try await Ground()
@@ -250,7 +252,7 @@ import Testing
         try await peer.command("configure", "{\(args)}", dryRun: dryRun).body
     }
 
-    @Test func `R8.182 a person is added and described, the house has its zone, and all else stays byte for byte`()
+    @Test func `R8.182 a person and the hub's zone are configured, and all other bytes are unchanged`()
         async throws
     {
         let ground = try await Ground()
@@ -274,7 +276,7 @@ import Testing
         try await ground.hub.stop()
     }
 
-    @Test func `R8.180 R8.184 the owner alone gives a person a position on a device, which no two persons have`()
+    @Test func `R8.180 R8.184 only the owner may assign a device slot to a person, and no two persons share one`()
         async throws
     {
         let ground = try await Ground()
@@ -303,7 +305,7 @@ import Testing
         try await ground.hub.stop()
     }
 
-    @Test func `R8.180 R8.181 no name that a person cannot have is written, no other setting and no wrong value`()
+    @Test func `R8.180 R8.181 invalid names, other settings and wrong values are not written`()
         async throws
     {
         let ground = try await Ground()
@@ -330,7 +332,7 @@ import Testing
         try await ground.hub.stop()
     }
 
-    @Test func `R8.184 R8.185 a plugin for all persons describes one though its session ends, one for some does not`()
+    @Test func `R8.184 R8.185 a plugin for all persons may describe one, and a plugin for some persons may not`()
         async throws
     {
         let ground = try await Ground()
@@ -357,7 +359,7 @@ import Testing
         try await narrow.hub.stop()
     }
 
-    @Test func `R12.10 a plugin that is not granted the word is refused, and the line that grants it is told`()
+    @Test func `R12.10 a plugin without the grant is refused with the line that grants it`()
         async throws
     {
         let ground = try await Ground(granted: #"["plugins", "apply"]"#)
@@ -369,7 +371,7 @@ import Testing
         try await ground.hub.stop()
     }
 
-    @Test func `R8.182 a file that someone else has changed is left alone`() async throws {
+    @Test func `R8.182 a file that was changed by someone else is not written`() async throws {
         let ground = try await Ground()
         let args = #""set":["mode=\"x\""]"#
         let revision = try await Self.configure(ground.owner, args, dryRun: true)["result"]["revision"].string ?? ""
@@ -388,7 +390,7 @@ import Testing
         try await ground.hub.stop()
     }
 
-    @Test func `whatever a value has in it, the hub reads it back as that value and nothing else has changed`()
+    @Test func `a value with any characters is read back unchanged, and no other setting changes`()
         async throws
     {
         let ground = try await Ground()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubCore
 
-/// The kernel's hold on the memory of plugins.
+/// Limiting the memory of plugins with control groups.
 @Suite struct ControlGroupTests {
     private static let mounts = """
         25 30 0:23 / /sys rw,nosuid shared:7 - sysfs sysfs rw
@@ -13,7 +13,7 @@ import Testing
         33 32 0:29 / /sys/fs/cgroup/memory rw shared:10 - cgroup cgroup rw,memory
         """
 
-    @Test func `the hub's own group is found in a tree of version 2, in a hybrid one, and in a part of one`() {
+    @Test func `the hub's own group is found in a version 2 tree, a hybrid tree and a partial mount`() {
         let own = "4:memory:/old\n0::/system.slice/hub.service\n"
         func place(_ mount: String) -> String? {
             ControlGroups.place(mounts: "\(Self.mounts)\n\(mount)\n", own: own)
@@ -31,14 +31,14 @@ import Testing
         #expect(ControlGroups.place(mounts: root, own: "4:memory:/old\n") == nil)
     }
 
-    @Test func `what can be counted of a process is what it has mapped, its files in memory and what its sockets hold`()
+    @Test func `the memory of a process includes its mappings, its memory files and its socket buffers`()
         async throws
     {
         let before = PluginMemory.bytes(of: [getpid()])
         let piece = [UInt8](repeating: 1, count: 1 << 20)
         let file = memfd_create("counted", 0)
         for _ in 0..<64 { #expect(piece.withUnsafeBytes { write(file, $0.baseAddress, $0.count) } == 1 << 20) }
-        // The same file by two numbers is one.
+        // A file with two descriptors counts once.
         let same = dup(file)
         let more = PluginMemory.bytes(of: [getpid()]) - before
         #expect((60 << 20..<100 << 20).contains(more), "\(more >> 20) MiB")

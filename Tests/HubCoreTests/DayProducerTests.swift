@@ -4,7 +4,7 @@ import Testing
 
 @testable import HubCore
 
-/// Sinks that wait for day values which nothing makes.
+/// Warnings for sinks that wait for day values which no plugin makes.
 @Suite struct DayProducerTests {
     private func warnings(_ toml: String, _ uses: [String: DayUse]) throws -> [String: String] {
         let loaded = HubConfiguration.load(text: toml, file: "hub.conf", environment: .process()) { _, _ in [] }
@@ -14,7 +14,7 @@ import Testing
 
     private static let exist = "[plugin.exist]\nexecutable = \"/bin/true\"\n"
 
-    @Test func `a sink of day values that nothing makes is named with the line that adds them`() throws {
+    @Test func `a sink of day values that no plugin makes gets a warning with the lines to add`() throws {
         let reads = ["exist": DayUse(reads: ["weight", "stepCount"])]
         #expect(
             try warnings(Self.exist, reads)["exist"]
@@ -26,7 +26,9 @@ import Testing
                 "write enabled = true and types = [\"stepCount\", \"weight\"] into [plugin.gap-filler]") == true)
     }
 
-    @Test func `types that the maker does not make are named, with its other types kept`() throws {
+    @Test func `the warning names the types that the producer lacks, and suggests a list with its present types`()
+        throws
+    {
         let toml = Self.exist + "[plugin.filler]\nkind = \"gap-filler\"\nexecutable = \"/bin/true\"\n"
         var uses = [
             "exist": DayUse(reads: ["weight", "stepCount"]), "filler": DayUse(makes: ["weight", "heartRate"]),
@@ -39,17 +41,17 @@ import Testing
         #expect(try warnings(toml, uses).isEmpty)
     }
 
-    @Test func `a sink of samples is not named, because people may enter them by hand`() throws {
+    @Test func `a sink of samples gets no warning, because people may enter samples by hand`() throws {
         #expect(try warnings(Self.exist, [:]).isEmpty)
         #expect(try warnings(Self.exist, ["exist": DayUse(makes: ["weight"])]).isEmpty)
     }
 
-    @Test func `a maker on another machine cannot be asked, and is trusted`() throws {
+    @Test func `a remote producer cannot be asked, and gives no warning`() throws {
         let toml = Self.exist + "[plugin.gap-filler]\nremote = true\n"
         #expect(try warnings(toml, ["exist": DayUse(reads: ["weight"])]).isEmpty)
     }
 
-    @Test func `status names the day values that a sink waits for while there are samples and nothing makes days`()
+    @Test func `status names the day values that a sink waits for if there are samples but no days`()
         async throws
     {
         var setting = Setting()

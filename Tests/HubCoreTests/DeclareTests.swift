@@ -4,7 +4,7 @@ import Testing
 
 @testable import HubCore
 
-/// Types that an instance declares while it runs, and the grant for them.
+/// Types that an instance declares at run time, and the grants for them.
 @Suite struct DeclareTests {
     private static func declares(_ ids: String...) -> String {
         let types = ids.map { #"{"id":"\#($0)","kind":"other"}"# }.joined(separator: ",")
@@ -15,7 +15,7 @@ import Testing
         #"{"type":"\#(type)","value":"v","start":"2024-03-15T07:30:05Z","key":"\#(type)"}"#
     }
 
-    @Test func `R4.27 R4.28 a grant for a vendor is one for what is declared below it, also by a later HELLO`()
+    @Test func `R4.27 R4.28 a grant for a vendor's prefix includes its declared types, also those of a later HELLO`()
         async throws
     {
         var setting = Setting()
@@ -47,7 +47,7 @@ import Testing
             (["x.a.*"], ["x.b.*"], []), (["x.a.*"], ["x.ab.c"], []), (["weight"], ["*"], ["weight"]),
             (["bodyMass"], ["weight"], ["weight"]), (["*"], ["*"], ["*"]),
         ] as [([String], [String], [String])])
-    func `R4.28 hub.conf narrows what is asked for, patterns too`(
+    func `R4.28 grants in hub.conf narrow the requested types, including patterns`(
         asked: [String], granted: [String], expected: [String]
     ) {
         let instance = PluginInstance(name: "i", grants: PluginInstance.Grants(write: granted))

@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(arguments: [nil, 70])
-    func `what could not be written is written by the next try, unless something newer is known`(_ newer: Int?) throws {
+    func `a failed write is retried by the next one, unless newer data is known`(_ newer: Int?) throws {
         let folder = try Folder()
         let data = folder.path + "/data"
         let memory = DeviceMemory(data: data, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
@@ -24,7 +24,7 @@ import Testing
         #expect(memory.read() == board(newer ?? 80).memory)
     }
 
-    @Test func `an error of the way to a device is gone if its instance restarts, the device's own stays`() throws {
+    @Test func `a restart of an instance clears its connection errors and keeps errors of the device itself`() throws {
         var table = DeviceTable()
         let refused = "tcp://127.0.0.1:4799: Connection refused"
         table.note(try DeviceEvent("error", device: "HS3", severity: .error, text: refused), of: "a", at: 1)

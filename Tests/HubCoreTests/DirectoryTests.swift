@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubCore
 
-/// The hub's own folders.
+/// The hub's data and run directories.
 @Suite(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)")) struct DirectoryTests {
     private func mode(of path: String) -> mode_t {
         var status = stat()
@@ -16,7 +16,7 @@ import Testing
         HubSection(data: disk.path, run: folder.path + "/run", logLevel: .info, keepRaw: false)
     }
 
-    @Test func `an empty file system that all users can write becomes the hub's alone, with a notice, and stays so`()
+    @Test func `an empty file system that is writable for all becomes private, with one notice`()
         throws
     {
         let disk = try SmallDisk(bytes: 65_536)
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: ["a file of another user", "a file of something else", "no file system of its own"])
-    func `a folder that all users can write and is not the hub's alone is refused, and keeps its mode`(_ what: String)
+    func `another folder that is writable for all is refused and keeps its mode`(_ what: String)
         throws
     {
         let (disk, folder) = (try SmallDisk(bytes: 65_536), try TemporaryFolder())

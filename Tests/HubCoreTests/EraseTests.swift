@@ -5,7 +5,7 @@ import Testing
 @testable import HubCore
 @testable import HubStore
 
-/// Chapter 6.10: what a person has the hub erase, over the door, on the feed and for sinks.
+/// Erasures by a person (chapter 6.10), at the door, on the feed and for sinks.
 @Suite struct EraseTests {
     private static let household: Setting = {
         var setting = Setting()
@@ -19,7 +19,7 @@ import Testing
         return answer.body
     }
 
-    @Test func `R8.43 R6.40 R6.42 who listens and who has received it are told of an erasure as of a retraction`()
+    @Test func `R8.43 R6.40 R6.42 listeners and sinks with the record get an erasure as a retraction`()
         async throws
     {
         try await withHub { hub in
@@ -66,7 +66,8 @@ import Testing
         }
     }
 
-    @Test func `R6.41 a source that sends it again is answered duplicate until a person allows it`() async throws {
+    @Test func `R6.41 a source that sends an erased record again gets duplicate until a person allows it`() async throws
+    {
         try await withHub { hub in
             let peer = try await hub.client()
             _ = try await peer.give([weight("a")])
@@ -80,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `R8.43 a filter is needed, names in it are checked, and a person of hub conf is not forgotten`()
+    @Test func `R8.43 a filter is required, its names are checked, and a configured person cannot be forgotten`()
         async throws
     {
         try await withHub(Self.household) { hub in
@@ -101,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `R8.43 the answer says which copies are gone and which are not, and counts a number given twice once`()
+    @Test func `R8.43 the answer lists removed and remaining copies, and counts a repeated number once`()
         async throws
     {
         let folder = try Folder()
@@ -110,7 +111,7 @@ import Testing
             _ = try await peer.give([weight("a"), weight("b")])
             let (copy, stuck) = (folder.data + "/hub.sqlite.replaced-1", folder.data + "/hub.sqlite.before-v3")
             try Data().write(to: URL(fileURLWithPath: copy))
-            // Also the superuser cannot unlink a folder.
+            // Not even the superuser can unlink a folder.
             try FileManager.default.createDirectory(atPath: stuck, withIntermediateDirectories: false)
             let plan = try await erase(peer, #"{"numbers":[1,1,9,9]}"#, dryRun: true)["result"]
             #expect(plan.fits(JSON(#"{"records":1,"unknown":[9],"copies":["\#(stuck)","\#(copy)"]}"#)))
@@ -123,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `R8.43 backups that may have the records or the name are named, also those made before a restore`()
+    @Test func `R8.43 backups that may have the records or the name are listed, even from before a restore`()
         async throws
     {
         let folder = try Folder()
@@ -152,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `R8.43 a copy that another program is making beside the store is told, and is not taken away`()
+    @Test func `R8.43 a copy that another program is making is reported and not removed`()
         async throws
     {
         let folder = try Folder()
@@ -166,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `R6.45 R8.43 a record that cannot be erased is told with the reason, and goes when a hub can`()
+    @Test func `R6.45 R8.43 a record that cannot be erased is reported with the reason and erased later`()
         async throws
     {
         let folder = try Folder()
@@ -199,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func `R8.43 what sinks have been told of is not said to wait for them`() async throws {
+    @Test func `R8.43 retractions that sinks have received are not counted as waiting`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             let sink = try await hub.client("sink")
@@ -214,13 +215,13 @@ import Testing
         }
     }
 
-    @Test func `R6.40 an erasure that a hub has left is finished by the next`() async throws {
+    @Test func `R6.40 an unfinished erasure is finished by the next hub process`() async throws {
         let folder = try Folder()
         try await withHub(in: folder) { hub in
             let peer = try await hub.client()
             for part in 0..<3 { _ = try await peer.give((0..<400).map { weight("needle-\(part)-\($0)") }) }
         }
-        // As a hub leaves it that is killed after the first of its steps.
+        // The state after a hub was killed after its first step.
         let store = try Store(path: folder.data + "/hub.sqlite", now: 1)
         #expect(try await store.beginErasure(of: .matching(RecordQuery()), removingCopies: true) == 1_200)
         #expect(try await store.carryOut(.eraseNext, recordedAt: 2).count == 50)

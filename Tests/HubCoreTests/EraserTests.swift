@@ -4,16 +4,16 @@ import Testing
 @testable import HubCore
 @testable import HubStore
 
-/// Erasures that are cancelled before they begin, and those that were left.
+/// Erasures that are cancelled before they begin, and unfinished ones.
 @Suite struct EraserTests {
-    @Test func `R8.43 an erasure that is cancelled before its records are chosen is answered so, and erases nothing`()
+    @Test func `R8.43 an erasure cancelled before it selects records gets cancelled and erases nothing`()
         async throws
     {
         let folder = try Folder()
         try await withHub(in: folder) { hub in
             let peer = try await hub.client()
             _ = try await peer.give([weight("a"), weight("b")])
-            // Holds the hub's first write of the erasure up until the hub has read the cancellation.
+            // Blocks the first write of the erasure until the hub has read the cancellation.
             var configuration = Configuration()
             configuration.allowsUnsafeTransactions = true
             let outside = try DatabaseQueue(path: folder.data + "/hub.sqlite", configuration: configuration)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `R6.45 what has failed is tried again after the erasure that a killed hub has left`() async throws {
+    @Test func `R6.45 failed records are retried after the unfinished erasure of a killed hub`() async throws {
         let folder = try Folder()
         try await withHub(in: folder) { hub in
             _ = try await hub.client().give([weight("a"), weight("b"), weight("c")])
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `R6.42 a long look at what waits for sinks is followed by a pause of minutes and not of hours`() {
+    @Test func `R6.42 a slow count of waiting retractions is followed by a pause of at most five minutes`() {
         #expect(Eraser.pause(after: .seconds(2)) == .seconds(20))
         #expect(Eraser.pause(after: .seconds(7_200)) == .seconds(300))
     }

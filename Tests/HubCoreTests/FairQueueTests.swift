@@ -3,7 +3,7 @@ import Testing
 @testable import HubCore
 
 @Suite struct FairQueueTests {
-    /// Gives turns of a length for each client, and tells whose each was.
+    /// Runs turns, each with the cost of its client, and returns the clients in order.
     private func turns(_ count: Int, _ queue: inout FairQueue<Int, String>, _ costs: [String: Int]) -> [String] {
         (0..<count).compactMap { _ in
             guard let client = queue.next(where: { _ in true }) else { return nil }
@@ -20,7 +20,7 @@ import Testing
         #expect((95...105).contains(turns.count { $0 == "dear" }))
     }
 
-    @Test func `R8.39 who has asked nothing for a while comes next, and has saved up nothing`() {
+    @Test func `R8.39 a client that was idle comes next, but accumulates no time`() {
         var queue = FairQueue<Int, String>()
         let many = (0..<50).map { "c\($0)" }
         for client in many { queue.append(client, of: 0, client) }
@@ -31,7 +31,7 @@ import Testing
         #expect((15...25).contains(next.count { $0 == "late" }))
     }
 
-    @Test func `R8.39 who comes again at once after each answer is not taken for a newcomer`() {
+    @Test func `R8.39 a client that asks again right after each answer is not treated as new`() {
         var queue = FairQueue<Int, String>()
         queue.append("steady", of: 1, "steady")
         var count = 0
@@ -47,7 +47,7 @@ import Testing
         #expect(count >= 900)
     }
 
-    @Test func `R8.39 the sessions of a client share its turns, and one that ended has none`() {
+    @Test func `R8.39 the sessions of a client share its turns, and an ended session gets none`() {
         var queue = FairQueue<Int, Int>()
         var counts: [Int: Int] = [:]
         for session in [1, 2] { queue.append(session, of: session, "a") }

@@ -4,17 +4,17 @@ import HubStore
 import Samples
 import Testing
 
-/// Chapter 7: the feed.
+/// The feed (chapter 7).
 @Suite struct FeedTests {
     @Test
-    func `R7.1 records are published after their commit, in the order of the sequence, also those taken back by hand`()
+    func `R7.1 records and manual retractions are published after their commit, in sequence order`()
         async throws
     {
         try await withHub { hub in
             let listener = try await hub.listener("sample/", "retraction/")
             let peer = try await hub.client()
             let owner = try await hub.client("owner")
-            // Batches of one peer and retractions by another, as fast as they go.
+            // One peer sends batches and another one retractions, as fast as possible.
             _ = try await peer.give((0..<50).map { weight("first\($0)") })
             for batch in 0..<40 { await peer.give(unanswered: (0..<5).map { weight("k\(batch)-\($0)") }) }
             for number in 1...20 {
@@ -31,7 +31,7 @@ import Testing
                 #expect(heard.sequence == last + 1, "\(heard)")
                 last = heard.sequence
                 if heard.topic == "retraction/weight/me/kitchen-script/" { retractions += 1 }
-                // Everything published can be asked for.
+                // Each published record can be queried.
                 #expect(heard.record["seq"].int == heard.sequence)
             }
             #expect(retractions == 20)
@@ -53,7 +53,7 @@ import Testing
             #expect(try await listener.next().place == [1, 0])
             #expect(try await listener.next().place == [2, 0])
             #expect(try await listener.next().place == [3, 1])
-            // Backfill is stored, and not published record by record.
+            // Backfill is stored, but its records are not published.
             #expect(
                 try await peer.give([weight("old1"), weight("old2")], backfill: true).results == ["stored", "stored"])
             _ = try await peer.give([heart("d"), weight("e")])
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test
-    func `R7.3 the pulse comes within a second after the head has moved, also for backfill, and once for a burst`()
+    func `R7.3 a pulse follows a change of the head within a second, also for backfill, and once per burst`()
         async throws
     {
         try await withHub { hub in
@@ -92,12 +92,12 @@ import Testing
                 #expect(pulse.record["epoch"].string == epoch && pulse.record["time"].string != nil)
                 if pulse.record["head"].int == 20 { break }
             }
-            // Half a second lies between two of them.
+            // There is at least half a second between two pulses.
             #expect(Double(pulses) <= (ContinuousClock.now - begin) / .milliseconds(500) + 2)
         }
     }
 
-    @Test func `R7.5 a listener that does not read slows no other, and another hears everything`() async throws {
+    @Test func `R7.5 a listener that does not read does not delay others, which receive everything`() async throws {
         try await withHub { hub in
             let deaf = try await hub.listener("", reads: false)
             let listener = try await hub.listener("sample/")
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `a full window of records reaches a listener that reads, whole and in order`() async throws {
+    @Test func `a full window of records reaches a reading listener completely and in order`() async throws {
         try await withHub { hub in
             let listener = try await hub.listener("sample/")
             let peer = try await hub.client()
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test
-    func `R5.9 LIVE is published with person, source and time, never stored, and under no person but those allowed`()
+    func `R5.9 LIVE is published with an allowed person, source and time, and never stored`()
         async throws
     {
         var setting = Setting()
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `R7.9 every message names the epoch, also the first after a restore and what is not stored`()
+    @Test func `R7.9 every message has the epoch, also the first after a restore and unstored ones`()
         async throws
     {
         let folder = try Folder()
@@ -215,7 +215,7 @@ import Testing
         #expect(Set(epochs).count == 2)
     }
 
-    @Test func `R7.1 a day and what is taken back of it have topics of their own`() async throws {
+    @Test func `R7.1 days and their retractions have separate topics`() async throws {
         try await withHub { hub in
             let listener = try await hub.listener("day/", "retraction/")
             let peer = try await hub.client("filler", plugin: "gap-filler")

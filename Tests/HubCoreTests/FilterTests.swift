@@ -4,7 +4,7 @@ import Testing
 
 @testable import HubCore
 
-/// What the members of a filter select, in QUERY and in WANT (§8.1, §10.1).
+/// The records that a filter selects, in QUERY and in WANT (§8.1, §10.1).
 @Suite(.timeLimit(.minutes(1))) struct FilterTests {
     private static let records = [
         weight("a"), #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05Z","key":"h"}"#,
@@ -20,7 +20,7 @@ import Testing
         #"{"kind":"day","type":"weight","value":70,"unit":"kg","series":"mean30","date":"\#(date)","method":"\#(method)","basis":[],"person":"me"\#(more)}"#
     }
 
-    /// Key or date of each record; of a retraction with `-` before it.
+    /// The key or date of each record, with a `-` prefix for a retraction.
     private static func names(_ records: some Sequence<JSON>) -> Set<String> {
         Set(
             records.map { record in
@@ -37,7 +37,7 @@ import Testing
         (#","kinds":["retraction"]"#, ["-s", "-2024-03-15"], ["-s", "-2024-03-15"]),
         (#","kinds":["retraction","quantity"]"#, ["a", "h", "-s", "-2024-03-15"], ["a", "h", "-s", "-2024-03-15"]),
     ])
-    func `R8.35 kinds select the same in QUERY and in WANT, and a day comes only where it is named`(
+    func `R8.35 kinds select the same records in QUERY and WANT, and days only if they are named`(
         filter: String, followed: [String], now: [String]
     ) async throws {
         try await withHub { hub in
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `R8.35 who follows one kind learns that a record is of another kind now`() async throws {
+    @Test func `R8.35 a follower of one kind learns that a record has another kind now`() async throws {
         try await withHub { hub in
             let peer = try await hub.peer()
             let epoch = try #require(try await peer.hello()["epoch"].string)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `R8.37 a person whom the session may not read is answered as one who does not exist`() async throws {
+    @Test func `R8.37 a person that the session may not read is answered like one that does not exist`() async throws {
         let folder = try Folder()
         var setting = Setting()
         setting.persons = ["me", "you"]
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `R8.5 in the order of time the last page alone has a cursor: since it comes what changed later`()
+    @Test func `R8.5 in time order only the last page has a cursor, from which later changes follow`()
         async throws
     {
         try await withHub { hub in

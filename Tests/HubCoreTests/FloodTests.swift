@@ -5,9 +5,9 @@ import Testing
 
 @testable import HubCore
 
-/// What peers may do as often as they like.
+/// Floods of messages and sessions from peers.
 @Suite struct FloodTests {
-    @Test func `Thousands of sessions write a bounded number of lines`() async throws {
+    @Test func `Thousands of sessions write a limited number of lines`() async throws {
         try await withHub { hub in
             let peer = try await hub.peer()
             for number in 0..<2_000 { try await peer.hello("stranger-\(number)") }
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `R4.7 sessions of peers that are gone make room`() async throws {
+    @Test func `R4.7 sessions of disconnected peers make room`() async throws {
         var setting = Setting()
         setting.policy.limits.sessions = 16
         try await withHub(setting) { hub in
@@ -24,7 +24,7 @@ import Testing
                 let peer = try await hub.client("short-\(number)")
                 await peer.close()
             }
-            // A connection's end travels by itself, and the hub looks for it once a second at most.
+            // The end of a connection arrives asynchronously, and the hub checks for it at most once a second.
             let late = try await hub.peer()
             try await eventually("a session is free") {
                 let answer = try await late.ask(
@@ -34,9 +34,9 @@ import Testing
         }
     }
 
-    @Test func `R4.7 peers that are gone give back their credit before a new one is refused`() async throws {
+    @Test func `R4.7 disconnected peers return their credit before a new one is refused`() async throws {
         var setting = Setting()
-        // Silence alone would take ten minutes.
+        // The timeout for silence alone would take ten minutes.
         setting.memoryLimit = ByteSize(bytes: 1 << 30)
         try await withHub(setting) { hub in
             var guests: [Peer] = []
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `R4.7 strangers that stay leave room for who comes to look`() async throws {
+    @Test func `R4.7 when guests fill the sessions there is still room for a session in mode once`() async throws {
         var setting = Setting()
         setting.policy.limits.sessions = 16
         try await withHub(setting) { hub in
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `Questions of sessions that begin again do not pile up before those of others`() async throws {
+    @Test func `Queries of a session that restarts often do not delay those of others`() async throws {
         try await withHub { hub in
             let source = try await hub.client()
             for batch in 0..<5 { _ = try await source.give((0..<1_000).map { weight("\(batch) \($0)") }) }
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `Lines beyond the allowance are counted and come back with time`() {
+    @Test func `Lines beyond the allowance are counted, and the allowance refills with time`() {
         var allowance = TokenBucket(size: 3, rate: 10, now: 0)
         func written(_ times: [Int64]) -> Int { times.filter { allowance.take(at: $0) }.count }
         func omitted() -> Int { allowance.takeRefused() }

@@ -2,15 +2,15 @@ import Foundation
 import Seeds
 import Testing
 
-/// Chapter 7.1: from a cursor to live, without gap or double.
+/// Following from a cursor to live messages without gaps or duplicates (chapter 7.1).
 @Suite struct FollowTests {
-    /// What a follower keeps in one transaction with its place.
+    /// The state that a follower saves in one transaction.
     private struct Kept: Sendable {
         var cursor: String?
         var sequences: [Int64] = []
     }
 
-    /// The documented algorithm, until the hub's head is reached.
+    /// The documented algorithm, run until the follower has enough records.
     private func follow(_ hub: RunningHub, _ kept: Kept, upTo isEnough: @Sendable (Kept) -> Bool) async throws -> Kept {
         var kept = kept
         let listener = try await hub.listener("sample/", "retraction/", "hub/pulse/")  // 1
@@ -58,8 +58,7 @@ import Testing
     }
 
     @Test(arguments: 1...3)
-    func `R7.2 R7.3 R8.5 a follower sees every version once, however the hub is started again`(round: Int) async throws
-    {
+    func `R7.2 R7.3 R8.5 a follower sees every version once, despite restarts of the hub`(round: Int) async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
         let folder = try Folder()
@@ -69,7 +68,7 @@ import Testing
             let batches = Int.random(in: 5...15, using: &random)
             let sizes = (0..<batches).map { _ in Int.random(in: 1...60, using: &random) }
             let isBackfill = (0..<batches).map { _ in Int.random(in: 0..<4, using: &random) == 0 }
-            // Half of the starts the follower is late, or leaves early.
+            // In half of the rounds the follower may stop early.
             let goal = given + Int64(sizes.reduce(0, +))
             let enough = Bool.random(using: &random) ? goal : Int64.random(in: given...goal, using: &random)
             let (before, begun) = (given, kept)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HubCore
 
-/// What instances may hear and read: types and persons, on the feed and on the door.
+/// The types and persons that instances may read, on the feed and at the door.
 @Suite struct GrantTests {
     private static let types = ["weight", "bodyFatPercentage", "heartRate", "stepCount"]
     private static let units = [
@@ -15,7 +15,7 @@ import Testing
     ]
     private static let persons = ["anna", "anna-b", "me"]
 
-    @Test func `a star among the grants is all that the manifest asks for, and without a manifest all there is`() {
+    @Test func `a star grants all types in the manifest, and without a manifest all types`() {
         let manifest = Manifest(name: "p", summary: "", version: "1", reads: ["weight"], writes: ["stepCount"])
         var instance = PluginInstance(name: "p", grants: .init(read: ["*"], write: ["*"]))
         let known = InstancePolicy(instance, manifest).grants
@@ -25,7 +25,7 @@ import Testing
         #expect(unknown.read.types == ["*"] && unknown.write.types == ["*"])
     }
 
-    /// Instances that run, with these grants.
+    /// A setting with running instances that have these grants.
     static func setting(_ grants: [(name: String, read: [String], persons: [String]?)], in folder: Folder)
         throws
         -> Setting
@@ -33,7 +33,7 @@ import Testing
         var setting = try Setting.withTokens(grants.map(\.name), in: folder)
         setting.persons = persons
         for grant in grants {
-            // What it asks for it may know; what is granted of it, not (R8.120).
+            // An instance may know the types that it asks for, but not which of them are granted (R8.120).
             setting.manifests[grant.name] = Manifest(
                 name: grant.name, summary: "", version: "1", reads: grant.read, writes: ["*"])
         }
@@ -48,19 +48,21 @@ import Testing
 
     private static func record(_ type: String, _ person: String?, _ key: String) -> String {
         let subject = person.map { #","subject":{"name":"\#($0)"}"# } ?? ""
-        // A weight would tell whose it is: this one fits no person.
+        // This weight fits no person, so that it is not assigned to one.
         let value = person == nil && type == "weight" ? 500 : 1
         return
             #"{"type":"\#(type)","value":\#(value),"unit":"\#(units[type] ?? "")","start":"2024-03-15T07:30:05Z","key":"\#(key)"\#(subject)}"#
     }
 
-    /// A listener of an instance, whose subscriptions have been heard when this returns.
+    /// A listener of an instance.
+    ///
+    /// The hub has received its subscriptions when this returns.
     static func listener(_ hub: RunningHub, _ instance: String, _ prefixes: [String]) async throws -> Peer {
         let options = Peer.Options(user: instance, password: try await hub.token(of: instance))
         let door = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
         let feed = try #require(try await door.hello(instance, mode: "once")["feed"].string)
         let listener = try await Peer.listener(feed, prefixes + ["hub/pulse/"], options)
-        // Subscriptions of one listener are heard in order: with a pulse all are. History makes the head move and is not published.
+        // Subscriptions of a listener arrive in order, so a pulse shows that all have arrived. Backfill moves the head unpublished.
         let owner = try await hub.client("owner-of-\(instance)")
         repeat {
             _ = try await owner.give([weight("\(UInt64.random(in: 0 ... .max))")], backfill: true)
@@ -70,13 +72,13 @@ import Testing
         return listener
     }
 
-    /// Topics until the pulse with this head, pulses left out.
+    /// The topics before the pulse with this head, without pulses.
     private static func topics(_ listener: Peer, untilHead head: Int64) async throws -> [String] {
         var topics: [String] = []
         while true {
             let heard = try await listener.next()
             guard heard.topic == "hub/pulse/" else {
-                // What it may not read it is told where its prefixes let it (R7.10).
+                // Skips the notices about topics that it may not read (R7.10).
                 if heard.record["subject"].string != "feed" { topics.append(heard.topic) }
                 continue
             }
@@ -85,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: 0..<3)
-    func `R7.6 what is delivered is exactly what is granted and subscribed to, for any grants, prefixes and topics`(
+    func `R7.6 exactly the granted and subscribed messages are delivered, for any grants and prefixes`(
         round: Int
     ) async throws {
         let seed = UInt64.random(in: 0 ... .max)
@@ -116,7 +118,7 @@ import Testing
             for (grant, prefixes) in zip(grants, prefixes) {
                 listeners.append(try await Self.listener(hub, grant.name, prefixes))
             }
-            // Everything there is to hear: samples, days, live values, retractions, and samples without a person.
+            // All kinds of messages: samples, days, live values, retractions, and samples without a person.
             let source = try await hub.client()
             var published: [(topic: String, type: String, person: String?)] = []
             for number in 0..<60 {
@@ -164,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `a listener is told that it waits in vain exactly if no topic that is granted begins with its prefix`() {
+    @Test func `a subscription is denied if and only if no granted topic begins with its prefix`() {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
         let names = ["anna", "anna-b", "ü"]
@@ -199,7 +201,7 @@ import Testing
         }
     }
 
-    @Test func `R7.7 a listener that can hear nothing is told so once for each session and prefix`() async throws {
+    @Test func `R7.7 a listener gets one error for each session and denied prefix`() async throws {
         let folder = try Folder()
         let setting = try Self.setting([("scale", ["weight"], ["me"])], in: folder)
         try await withHub(setting, in: folder) { hub in
@@ -211,11 +213,11 @@ import Testing
             #expect(told.code == "forbidden" && told.body["closed"].truth == false, "\(told)")
             let reason = try #require(told.body["reason"].string)
             #expect(reason.contains("sample/heartRate/") && reason.contains("weight") && reason.contains("me"))
-            // Another of its listeners, and the same again: it has been said.
+            // Another listener of the instance with the same prefix gets no second error.
             let other = try await Peer.listener(feed, ["sample/heartRate/", "sample/weight/anna/"], options)
             #expect(try await door.next().body["reason"].string?.contains("sample/weight/anna/") == true)
             #expect(try await door.ask("PING").verb == "PONG")
-            // A new session is told again.
+            // A new session gets the errors again.
             #expect(try await door.ask("BYE").verb == "BYE")
             try await door.hello("scale")
             for topic in ["sample/heartRate/", "sample/weight/anna/"] {
@@ -228,7 +230,7 @@ import Testing
     }
 
     @Test
-    func `R7.10 a listener without a session hears on the feed itself what it may not read, in whatever order it asks`()
+    func `R7.10 a listener without a session gets denied prefixes on the feed, in any order of requests`()
         async throws
     {
         let folder = try Folder()
@@ -251,12 +253,12 @@ import Testing
                 #expect(text.contains("asks to read weight") && text.contains("gives it me"), "\(text)")
                 await listener.close()
             }
-            // It is the listener's own affair.
+            // The owner does not get these notices.
             #expect(await owner.nextIfAny(within: .milliseconds(20)) == nil)
         }
     }
 
-    @Test func `R2.4 an instance's feed lets in its own processes only`() async throws {
+    @Test func `R2.4 an instance's feed accepts only its own processes`() async throws {
         let folder = try Folder()
         let setting = try Self.setting([("scale", ["*"], nil), ("cloud", ["*"], nil)], in: folder)
         try await withHub(setting, in: folder) { hub in
@@ -276,7 +278,7 @@ import Testing
         }
     }
 
-    @Test func `R7.8 an instance whose listeners subscribe to too much is sent away alone, and comes back`()
+    @Test func `R7.8 only the instance with too many subscriptions is disconnected, and it may reconnect`()
         async throws
     {
         let folder = try Folder()
@@ -287,7 +289,7 @@ import Testing
             let bound = Subscriptions.Bound.instance.prefixes
             var count = 0
             try await eventually("its feed rests") {
-                // A socket drops subscriptions that its peer is slow to take.
+                // A socket drops subscriptions if its peer reads them slowly.
                 for _ in 0..<bound / 4 {
                     try await loud.subscribe("sample/x.a.\(count)/")
                     count += 1
@@ -305,7 +307,7 @@ import Testing
                 if message.topic != "hub/pulse/" { heard.append(message.sequence) }
             }
             #expect(heard == (1...5).map { before + $0 })
-            // A well-behaved listener of the same instance is heard again.
+            // A well-behaved listener of the same instance is served again.
             await loud.close()
             let again = try await Self.listener(hub, "loud", ["sample/"])
             _ = try await source.give([Self.record("weight", "me", "b")])
@@ -313,7 +315,7 @@ import Testing
         }
     }
 
-    @Test func `R6.33 an instance changes no record of a type or person that it may not write, with any key`()
+    @Test func `R6.33 an instance cannot change records of types or persons it may not write, with any key`()
         async throws
     {
         let folder = try Folder()
@@ -338,7 +340,7 @@ import Testing
         }
     }
 
-    @Test func `R7.6 an instance hears events of its own devices, and no notice of the owner's`() async throws {
+    @Test func `R7.6 an instance gets events of its own devices, and no notices for the owner`() async throws {
         let folder = try Folder()
         let setting = try Self.setting([("scale", ["*"], nil)], in: folder)
         try await withHub(setting, in: folder) { hub in

@@ -3,21 +3,21 @@ import Testing
 
 @testable import HubCore
 
-/// HELLO that comes more than once (chapter 4.1).
+/// Repeated HELLO (chapter 4.1).
 @Suite struct GreetingTests {
     private static let hello = #"{"protocol":[1],"instance":"kitchen-script","plugin":"kitchen-script","version":"1"}"#
 
-    /// What a client says that takes each WELCOME as a reason to send its thousand records.
+    /// The batch of a client that sends its thousand records after each WELCOME.
     private static let batch =
         #"{"batch":1,"records":["# + (0..<1_000).map { weight("k\($0)") }.joined(separator: ",") + "]}"
 
-    @Test func `R4.30 R4.31 a client whose HELLOs wait for the hub gets one WELCOME, and its batch is taken once`()
+    @Test func `R4.30 R4.31 a client with queued HELLOs gets one WELCOME, and its batch is stored once`()
         async throws
     {
         let folder = try Folder()
         var sessions: Set<String> = []
         for round in 0..<2 {
-            // Half a minute without a hub, for a client that greets every two seconds.
+            // The HELLOs of a client that greets every two seconds for half a minute without a hub.
             let peer = try await Peer.dealer("ipc://\(folder.run)/door")
             for _ in 0..<15 { await peer.say("HELLO", Self.hello) }
             try await withHub(in: folder) { hub in
@@ -34,11 +34,13 @@ import Testing
         #expect(sessions.count == 2, "a hub that is started again gives other names")
     }
 
-    @Test func `R4.30 a client that asks again hears WELCOME of its session, and sends nothing twice`() async throws {
+    @Test func `R4.30 a client that repeats HELLO gets the WELCOME of its session and sends nothing twice`()
+        async throws
+    {
         try await withHub { hub in
             let peer = try await hub.peer()
             let welcome = try await peer.ask("HELLO", Self.hello)
-            // By the hub's clock: it answers as soon as a second is over.
+            // The hub answers again as soon as a second has passed by its clock.
             var again: Frames?
             while again == nil {
                 await peer.say("HELLO", Self.hello)
@@ -47,13 +49,13 @@ import Testing
             let (first, second) = (welcome.body["session"].string, again?.body["session"].string)
             #expect(again?.verb == "WELCOME" && first == second && first != nil)
             #expect(try await peer.give([weight("a")]).results == ["stored"])
-            // Something was said: the next HELLO begins another session, in which the whole credit is there again.
+            // After another message the next HELLO begins a new session with the whole credit.
             let other = try await peer.ask("HELLO", Self.hello)
             #expect(other.verb == "WELCOME" && other.body["session"].string != first)
         }
     }
 
-    @Test func `R4.30 a HELLO with other members begins another session`() async throws {
+    @Test func `R4.30 a HELLO with other members begins a new session`() async throws {
         try await withHub { hub in
             let peer = try await hub.peer()
             let once = Self.hello.replacing(#""version""#, with: #""mode":"once","version""#)
@@ -63,7 +65,9 @@ import Testing
         }
     }
 
-    @Test func `R3.4 a version that no person would read is refused, and its session with it`() async throws {
+    @Test func `R3.4 a HELLO with an overlong or unprintable version is refused, and the session is closed`()
+        async throws
+    {
         try await withHub { hub in
             for version in [String(repeating: "1", count: 65), "1\u{1B}[2J"] {
                 let peer = try await hub.peer()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HubCore
 
-/// Chapters 6.8, 6.9 and 8.3: what people do by hand, over the door and on the feed.
+/// Manual changes by people, at the door and on the feed (chapters 6.8, 6.9 and 8.3).
 @Suite struct HandCommandTests {
     private static let household: Setting = {
         var setting = Setting()
@@ -16,12 +16,12 @@ import Testing
         answer.body["result"]["records"].array.map { $0["outcome"].string ?? "?" }
     }
 
-    /// A weight that the source believes to be a person's.
+    /// A weight that the source attributes to a person.
     private func weight(of person: String, _ key: String, _ value: Double = 70, _ more: String = "") -> String {
         HubCoreTests.weight(key, value, #","subject":{"name":"\#(person)"}"# + more)
     }
 
-    @Test func `R6.22 R6.23 R6.24 R7.2 who listens to one person hears that a record left, and one that comes back`()
+    @Test func `R6.22 R6.23 R6.24 R7.2 a listener of one person learns of records that leave and come back`()
         async throws
     {
         try await withHub(Self.household) { hub in
@@ -31,7 +31,7 @@ import Testing
             let answer = try await peer.command("assign", #"{"numbers":[1],"to":"you","reason":"the other scale"}"#)
             #expect(outcomes(answer) == ["stored"])
             #expect(answer.body["result"]["records"][0].fits(JSON(#"{"number":1,"seq":4,"person":"you"}"#)))
-            // The source goes on, and does not take it back.
+            // Later versions from the source do not undo the assignment.
             #expect(try await peer.give([weight(of: "me", "a", 71)]).results == ["stored"])
             _ = try await peer.command("assign", #"{"numbers":[1],"nobody":true}"#)
             _ = try await peer.command("assign", #"{"numbers":[1],"to":"me"}"#)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `R6.32 who listens to one type hears that a record is of another now`() async throws {
+    @Test func `R6.32 a listener of one type learns that a record has another type now`() async throws {
         try await withHub { hub in
             let listener = try await hub.listener("sample/", "retraction/")
             let peer = try await hub.client()
@@ -80,7 +80,9 @@ import Testing
         }
     }
 
-    @Test func `R6.24 a follower of one person learns what left while the hub and it were away`() async throws {
+    @Test func `R6.24 a follower of one person learns of records that left while it and the hub were offline`()
+        async throws
+    {
         let folder = try Folder()
         let cursor = try await withHub(Self.household, in: folder) { hub in
             let peer = try await hub.client()
@@ -94,7 +96,7 @@ import Testing
             let peer = try await hub.client()
             let news = try await peer.all(#""since":"\#(cursor)","persons":["me"]"#)
             #expect(news.records.count == 1 && news.records[0].fits(JSON(#"{"kind":"retraction","number":2,"seq":4}"#)))
-            // Live goes on where the page ends: previous on each topic is what it was.
+            // Live messages continue where the page ends, with the same `previous` on each topic.
             let listener = try await hub.listener("sample/weight/me/", "retraction/weight/me/")
             _ = try await peer.command("assign", #"{"numbers":[1],"to":"you"}"#)
             #expect(try await listener.next().place == [6, 4])
@@ -104,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `R6.25 R6.27 an edit is converted, marked, published, and covers what the source sends`()
+    @Test func `R6.25 R6.27 an edit is converted, marked and published, and overrides the source's versions`()
         async throws
     {
         try await withHub { hub in
@@ -139,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `R8.30 R8.33 a dry run reports what the command would, and what cannot be done says why`() async throws {
+    @Test func `R8.30 R8.33 a dry run reports the outcomes of the command, and failures have a reason`() async throws {
         try await withHub(Self.household) { hub in
             let peer = try await hub.client()
             let group = #","group":"g""#
@@ -190,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `R8.31 an entry of one's own is stored as the plugin hand, once for each key`() async throws {
+    @Test func `R8.31 a manual entry is stored as the plugin hand, once for each key`() async throws {
         try await withHub { hub in
             let listener = try await hub.listener("sample/")
             let peer = try await hub.client()
@@ -208,7 +210,7 @@ import Testing
             #expect(heard.record.fits(JSON(expected)))
             let repeated = try await peer.command("log", entry + #","key":"2024-03-15T06:30:00Z"}"#)
             #expect(outcomes(repeated) == ["duplicate"])
-            // Without a key each is an entry of its own; the newest until then is told.
+            // Without a key each entry is new, and the answer names the newest entry so far.
             for number in [2, 3] {
                 let again = try await peer.command("log", entry + "}")
                 #expect(again.body["result"]["records"][0]["number"].int == Int64(number))
@@ -230,8 +232,7 @@ import Testing
         }
     }
 
-    @Test func `R8.70 a food and a workout are entered with their members, stored together or not at all`() async throws
-    {
+    @Test func `R8.70 a food and a workout are entered with their members, all or none`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             let at = #""start":"2024-03-15T12:30:00+01:00","key":"a""#
@@ -273,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func `R8.71 a correlation and a workout are taken back and brought back with their group, a member alone`()
+    @Test func `R8.71 a correlation or workout is retracted and restored with its group, and a member alone`()
         async throws
     {
         try await withHub { hub in
@@ -294,7 +295,7 @@ import Testing
         }
     }
 
-    @Test func `R8.72 a blood pressure and a workout are edited as a whole, and undone as one`() async throws {
+    @Test func `R8.72 a blood pressure and a workout are edited and undone as a whole`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             let pressure = #"{"type":"bloodPressure","values":[120,80],"unit":"mmHg","start":"2024-03-15T07:30:00Z"}"#
@@ -328,7 +329,7 @@ import Testing
         }
     }
 
-    @Test func `R8.186 of programs that change one version at the same moment one does it, and the others are told`()
+    @Test func `R8.186 of concurrent edits of one version one succeeds, and the others get changed`()
         async throws
     {
         try await withHub { hub in
@@ -349,7 +350,7 @@ import Testing
             #expect(answers.filter { $0["outcome"].string == "changed" }.count == 7)
             let record = try #require(try await peer.all().records.first)
             #expect(record["seq"].int == 2 && record["value"] == done.first?["record"]["value"])
-            // The answer was lost, and it is asked again.
+            // The answer was lost, and the client sends the command again.
             let again = try await peer.command("edit", #"{"number":1,"value":75,"unit":"kg","seq":1}"#)
             let told = again.body["result"]["records"][0]
             #expect(told["outcome"].string == "changed" && told["seq"].int == 2)
@@ -358,7 +359,7 @@ import Testing
     }
 
     @Test
-    func `R8.186 of people who correct one blood pressure at the same moment one is heard, by its members' versions`()
+    func `R8.186 of concurrent edits of one blood pressure one succeeds, by the versions of its members`()
         async throws
     {
         try await withHub { hub in
@@ -382,7 +383,7 @@ import Testing
         }
     }
 
-    @Test func `R8.186 a record that has changed stays as it is with its group, and keeps none of the others`()
+    @Test func `R8.186 a changed record blocks the change of its group, but not of other records`()
         async throws
     {
         try await withHub(Self.household) { hub in
@@ -407,11 +408,11 @@ import Testing
             let values = try await peer.command("edit", #"{"number":1,"values":[1,2],"unit":"mmHg","seq":1}"#)
             #expect(outcomes(values) == ["changed"])
             #expect(outcomes(try await peer.command("edit", #"{"number":1,"undo":true,"seq":1}"#)) == ["changed"])
-            // At the version that it has it goes with its group.
+            // With its current version it is retracted with its group.
             #expect(outcomes(try await peer.command("retract", #"{"numbers":[1],"seqs":[5]}"#)).count == 3)
             #expect(outcomes(try await peer.command("retract", #"{"numbers":[99],"seqs":[5]}"#)) == ["unknown"])
             _ = try await peer.command("retract", #"{"numbers":[1],"undo":true}"#)
-            // What is named of the same group stays with it.
+            // If a named record of a group has changed, the other named records of that group stay, too.
             let member = try await peer.command("retract", #"{"numbers":[2,1],"seqs":[0,5]}"#)
             #expect(outcomes(member) == ["changed", "changed"])
             for wrong in [
@@ -424,7 +425,7 @@ import Testing
     }
 
     @Test
-    func `R8.187 of two persons who enter the same key at the same moment one has the entry, and the other is refused`()
+    func `R8.187 of two persons' concurrent entries with the same key one is stored, the other refused`()
         async throws
     {
         try await withHub(Self.household) { hub in
@@ -453,8 +454,7 @@ import Testing
         }
     }
 
-    @Test func `R8.187 a change of one person's record never lands on a record that has become another's`() async throws
-    {
+    @Test func `R8.187 a change for one person never changes a record that was assigned to another`() async throws {
         try await withHub(Self.household) { hub in
             let (owner, program) = (try await hub.client(), try await hub.client("of-me"))
             let changes = [
@@ -471,7 +471,7 @@ import Testing
                 async let changed = program.command(verb, #"{\#(named),\#(what),"of":"me"}"#)
                 let (gift, answer) = (try await given, try await changed)
                 #expect(outcomes(gift) == ["stored"])
-                // It was done while the record was theirs, or not at all.
+                // The change happened while the record was theirs, or not at all.
                 let before = try #require(gift.body["result"]["records"][0]["seq"].int)
                 if outcomes(answer) == ["stored"] {
                     let seq = try #require(answer.body["result"]["records"][0]["seq"].int)
@@ -485,7 +485,7 @@ import Testing
         }
     }
 
-    @Test func `R8.187 a group with another's record stays whole, and a record of the inbox belongs to no person`()
+    @Test func `R8.187 a group with another person's record stays unchanged, and inbox records belong to no one`()
         async throws
     {
         try await withHub(Self.household) { hub in
@@ -507,7 +507,7 @@ import Testing
         }
     }
 
-    @Test func `R6.71 an edit of a value does not ask for the metadata that its record has`() async throws {
+    @Test func `R6.71 an edit of a value keeps the record's metadata`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             let insulin =
@@ -518,7 +518,7 @@ import Testing
         }
     }
 
-    @Test func `R4.10 no program can pose as a person's own hand, or as the hub`() async throws {
+    @Test func `R4.10 no program can log in as the plugin hand or as the hub`() async throws {
         try await withHub { hub in
             for names in [("x", "hand"), ("x", "hub"), ("hub", "x")] {
                 let peer = try await hub.peer()
@@ -528,7 +528,7 @@ import Testing
         }
     }
 
-    @Test func `R4.34 the owner's import gives records of a hand and of the hub, and nothing else may`() async throws {
+    @Test func `R4.34 only the owner's import may send records of the plugin hand and of the hub`() async throws {
         try await withHub { hub in
             for (instance, mode, code) in [
                 ("hub-import", "once", nil), ("hub-import", "run", "instance"), ("other", "once", "instance"),
@@ -540,7 +540,7 @@ import Testing
         }
     }
 
-    @Test func `R8.32 the rules of today are asked about the inbox, but not about what a person put there`()
+    @Test func `R8.32 current rules are applied to the inbox, except to records that a person put there`()
         async throws
     {
         let folder = try Folder()

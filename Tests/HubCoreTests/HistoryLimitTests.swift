@@ -6,7 +6,7 @@ import Testing
 
 @testable import HubCore
 
-/// A plugin that may read recent history alone (R8.121).
+/// A plugin that may read only recent history (R8.121).
 @Suite struct HistoryLimitTests {
     private static func setting(_ limit: HistoryLimit, in folder: Folder) throws -> Setting {
         var setting = try Setting.withTokens(["chart"], in: folder)
@@ -31,7 +31,7 @@ import Testing
     private static func values(_ records: [JSON]) -> [Double] { records.compactMap { $0["value"].double }.sorted() }
 
     @Test(arguments: [HistoryLimit.since(LocalDate("2026-03-10") ?? LocalDate(daysSinceEpoch: 0)), .days(5)])
-    func `R8.121 what is older than a plugin may read is not there for it, however it asks`(
+    func `R8.121 records older than the limit are invisible to the plugin in every query`(
         limit: HistoryLimit
     ) async throws {
         let folder = try Folder()
@@ -58,7 +58,7 @@ import Testing
             #expect(try await chart.give([Self.weight("mine", 60, "2026-02-01T07:00:00Z")]).results == ["stored"])
             let all = try await chart.all()
             #expect(Self.values(all.records) == [71, 72], "its own too")
-            // What changes behind the limit is not told of either, nor that it was taken back.
+            // Changes and retractions of older records are not reported either.
             let gone = #"{"kind":"retraction","key":"old"}"#
             for change in [Self.weight("old", 69, "2026-03-01T07:00:00Z"), gone] {
                 #expect(try await owner.give([change]).results == ["stored"])
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `R8.121 what begins before the limit and ends after it is there whole, for strict and in statistics`()
+    @Test func `R8.121 a record that overlaps the limit is visible completely, for strict and in statistics`()
         async throws
     {
         let folder = try Folder()
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `R8.121 neither the feed nor a delivery brings what is older`() async throws {
+    @Test func `R8.121 neither the feed nor deliveries contain older records`() async throws {
         let folder = try Folder()
         try await withHub(try Self.setting(.days(5), in: folder), in: folder) { hub in
             let listener = try await GrantTests.listener(hub, "chart", ["sample/weight/"])
