@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubCore
 
-/// Chapter 6.8: several people at one scale, over the door and on the feed.
+/// Several people at one scale, at the door and on the feed (chapter 6.8).
 @Suite struct HouseholdTests {
     private static func setting(_ more: (inout [PersonSection]) -> Void = { _ in }) -> Setting {
         var people = [("anna", 62.0), ("ben", 75), ("carl", 88)].map { name, weight in
@@ -23,7 +23,7 @@ import Testing
         return setting
     }
 
-    /// A part of a weigh-in.
+    /// A record of a weigh-in.
     private func part(_ group: String, _ type: String, _ value: Double, _ unit: String, _ more: String = "") -> String {
         #"{"type":"\#(type)","value":\#(value),"unit":"\#(unit)","start":"2024-03-15T07:30:05+01:00","#
             + #""key":"\#(group) \#(type)","group":"\#(group)"\#(more)}"#
@@ -39,7 +39,7 @@ import Testing
 
     private func person(_ record: JSON) -> String { record["person"].string ?? "-" }
 
-    @Test func `R6.28 R6.23 what waited for its weight follows it on the feed, and reaches every listener once`()
+    @Test func `R6.28 R6.23 records that waited for their weight follow it on the feed, once per listener`()
         async throws
     {
         try await withHub(Self.setting()) { hub in
@@ -56,12 +56,14 @@ import Testing
             #expect(heard.map(\.sequence) == [1, 2, 3, 4])
             #expect(heard[2].record.fits(JSON(#"{"kind":"retraction","number":1}"#)))
             #expect(try await hub.client("reader").all(#""group":"g""#).records.map(person) == ["ben", "ben"])
-            // All of it again is nothing new.
+            // Repeats are duplicates.
             #expect(try await scale.give([weight("g", 74.8), fat("g")]).results == ["duplicate", "duplicate"])
         }
     }
 
-    @Test func `R6.29 below the certainty the whole weigh-in waits, and says whose it may be`() async throws {
+    @Test func `R6.29 below the required certainty the whole weigh-in waits, with the possible persons as the reason`()
+        async throws
+    {
         try await withHub(Self.setting()) { hub in
             let scale = try await hub.client("scale")
             _ = try await scale.give([fat("g"), weight("g", 68.5), weight("h", 61.7)])
@@ -79,7 +81,8 @@ import Testing
         }
     }
 
-    @Test func `R6.29 a weight that a slot's owner hardly has waits with its whole weigh-in, and names the odds`()
+    @Test
+    func `R6.29 a weight that is unlikely for the slot's owner waits with its weigh-in, with the odds as the reason`()
         async throws
     {
         try await withHub(Self.setting()) { hub in
@@ -93,14 +96,14 @@ import Testing
                 let reason = try #require(record["unassigned"].string)
                 #expect(reason.hasPrefix("84.7 kg: carl ") && reason.hasSuffix("; the slot is anna's"), "\(reason)")
             }
-            // The rules of today find the same, a hand decides, and a repeat of the source changes nothing.
+            // Current rules give the same result, a person decides, and a repeat of the source changes nothing.
             let rules = try await owner.command("assign", #"{"rules":true}"#).body["result"]
             #expect(rules["assigned"] == JSON("{}"), "\(rules)")
             _ = try await owner.command("assign", #"{"numbers":[4],"to":"ben"}"#)
             #expect(
                 try await scale.give([weight("b", 84.7, slot), fat("b", slot)]).results == ["duplicate", "duplicate"])
             #expect(try await owner.all(#""group":"b""#).records.map(person) == ["ben", "ben"])
-            // A weight that its source corrects is judged anew, and takes its weigh-in along.
+            // A weight that its source corrects is assigned again, together with its weigh-in.
             _ = try await scale.give([weight("c", 120, slot), fat("c", slot)])
             #expect(try await owner.all(#""group":"c""#).records.map(person) == ["-", "-"])
             _ = try await scale.give([weight("c", 62.0, slot)])
@@ -108,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `R6.29 a slot decides while nothing is known of its owner's weight`() async throws {
+    @Test func `R6.29 a slot decides if its owner's weight is unknown`() async throws {
         let unknown = Self.setting { people in for index in people.indices { people[index].expectedWeight = nil } }
         try await withHub(unknown) { hub in
             let scale = try await hub.client("scale")
@@ -117,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `R6.30 a slot tells before the weight, and who has another slot was it not`() async throws {
+    @Test func `R6.30 a slot beats the weight, and people with other slots are excluded`() async throws {
         try await withHub(Self.setting()) { hub in
             let scale = try await hub.client("scale")
             _ = try await scale.give([
@@ -126,13 +129,13 @@ import Testing
                 weight("d", 75, #","subject":{"name":"dora"}"#),
             ])
             #expect(try await hub.client("reader").all().records.map(person) == ["anna", "anna", "-", "carl", "-"])
-            // Other content of the source keeps its person.
+            // A new version from the source keeps its person.
             _ = try await scale.give([weight("c", 62, #","subject":{"slot":7}"#)])
             #expect(try await hub.client("reader").all(#""numbers":[4]"#).records.map(person) == ["carl"])
         }
     }
 
-    @Test func `R6.31 a record whose person is corrected keeps values and times, and what hung on a profile is marked`()
+    @Test func `R6.31 correcting a person keeps values and times, and marks values computed from a profile`()
         async throws
     {
         try await withHub(Self.setting()) { hub in
@@ -161,7 +164,7 @@ import Testing
             #expect(heard.count { $0.hasPrefix("retraction/") && $0.contains("/anna/") } == 2)
             #expect(
                 try await scale.give([weight("a", 65, slot), fat("a", slot)]).results == ["duplicate", "duplicate"])
-            // A remark of a person does not make the mark the source's.
+            // A person's note does not change whose profile the mark names.
             _ = try await owner.command("edit", #"{"number":2,"note":"wrong slot"}"#)
             #expect(try await owner.all(#""numbers":[2]"#).records[0]["metadata"]["profileOf"].string == "anna")
             _ = try await owner.command("assign", #"{"numbers":[2],"to":"anna"}"#)
@@ -171,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `R6.75 R6.22 a guest's weigh-in leaves the inbox, stays nobody's, and goes back with its odds`()
+    @Test func `R6.75 R6.22 a guest's weigh-in leaves the inbox, keeps no person, and can return with its odds`()
         async throws
     {
         try await withHub(Self.setting()) { hub in
@@ -195,7 +198,7 @@ import Testing
             #expect(try await owner.query(#""guest":true,"persons":["anna"]"#).code == "query")
             let rules = try await owner.command("assign", #"{"rules":true}"#).body["result"]
             #expect(rules["assigned"] == JSON("{}") && rules["left"] == JSON("{}"), "\(rules)")
-            // Its source goes on: a repeat, a correction, and a late part.
+            // The source continues with a repeat, a correction and a late part.
             #expect(
                 try await scale.give([weight("g", 68.5), weight("g", 61.9), part("g", "leanBodyMass", 50, "kg")])
                     .results
@@ -215,7 +218,7 @@ import Testing
             #expect(versions.compactMap { $0["reason"].string } == ["an uncle"])
             #expect(versions.last?["ruling"]["odds"].string == reason)
 
-            // All of it on the inbox's topic alone, each as it is, without a gap; a sink gets nothing.
+            // All messages are on the inbox's topic only, in their current form and without a gap. A sink gets nothing.
             var heard: [Frames] = []
             while heard.count < 9 { heard.append(try await listener.next()) }
             #expect(heard.allSatisfy { $0.topic == "hub/inbox/" && $0.record["kind"].string == "quantity" })
@@ -225,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func `R6.75 no source and no rule makes a guest's reading, whatever it sends or hub.conf calls its people`()
+    @Test func `R6.75 no source or rule can make a guest's reading, even if a person is called guest`()
         async throws
     {
         let setting = Self.setting { people in people[2].name = "guest" }
@@ -240,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `the rules of today give what waits to whom its weight now fits, groups as a whole`() async throws {
+    @Test func `current rules assign waiting groups to the persons whose weight they fit`() async throws {
         let folder = try Folder()
         let unknown = Self.setting { people in for index in people.indices { people[index].expectedWeight = nil } }
         try await withHub(unknown, in: folder) { hub in
@@ -258,7 +261,7 @@ import Testing
         }
     }
 
-    @Test func `what a device said last is known after a restart of the hub, but not whether it is connected`()
+    @Test func `a device's last state survives a restart of the hub, except whether it is connected`()
         async throws
     {
         let folder = try Folder()
@@ -282,12 +285,12 @@ import Testing
             #expect(after[0][member] == before[0][member] && after[0][member] != .null, "\(member)")
         }
         #expect(before[0]["connected"] == JSON("true") && after[0]["connected"] == .null)
-        // What was torn or is another's does not keep it from starting.
+        // A truncated or foreign file does not prevent the start.
         try Data("{\"x".utf8).write(to: URL(filePath: folder.data + "/devices.json"))
         #expect(try await devices().isEmpty)
     }
 
-    @Test func `a device that was never reached was never heard, whatever is told of it`() async throws {
+    @Test func `a device that was never reached has no last-heard time, whatever events report`() async throws {
         try await withHub(Self.setting()) { hub in
             let (owner, scale) = (try await hub.client("owner"), try await hub.client("scale"))
             for event in [
@@ -304,7 +307,7 @@ import Testing
         }
     }
 
-    @Test func `devices are shown with battery and last error, until it is over`() async throws {
+    @Test func `devices are shown with battery and last error, until the error is resolved`() async throws {
         try await withHub(Self.setting()) { hub in
             let owner = try await hub.client("owner")
             let scale = try await hub.client("scale")
@@ -325,7 +328,7 @@ import Testing
             _ = try await scale.ask("BYE")
             devices = try await owner.status()["devices"].array
             #expect(devices[0]["lastError"] == .null && devices[0]["connected"] == .null)
-            // A device is heard through its records too, one that was not told of is not known by them.
+            // Records count as a sign of a known device, but do not add an unknown one.
             for device in ["S5", "S6"] {
                 let before = try await owner.status()["devices"].array[0]["lastHeard"]
                 let again = try await hub.client("scale")
@@ -335,7 +338,7 @@ import Testing
                 #expect(devices.count == 1)
                 #expect(isHeard == (device == "S5"))
             }
-            // Invented names take no room.
+            // Events of instances that are not configured are ignored.
             let stranger = try await hub.client("stranger")
             await stranger.say("EVENT", #"{"event":"connected","device":"x"}"#)
             _ = try await stranger.ask("PING")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HubCore
 
-/// When a plugin's process is started, ended and given up; no clock, no process.
+/// Decisions to start, end and give up a plugin's process, without a clock or processes.
 @Suite struct InstanceLifeTests {
     private static let policy = LifePolicy(
         firstPause: 1_000, longestPause: 60_000, jitter: 0, healthyAfter: 10_000, crashLimit: 3, crashWindow: 100_000,
@@ -14,7 +14,7 @@ import Testing
 
     private func ended(_ code: Int) -> InstanceLife.Event { .ended(.exited(code), chance: 0) }
 
-    /// A life told to run, with a session at 10.
+    /// A life that was started at 0 and has a session since 10.
     private func running() -> InstanceLife {
         var life = life()
         #expect(life.handle(.run, at: 0) == [.launch])
@@ -25,7 +25,7 @@ import Testing
 
     @Test(
         arguments: [
-            // Exit code, whether it had a session: the state.
+            // Exit code, whether it had a session, and the expected state.
             (0, true, InstanceLife.State.finished), (0, false, .waiting(until: 2_000)),
             (1, true, .waiting(until: 2_000)), (1, false, .waiting(until: 2_000)), (64, false, .failed(until: 51_000)),
             (69, true, .waiting(until: 2_000)), (70, false, .failed(until: 51_000)),
@@ -33,7 +33,7 @@ import Testing
             (75, true, .waiting(until: 2_000)), (77, false, .failed(until: 51_000)), (78, true, .failed(until: 51_000)),
             (200, true, .waiting(until: 2_000)),
         ] as [(Int, Bool, InstanceLife.State)])
-    func `R13.9 each exit code has its sequel`(_ code: Int, _ hadSession: Bool, _ expected: InstanceLife.State) {
+    func `R13.9 each exit code leads to its state`(_ code: Int, _ hadSession: Bool, _ expected: InstanceLife.State) {
         var life = life()
         _ = life.handle(.run, at: 0)
         if hadSession { _ = life.handle(.sessionBegan, at: 10) }
@@ -42,10 +42,10 @@ import Testing
         #expect((life.fault == nil) == (expected == .finished))
     }
 
-    @Test func `pauses double up to the longest, and begin again after a healthy while`() {
+    @Test func `pauses double up to the maximum, and restart after a healthy time`() {
         var (life, now) = (life(), Int64(0))
         _ = life.handle(.run, at: 0)
-        // Code 75 is not a crash: it may come for ever.
+        // Code 75 is not a crash and may occur any number of times.
         for expected in [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000] as [Int64] {
             _ = life.handle(ended(75), at: now)
             #expect(life.state == .waiting(until: now + expected))
@@ -61,7 +61,7 @@ import Testing
         #expect(life.state == .waiting(until: now + 11_001))
     }
 
-    @Test func `so many crashes within the window are quarantine, which only a release ends`() {
+    @Test func `too many crashes within the window lead to quarantine, which only a release ends`() {
         var life = life()
         _ = life.handle(.run, at: 0)
         #expect(life.handle(ended(1), at: 0) == [.tell(.restarting(after: 1_000, Self.crash))])
@@ -78,7 +78,7 @@ import Testing
         #expect(life.state == .waiting(until: 901_000))
     }
 
-    @Test func `crashes that are rare are never quarantine`() {
+    @Test func `rare crashes never lead to quarantine`() {
         var (life, now) = (life(), Int64(0))
         _ = life.handle(.run, at: 0)
         for _ in 0..<20 {
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `R13.9 who does not greet in time, falls silent or grows too large is killed, and that is a crash`() {
+    @Test func `R13.9 a process that does not greet, goes silent or grows too large is killed, as a crash`() {
         var mute = life()
         _ = mute.handle(.run, at: 0)
         #expect(mute.handle(.tick, at: 4_999) == [])
@@ -118,7 +118,7 @@ import Testing
         #expect(large.fault?.text == "held 20 MiB of memory, more than its memory_limit of 16 MiB")
     }
 
-    @Test func `a restart ends the process in its own time and starts the next when it is gone`() {
+    @Test func `a restart lets the process end, and then starts the next`() {
         var life = running()
         #expect(life.handle(.restart, at: 20) == [.finish])
         #expect(life.handle(.restart, at: 21) == [])
@@ -129,7 +129,7 @@ import Testing
         #expect(life.handle(ended(0), at: 50) == [.launch])
     }
 
-    @Test func `stopped is stopped, whatever it was about to do`() {
+    @Test func `stop cancels every pending action`() {
         var (waiting, failed) = (life(), life())
         _ = waiting.handle(.run, at: 0)
         _ = waiting.handle(ended(1), at: 0)
@@ -141,7 +141,8 @@ import Testing
         #expect(failed.handle(.restart, at: 2) == [.launch])
     }
 
-    @Test(arguments: 0..<200) func `law: one process at a time, bounded pauses, and nothing waits for ever unasked`(
+    @Test(arguments: 0..<200)
+    func `for any events there is one process at a time, pauses are limited, and no wait is endless`(
         _ seed: UInt64
     ) {
         var generator = SeededGenerator(seed: seed)
@@ -191,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `R13.62 what runs now and then rests when it has ended in order, and crashes as any other does`() {
+    @Test func `R13.62 an occasional program rests after a clean exit, and crashes are handled as usual`() {
         var life = life()
         life.isOccasional = true
         #expect(life.handle(.rest, at: 0) == [] && life.state == .resting && life.nextDeadline == nil)
@@ -210,7 +211,7 @@ import Testing
         #expect(life.state == .waiting(until: 5_010) && life.fault == Self.crash)
     }
 
-    @Test func `chance shortens a pause by a quarter at most`() {
+    @Test func `jitter shortens a pause by at most a quarter`() {
         let policy = LifePolicy()
         for attempt in 1...40 {
             let (longest, shortest) = (

@@ -1,6 +1,6 @@
 import JSON
 
-/// JSON as tests read and compare it: a member or an element that is not there reads as `null`, and the order of members says nothing.
+/// JSON for tests: missing members and elements read as `null`, and comparison ignores the order of members.
 struct JSON: Equatable, Sendable, CustomStringConvertible {
     private let tree: JSONTree
 
@@ -8,7 +8,9 @@ struct JSON: Equatable, Sendable, CustomStringConvertible {
 
     private init(tree: JSONTree) { self.tree = tree }
 
-    /// Of bytes that are not JSON: `null`.
+    /// Parses JSON.
+    ///
+    /// Invalid JSON reads as `null`.
     init(_ bytes: [UInt8]) { tree = JSONTree(bytes) ?? .null }
     init(_ text: String) { self.init(Array(text.utf8)) }
 
@@ -23,7 +25,9 @@ struct JSON: Equatable, Sendable, CustomStringConvertible {
     var array: [JSON] { (tree.list ?? []).map { JSON(tree: $0) } }
     var names: Set<String> { Set((tree.members ?? []).map(\.name)) }
 
-    /// Whether this is what `pattern` says: `*` stands for anything, and members that it does not name are free.
+    /// Whether this matches `pattern`, in which `*` stands for any value.
+    ///
+    /// Members that `pattern` does not name are ignored.
     func fits(_ pattern: JSON) -> Bool {
         if pattern.string == "*" { return true }
         return agrees(with: pattern, names: { $0.isSuperset(of: $1) }, by: { $0.fits($1) })

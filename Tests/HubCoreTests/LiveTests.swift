@@ -7,15 +7,17 @@ import Testing
 
 @testable import HubCore
 
-/// Passing values in such numbers that the hub takes and sends many of them together.
+/// Live values in such numbers that the hub handles many of them together.
 @Suite struct LiveTests {
     private struct Said {
         let topic: String
-        /// What the feed carries begins with it; empty when the hub writes the body itself.
+        /// The beginning of the published body.
+        ///
+        /// Empty if the hub writes the body itself.
         let beginning: String
     }
 
-    /// The `n`th message of a session: mostly plain LIVE bodies, between them what takes the long way.
+    /// The `n`th message of a session: mostly plain LIVE bodies, and some that take the general path.
     private static func message(_ n: Int, of plugin: String, _ random: inout SeededGenerator) -> (
         verb: String, body: String, Said
     ) {
@@ -41,7 +43,7 @@ import Testing
     }
 
     @Test
-    func `R5.9 each LIVE of a flood is published as if it came alone, in its session's order, on each feed that may`()
+    func `R5.9 each LIVE of a flood is published as if alone, in its session's order, on each allowed feed`()
         async throws
     {
         let seed = UInt64.random(in: 0 ... .max)
@@ -63,7 +65,7 @@ import Testing
                     said[plugin, default: []].append(what)
                 }
             }
-            /// Whether `heard` is what a session says next of that which this listener may hear.
+            /// Checks that `heard` is the session's next message that this listener may receive.
             func expect(_ heard: Frames, _ next: inout [String: Int], where isFit: (Said) -> Bool) throws {
                 let plugin = try #require(heard.record["source"].string)
                 let all = said[plugin] ?? []
@@ -96,10 +98,10 @@ import Testing
         #"{"type":"weight","value":72.1,"unit":"m"}"#, #"{"type":"weight","value":72.1,"unit":"kgg"}"#,
         #"{"type":"weight","value":72.1}"#, #"{"type":"weight","unit":"m","progress":0.5}"#,
         #"{"type":"sleepAnalysis","value":1,"unit":"count"}"#,
-        // Not plain, so by the long way.
+        // These are not plain and take the general path.
         #"{"type": "weight","value":72.1,"unit":"m"}"#, #"{"type":"weight","value":72.1,"unit":"\u006d"}"#,
     ])
-    func `R5.8 R5.10 a LIVE that says what cannot be is not published or answered, but counted, and the log says why`(
+    func `R5.8 R5.10 an invalid LIVE is not published or answered, but counted and logged with the reason`(
         _ body: String
     ) async throws {
         let folder = try Folder()
@@ -109,7 +111,7 @@ import Testing
             let listener = try await hub.listener("live/")
             let scale = try await hub.client("scale", plugin: "scale")
             let good = #"{"type":"weight","value":72.1,"unit":"lb"}"#
-            // After a good one as well as at first: the lane judges a message by the one before.
+            // Sends it first and also after a valid one, because the fast path uses the previous message.
             for body in [body, good, body, good] { await scale.say("LIVE", body) }
             #expect(try await scale.ask("PING").verb == "PONG")
             for _ in 0..<2 {

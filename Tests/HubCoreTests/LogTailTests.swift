@@ -6,7 +6,7 @@ import Testing
 
 @testable import HubCore
 
-/// The last lines of a plugin's log, asked for (Protocol §8.1.4).
+/// Queries for the last lines of a plugin's log (Protocol §8.1.4).
 @Suite struct LogTailTests {
     private static func files(in folder: Folder) throws -> PluginLogFiles {
         let files = PluginLogFiles(data: folder.path)
@@ -16,7 +16,7 @@ import Testing
 
     private static func texts(_ page: LogPage?) -> [String] { page?.lines.map(\.text) ?? [] }
 
-    @Test func `R8.170 the last lines come, oldest first, through rotations, and it is said that there are more`()
+    @Test func `R8.170 the last lines come oldest first, across rotations, and the answer says if there are more`()
         async throws
     {
         let folder = try Folder()
@@ -32,7 +32,7 @@ import Testing
         #expect(try await LogTail(files: files, instance: "other", limit: 1, start: nil).page() == nil)
     }
 
-    @Test func `R8.170 no answer has more bytes than the bound, whatever the lines are, and each line is whole`()
+    @Test func `R8.170 no answer exceeds the byte limit, and each line is complete`()
         async throws
     {
         let folder = try Folder()
@@ -47,7 +47,7 @@ import Testing
         for (line, number) in zip(page.lines, numbers) { #expect(line.text.count == "\(number) ".count + number * 5) }
     }
 
-    @Test func `R8.170 lines from a time on, and none that is not whole yet`() async throws {
+    @Test func `R8.170 an answer has lines from a given time on, and no incomplete line`() async throws {
         let folder = try Folder()
         let files = try Self.files(in: folder)
         let lines = (0..<10).map {
@@ -62,7 +62,7 @@ import Testing
         #expect(Self.texts(cut) == ["line 8", "line 9"] && cut?.more == true)
     }
 
-    @Test func `a link in the folder of logs is not followed`() async throws {
+    @Test func `a link in the log folder is not followed`() async throws {
         let folder = try Folder()
         let files = try Self.files(in: folder)
         let secret = folder.path + "/secret"
@@ -71,7 +71,7 @@ import Testing
         #expect(try await LogTail(files: files, instance: "scale", limit: 9, start: nil).page() == nil)
     }
 
-    @Test func `R8.170 R12.10 the owner and a plugin that is granted it are told, and what is wrong is named`()
+    @Test func `R8.170 R12.10 the owner and a plugin with the grant get logs, and errors name the mistake`()
         async throws
     {
         let folder = try Folder()

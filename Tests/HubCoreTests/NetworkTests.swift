@@ -9,9 +9,9 @@ import ZeroMQ
 
 @testable import HubCore
 
-/// Plugins on other machines: keys, and what holds without them.
+/// Plugins on other machines, with and without keys.
 @Suite(.serialized) struct NetworkTests {
-    /// A hub that expects `bedroom` (writes weight, reads it of me) and `laptop` (reads all, with a feed).
+    /// A hub with the remote instances `bedroom` (reads and writes my weight) and `laptop` (reads all, has a feed).
     private static func setting(isInsecure: Bool = false) throws -> Setting {
         var setting = Setting()
         setting.persons = ["me", "you"]
@@ -45,7 +45,7 @@ import ZeroMQ
         Array("HELLO".utf8), Array(#"{"protocol":[1],"instance":"bedroom","plugin":"scale","version":"1"}"#.utf8),
     ]
 
-    @Test func `R2.5 R4.23 with its key an instance is itself and no other, and may what it was granted`()
+    @Test func `R2.5 R4.23 a key identifies exactly one instance, which may do what it was granted`()
         async throws
     {
         let folder = try Folder()
@@ -71,7 +71,7 @@ import ZeroMQ
             let heart =
                 #"{"type":"heartRate","value":60,"unit":"count/min","start":"2024-03-15T07:30:05Z","key":"h"}"#
             #expect(try await bedroom.give([weight("a"), heart]).results == ["stored", "forbidden"])
-            // R8.6 R8.10: what only the owner may ask.
+            // R8.6 R8.10: queries and commands that only the owner may use.
             for want in ["status", "plugins", "persons", "accounts"] {
                 #expect(try await bedroom.query("", want: want).code == "forbidden")
             }
@@ -88,7 +88,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `R2.5 R7.6 a remote instance listens at its own port with its own key, to what it may read`()
+    @Test func `R2.5 R7.6 a remote instance listens on its own port with its own key to what it may read`()
         async throws
     {
         let folder = try Folder()
@@ -121,7 +121,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `R4.26 at the owner's door no program takes the place of an instance that came with its key`()
+    @Test func `R4.26 at the owner's door no program can replace an instance with a key`()
         async throws
     {
         let folder = try Folder()
@@ -138,13 +138,13 @@ import ZeroMQ
         }
     }
 
-    /// As many as half of what one process may open, at most: beyond that the hub closes the network for a while (§12.2).
-    @Test func `R2.6 connections that say nothing keep no client out that has a key`() async throws {
+    /// Opens at most half of the descriptors of a process, because beyond that the hub closes the network for a while (§12.2).
+    @Test func `R2.6 silent connections do not block a client with a key`() async throws {
         let folder = try Folder()
         let setting = try Self.setting()
         let key = try Self.key("bedroom", in: folder)
         try await withHub(setting, in: folder) { hub in
-            // Both ends are open in this process.
+            // Both ends of each connection are in this process.
             let room = (ProcessDescriptors.limit ?? 1_024) / 2 - (ProcessDescriptors.lowestFree ?? 0) - 100
             let count = min(3_000, room / 2)
             let port = try #require(setting.tcp?.port)
@@ -157,7 +157,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `R2.6 of connections those that proved nothing can be ended, the longest silent first, and no other`()
+    @Test func `R2.6 only unauthenticated connections can be ended, the longest silent first`()
         async throws
     {
         let folder = try Folder()
@@ -168,9 +168,9 @@ import ZeroMQ
             let bedroom = try await Self.peer(setting, key)
             try await bedroom.hello("bedroom", plugin: "scale")
             let older = try (0..<20).map { _ in try RawConnection(port: port) }
-            // A greeting alone proves nothing either.
+            // A greeting alone does not authenticate.
             for connection in older { connection.send([0xFF] + [UInt8](repeating: 0, count: 8) + [0x7F, 3, 1]) }
-            // As soon as the hub has greeted them, they are connections of its own.
+            // The hub's greeting shows that it has accepted the connections.
             for connection in older { #expect(connection.receive(10).count == 10) }
             func end(_ count: Int) -> Int {
                 SilentConnections.end(
@@ -187,7 +187,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `R2.6 without a valid key nothing is said, heard or done over the network`() async throws {
+    @Test func `R2.6 without a valid key nothing can be sent, received or done over the network`() async throws {
         let folder = try Folder()
         let setting = try Self.setting()
         let key = try Self.key("bedroom", in: folder)
@@ -217,7 +217,7 @@ import ZeroMQ
     }
 
     @Test
-    func `R4.24 a revoked key ends its sessions, its listening and its connections at once, and no other's work`()
+    func `R4.24 revoking a key ends its sessions, listeners and connections at once, and no others`()
         async throws
     {
         let folder = try Folder()
@@ -244,7 +244,7 @@ import ZeroMQ
             #expect(outcome.body["result"] == JSON(#"{"keys":1,"revoked":["laptop"]}"#), "\(outcome)")
             let farewell = try await thief.next()
             #expect(farewell.code == "forbidden" && farewell.body["closed"].truth == true, "\(farewell)")
-            // Before its connection ends it is answered so, and after that not at all.
+            // Until its connection ends it gets this error, and then nothing.
             await thief.say("HELLO", #"{"protocol":[1],"instance":"laptop","plugin":"laptop","version":"1"}"#)
             while let answer = await thief.nextIfAny(within: .milliseconds(500)) {
                 #expect(answer.code == "forbidden", "\(answer)")
@@ -253,7 +253,7 @@ import ZeroMQ
             while await ear.nextIfAny(within: .zero) != nil {}
             for round in 0..<5 { _ = try await owner.give([weight("after\(round)", 70, #","subject":{"name":"me"}"#)]) }
             #expect(await ear.nextIfAny(within: .milliseconds(200)) == nil)
-            // The others come back by themselves.
+            // The other instances reconnect automatically.
             try await eventually("bedroom is back") {
                 await bedroom.send(Self.hello, isCertain: false)
                 while let answer = await bedroom.nextIfAny(within: .milliseconds(200)) {
@@ -262,7 +262,7 @@ import ZeroMQ
                 return false
             }
             #expect(try await bedroom.give([weight("z")]).results == ["stored"])
-            // A new key for the same instance works, and the old one does not begin to.
+            // A new key for the same instance works, and the old one stays invalid.
             let fresh = try Self.key("laptop", in: folder)
             #expect(try await owner.command("reload-keys").body["result"]["keys"].int == 2)
             let again = try await Peer.listener(try Self.feed(setting), ["sample/"], Peer.Options(key: fresh))
@@ -271,7 +271,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a replaced key is void, and a damaged or missing one of the hub is said`() async throws {
+    @Test func `a replaced key is invalid, and a damaged or missing hub key is reported`() async throws {
         let folder = try Folder()
         let setting = try Self.setting()
         let old = try Self.key("bedroom", in: folder)
@@ -300,8 +300,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `R2.7 insecure: any program of this machine is the remote instance it says, and no other`() async throws
-    {
+    @Test func `R2.7 in insecure mode any local program may be any remote instance, but no other one`() async throws {
         let folder = try Folder()
         var setting = try Self.setting(isInsecure: true)
         setting.plugins.append(PluginInstance(name: "local"))
@@ -329,7 +328,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `R4.25 one key takes a sixteenth of all sessions at most`() async throws {
+    @Test func `R4.25 one key may use at most a sixteenth of all sessions`() async throws {
         let folder = try Folder()
         var setting = try Self.setting()
         setting.policy.limits.sessions = 32
@@ -350,7 +349,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a port that is taken is said in the status, and opened when it is free`() async throws {
+    @Test func `a port in use is reported in the status, and opened when it becomes free`() async throws {
         let folder = try Folder()
         let setting = try Self.setting()
         let key = try Self.key("bedroom", in: folder)
@@ -370,7 +369,7 @@ import ZeroMQ
     }
 }
 
-/// Holds a port, as another program might.
+/// Occupies a port, as another program might.
 private final class Squatter {
     private let descriptor: CInt
 

@@ -6,13 +6,13 @@ import Testing
 @testable import HubCore
 
 @Suite struct OwnCommandTests {
-    @Test func `every command of the hub has a name of its own and a declaration without faults`() {
+    @Test func `every command of the hub has a unique name and a valid declaration`() {
         let manifest = Manifest(
             name: "own-commands", summary: "The hub.", version: "1", commands: OwnCommands.all.map { $0.declaration })
         #expect(manifest.faults == [])
     }
 
-    @Test func `R8.8 a misspelt command or argument is told what was probably meant`() async throws {
+    @Test func `R8.8 the error for a misspelt command or argument suggests the intended one`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             let command = try await peer.command("retrct").body
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `a deadline beyond a day is a wrong field, and takes nothing down`() async throws {
+    @Test func `a deadline beyond a day gets the error field and does no harm`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             for deadline in ["0", "86400001", "9223372036854775807"] {
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `of progress told often the latest is handed over, once until it is taken`() {
+    @Test func `frequent progress is reduced to the latest report, with one notification until it is taken`() {
         let calls = Mutex(0)
         let teller = ProgressRelay(id: 3) { _ in calls.withLock { $0 += 1 } }
         for done in 1...1_000 { teller(Int64(done), of: 1_000) }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import HubCore
 
-/// A plugin that is granted what only the owner may have the hub do (Protocol §12.3).
+/// Plugins that are granted commands of the owner (Protocol §12.3).
 @Suite struct OwnerCommandTests {
-    @Test func `R12.10 each command of the hub has a word, and each word of a command is one`() {
+    @Test func `R12.10 each command of the hub has a grant word, and each such word has a command`() {
         let words = OwnerRight.ofCommands.subtracting([.commands]).map(\.rawValue).sorted()
         #expect(words == OwnCommands.all.map { $0.declaration.name }.sorted())
         let questions = QueryRequest.Subject.allCases.filter(\.isOfOwner).map(\.rawValue)
@@ -18,7 +18,9 @@ import Testing
                 })
     }
 
-    /// Anna's plugin, which reads and writes weights alone, in a household of two.
+    /// Anna's plugin in a household of two.
+    ///
+    /// It may read and write only weights.
     private static func setting(_ owner: [String], in folder: Folder) throws -> Setting {
         var setting = try OwnerGrantTests.setting(granted: owner, in: folder) {
             $0.persons = .only(["anna"])
@@ -39,7 +41,7 @@ import Testing
 
     private static func subject(_ person: String) -> String { #","subject":{"name":"\#(person)"}"# }
 
-    @Test func `R12.12 R8.10 what is not granted is refused with its word, and what is granted is carried out`()
+    @Test func `R12.12 R8.10 a command without a grant is refused with its word, and a granted one is carried out`()
         async throws
     {
         let folder = try Folder()
@@ -63,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `R12.10 a plugin without any command of the owner's is told so, also of one that there is not`()
+    @Test func `R12.10 a plugin without granted commands gets the same error for known and unknown commands`()
         async throws
     {
         let folder = try Folder()
@@ -78,8 +80,7 @@ import Testing
         }
     }
 
-    @Test func `R12.14 commands change only what the plugin may read and write, and tell of nothing else`() async throws
-    {
+    @Test func `R12.14 commands change and report only records that the plugin may read and write`() async throws {
         let folder = try Folder()
         try await withHub(try Self.setting(["*"], in: folder), in: folder) { hub in
             let owner = try await hub.client("phone")
@@ -137,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `R12.14 a group with a record that the plugin may not write is left alone as a whole`() async throws {
+    @Test func `R12.14 a group with a record that the plugin may not write stays unchanged`() async throws {
         let folder = try Folder()
         var setting = try OwnerGrantTests.setting(granted: ["*"], in: folder) {
             $0.grants.write = ["*", "!heartRate"]
@@ -155,7 +156,7 @@ import Testing
             let (web, _) = try await OwnerGrantTests.web(hub)
             let retract = try await web.command("retract", #"{"numbers":[1,3]}"#)
             #expect(Self.outcomes(retract) == ["forbidden", "stored"], "\(retract)")
-            // A version that is still to come hides nothing of the group from the look.
+            // A future version number does not bypass the check of the group.
             let future = try await web.command("retract", #"{"numbers":[1],"seqs":[5]}"#)
             #expect(Self.outcomes(future) == ["forbidden"], "\(future)")
             #expect(
@@ -167,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `R12.14 who may read and write everything does what the owner does`() async throws {
+    @Test func `R12.14 a plugin that may read and write everything can do what the owner can`() async throws {
         let folder = try Folder()
         try await withHub(try OwnerGrantTests.setting(granted: ["*"], in: folder), in: folder) { hub in
             #expect(try await hub.client("phone").give([weight("a"), weight("b")]).results == ["stored", "stored"])
@@ -180,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func `R12.15 what a plugin has the hub do is in the log and on the feed under its name, without arguments`()
+    @Test func `R12.15 a plugin's commands are logged and published under its name, without arguments`()
         async throws
     {
         let folder = try Folder()
@@ -210,7 +211,9 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `R12.10 a plugin commands another, answers what it asks, and its commands end with its grant`() async throws {
+    func `R12.10 a plugin may command another and answer its questions, and its commands end with its grant`()
+        async throws
+    {
         let folder = try Folder()
         var setting = try Setting.withTokens(["web", "cloud"], in: folder)
         setting.manifests["web"] = OwnerGrantTests.manifest([.commands, .apply])
@@ -238,7 +241,7 @@ import Testing
         #expect(try await cloud.next().body["answer"].string == "7")
         await cloud.say("OUTCOME", #"{"id":\#(number),"outcome":"done","result":{"account":"me"}}"#)
         #expect(try await web.next().body["result"]["account"].string == "me")
-        // What is under way when the grant is taken is given up.
+        // A command in progress is cancelled when the grant is removed.
         await web.say("COMMAND", #"{"id":2,"instance":"cloud","command":"work"}"#)
         let work = try await cloud.next()
         _ = try await hub.client("owner").command("apply")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HubCore
 
-/// A plugin that is granted what is the owner's (Protocol §12.3).
+/// Plugins that are granted queries of the owner (Protocol §12.3).
 @Suite struct OwnerGrantTests {
     static func manifest(_ owner: [OwnerRight], reads: [String] = ["*"]) -> Manifest {
         Manifest(name: "web", summary: "", version: "1", reads: reads, writes: ["*"], owner: owner)
@@ -24,7 +24,7 @@ import Testing
         return setting
     }
 
-    /// A session of the plugin's process.
+    /// Opens a session of the plugin's process.
     static func web(_ hub: RunningHub, mode: String = "run") async throws -> (peer: Peer, welcome: JSON) {
         let options = Peer.Options(user: "web", password: try await hub.token(of: "web"))
         let peer = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
@@ -33,7 +33,7 @@ import Testing
 
     private static let questions = ["status", "plugins", "persons", "accounts"]
 
-    @Test func `R12.10 R4.70 a plugin is answered what its manifest asks for and hub conf grants, as the owner is`()
+    @Test func `R12.10 R4.70 a plugin gets the owner's answers that its manifest requests and hub conf grants`()
         async throws
     {
         let folder = try Folder()
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [nil, [], ["plugins"]] as [[String]?])
-    func `R12.10 R12.12 what is not granted is refused with the word and the line of hub conf that grants it`(
+    func `R12.10 R12.12 a query without a grant is refused with the word and the line that grants it`(
         granted: [String]?
     ) async throws {
         let folder = try Folder()
@@ -80,7 +80,8 @@ import Testing
         }
     }
 
-    @Test func `R12.10 what the manifest does not ask for is not granted, whatever hub conf says`() async throws {
+    @Test func `R12.10 rights that the manifest does not request are not granted, whatever hub conf says`() async throws
+    {
         let folder = try Folder()
         let setting = try Self.setting(asks: [.accounts], granted: ["*", "status"], in: folder)
         try await withHub(setting, in: folder) { hub in
@@ -91,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `R12.11 a plugin that comes over the network is granted nothing of it`() async throws {
+    @Test func `R12.11 a plugin over the network gets no owner rights`() async throws {
         let folder = try Folder()
         var setting = try Self.setting(granted: ["*"], in: folder) { $0.isRemote = true }
         setting.tcp = TCPEndpoint(address: "127.0.0.1", port: try FreePort.next())
@@ -108,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `R12.13 the answers stay within the persons and types that the plugin may read`() async throws {
+    @Test func `R12.13 the answers have only persons and types that the plugin may read`() async throws {
         let folder = try Folder()
         var setting = try Self.setting(granted: ["*"], in: folder) {
             $0.persons = .only(["anna"])
@@ -127,7 +128,7 @@ import Testing
                 weight("c", 61, #","subject":{"name":"ben"}"#),
             ])
             #expect(given.results == ["stored", "stored", "stored", "stored"])
-            // The last one was ben's, and is anna's.
+            // The last record was ben's and is assigned to anna.
             #expect(try await owner.command("assign", #"{"numbers":[4],"to":"anna"}"#).body["outcome"].string == "done")
             let (web, _) = try await Self.web(hub)
             #expect(try await web.status()["persons"].array.compactMap { $0["name"].string } == ["anna"])
@@ -150,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: ["run", "check"])
-    func `R4.70 R4.22 what is taken is taken at once, from sessions of every mode, and the process goes on`(
+    func `R4.70 R4.22 a right is removed at once from sessions of every mode, and the process continues`(
         mode: String
     ) async throws {
         let folder = try Folder()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HubCore
 
-/// The store is read again by itself, so that damage is found that no question meets.
+/// The hub rereads the whole store in the background, to find damage that no query meets.
 @Suite struct PageRoundsTests {
     private func filled(_ folder: Folder) async throws -> Store {
         let store = try Store(path: folder.path + "/hub.sqlite", now: 0)
@@ -28,7 +28,9 @@ import Testing
         PageRounds(store: store, clock: .system, beginning: .zero, pause: .zero, interval: .milliseconds(1))
     }
 
-    /// Goes round until it is so; the tool that runs the tests bounds how long.
+    /// Runs rounds until `isSo` returns true.
+    ///
+    /// The test tool limits the time.
     private func goRound(_ store: Store, until isSo: () -> Bool) async {
         let leaving = Flag()
         async let end: Void = rounds(of: store).run(until: leaving)
@@ -37,7 +39,7 @@ import Testing
         await end
     }
 
-    @Test func `a whole store is found whole, and the rounds end with the hub`() async throws {
+    @Test func `an undamaged store is reported as undamaged, and the rounds end with the hub`() async throws {
         let folder = try Folder()
         let store = try await filled(folder)
         await goRound(store) { store.checked.whole != nil }
@@ -45,7 +47,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `damage that no question meets is found`() async throws {
+    @Test func `damage that no query meets is found`() async throws {
         let folder = try Folder()
         var store = try await filled(folder)
         try store.close()
@@ -64,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 4_096), (100_000, 4_096), (2_000_000, 11_905)] as [(Int64, Int64)])
-    func `an hour's share is a 168th of the store, and of a small one all that sixteen MiB hold`(
+    func `an hourly share is a 168th of the store, and at least 16 MiB`(
         pages: Int64, share: Int64
     ) {
         #expect(PageRounds.share(of: pages) == share)

@@ -3,10 +3,10 @@ import Synchronization
 import Testing
 import ZeroMQ
 
-/// A message, frame by frame; what a DEALER gets from the door, or a SUB from the feed.
+/// The frames of a message that a DEALER got from the door or a SUB from the feed.
 struct Frames: Sendable, CustomStringConvertible {
     let all: [[UInt8]]
-    /// Read at most once: a page is large.
+    /// The body, parsed at most once, because a page is large.
     private let parsed = Parsed()
 
     private final class Parsed: Sendable { let body = Mutex<JSON?>(nil) }
@@ -23,14 +23,14 @@ struct Frames: Sendable, CustomStringConvertible {
         }
     }
     var topic: String { text(0) }
-    /// Sequence and previous of a message from the feed; none where frame two is not as it has to be.
+    /// Sequence and previous of a message from the feed, or empty if the second frame is malformed.
     var place: [Int64] {
         let words = text(1).split(separator: " ", omittingEmptySubsequences: false)
         return words.count == 3 ? words.prefix(2).compactMap { Int64($0) } : []
     }
     var sequence: Int64 { place.first ?? -1 }
     var previous: Int64 { place.last ?? -1 }
-    /// In which they count.
+    /// The epoch of the sequence numbers.
     var epoch: String { text(1).split(separator: " ").last.map(String.init) ?? "" }
     /// The body of a message from the feed.
     var record: JSON { JSON(all.count > 2 ? all[2] : []) }
@@ -40,12 +40,12 @@ struct Frames: Sendable, CustomStringConvertible {
     var description: String { all.map { String(decoding: $0.prefix(300), as: UTF8.self) }.joined(separator: " | ") }
 }
 
-/// Nothing came in time.
+/// No message arrived in time.
 struct Silence: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A client without any of the project's client code: frames out, frames in.
+/// A client of plain frames, without the project's client code.
 ///
 /// All peers of the process share one loop and one context.
 actor Peer {
@@ -73,9 +73,11 @@ actor Peer {
     private var arrived: [Frames] = []
     private var waiter: CheckedContinuation<Void, Never>?
     private var ended: Bool { socket == nil }
-    /// Off: PINGs are passed on like any message.
+    /// Whether PINGs are answered.
+    ///
+    /// Otherwise they are passed on like other messages.
     var answersPings = true
-    /// Topics that begin with it are not passed on.
+    /// Messages on topics with this prefix are dropped.
     private var ignored: String?
     private var lastID: Int64 = 0
     private var lastBatch: Int64 = 0
@@ -87,19 +89,21 @@ actor Peer {
 
     isolated deinit { socket = nil }
 
-    /// What a connection is made with.
+    /// Options of a connection.
     struct Options: Sendable {
         var user: String?
         var password = ""
         var routingID: [UInt8]?
         var key: Key?
-        /// Prefixes, of a SUB.
+        /// The subscribed prefixes of a SUB.
         var topics: [String] = []
-        /// Whether it takes what arrives; one that does not also keeps its queue short.
+        /// Whether it reads messages.
+        ///
+        /// If not, it also has a short queue.
         var reads = true
     }
 
-    /// What CURVE needs.
+    /// The keys for CURVE.
     struct Key: Sendable {
         var hub: CurveKey
         var pair: CurveKeyPair
@@ -177,7 +181,7 @@ actor Peer {
 
     // MARK: - Frames
 
-    /// - Parameter isCertain: whether it is a fault that the transport does not take it.
+    /// - Parameter isCertain: Whether the test fails if the transport does not accept the message.
     func send(_ frames: [[UInt8]], isCertain: Bool = true) {
         var message = Multipart()
         for frame in frames { message.append(frame) }
@@ -189,13 +193,15 @@ actor Peer {
         }
     }
 
-    /// The next message.
+    /// Waits for the next message.
     func next(within time: Duration = .seconds(60), _ what: String = "a message") async throws -> Frames {
         if let frames = await nextIfAny(within: time) { return frames }
         throw Silence(description: "\(what) did not come within \(time)")
     }
 
-    /// The next message, or `nil` when none comes in time.
+    /// Waits for the next message.
+    ///
+    /// Returns `nil` if none arrives in time.
     func nextIfAny(within time: Duration) async -> Frames? {
         let deadline = ContinuousClock.now + time
         while arrived.isEmpty, !ended, ContinuousClock.now < deadline {
@@ -206,7 +212,7 @@ actor Peer {
         return arrived.isEmpty ? nil : arrived.removeFirst()
     }
 
-    /// What was heard too early comes again; what begins with `topic` is not heard at all.
+    /// Puts back messages that were read too early, and drops all messages on topics that begin with `topic`.
     func putBack(_ frames: [Frames], butNot topic: String) {
         ignored = topic
         arrived = frames + arrived.filter { !$0.topic.hasPrefix(topic) }
@@ -239,7 +245,7 @@ actor Peer {
         return try await next("an answer to a batch")
     }
 
-    /// Sends a batch; its answer is still to come.
+    /// Sends a batch without waiting for the answer.
     @discardableResult
     func give(unanswered records: [String], backfill: Bool = false) -> Int64 {
         lastBatch += 1
@@ -250,14 +256,16 @@ actor Peer {
         return lastBatch
     }
 
-    /// Asks one page.
+    /// Queries one page.
     func query(_ members: String, want: String = "records") async throws -> Frames {
         lastID += 1
         return try await ask(
             "QUERY", #"{"id":\#(lastID),"want":"\#(want)"\#(members.isEmpty ? "" : ",")\#(members)}"#)
     }
 
-    /// Asks page by page until the last; the records, and the last cursor.
+    /// Queries all pages.
+    ///
+    /// Returns the records, the last cursor and the number of pages.
     func all(_ members: String = "") async throws -> (records: [JSON], cursor: String, pages: Int) {
         var (records, next, pages): ([JSON], String?, Int) = ([], nil, 0)
         while true {
@@ -271,7 +279,7 @@ actor Peer {
         }
     }
 
-    /// The hub's status, asked by a session that is open.
+    /// Queries the hub's status in the open session.
     func status() async throws -> JSON { try await query("", want: "status").body["status"] }
 
     func command(_ command: String, _ args: String = "{}", dryRun: Bool = false, instance: String = "hub") async throws
@@ -288,13 +296,13 @@ actor Peer {
 extension Frames {
     /// The code of an ERROR.
     var code: String? { verb == "ERROR" ? body["code"].string : nil }
-    /// What became of each record of a batch: `stored`, `duplicate` or the code of a rejection.
+    /// The result of each record of a batch: `stored`, `duplicate` or the code of a rejection.
     var results: [String] {
         body["results"].array.map { $0["code"].string ?? $0["result"].string ?? "?" }
     }
 }
 
-/// A weight of kitchen-script, with more members.
+/// A weight record with additional members.
 func weight(_ key: String = "k", _ value: Double = 72.3, _ more: String = "") -> String {
     #"{"type":"weight","value":\#(value),"unit":"kg","start":"2024-03-15T07:30:05+01:00","key":"\#(key)"\#(more)}"#
 }

@@ -6,7 +6,9 @@ import Testing
 
 @testable import HubCore
 
-/// A plugin that asks to read everything, and may not read heart rates: it sees its own, as if there were no others (R8.120).
+/// A plugin that asks to read everything but may not read heart rates.
+///
+/// It sees its own as if there were no others (R8.120).
 @Suite struct PermissionTests {
     private static func setting(_ read: [String], in folder: Folder) throws -> Setting {
         var setting = try Setting.withTokens(["watch"], in: folder)
@@ -15,7 +17,7 @@ import Testing
         return setting
     }
 
-    /// A session of the plugin's process.
+    /// Opens a session of the plugin's process.
     private static func watch(_ hub: RunningHub) async throws -> (peer: Peer, welcome: JSON) {
         let options = Peer.Options(user: "watch", password: try await hub.token(of: "watch"))
         let peer = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
@@ -26,7 +28,7 @@ import Testing
         #"{"type":"heartRate","value":\#(value),"unit":"count/min","start":"2024-03-15T0\#(hour):00:00Z","key":"\#(key)"\#(more)}"#
     }
 
-    /// All the ways to ask, with what is to be found: values, or what else tells how many there are.
+    /// The answers to all kinds of queries, each as values or numbers that reveal how many records there are.
     private static func answers(_ peer: Peer) async throws -> [String: [Double]] {
         func values(_ records: [JSON]) -> [Double] { records.compactMap { $0["value"].double } }
         var found: [String: [Double]] = [:]
@@ -66,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: [["*", "!heartRate"], ["weight", "workout"]])
-    func `R8.120 R4.60 of a type that it may not read a plugin finds its own records, and nothing tells of others`(
+    func `R8.120 R4.60 a plugin finds its own records of a type it may not read, and no trace of others`(
         read: [String]
     ) async throws {
         let folder = try Folder()
@@ -94,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `R8.150 statistics of a plugin's own samples have no next where only others have later ones`()
+    @Test func `R8.150 statistics of a plugin's own samples have no next page if only others have later ones`()
         async throws
     {
         let folder = try Folder()
@@ -102,7 +104,7 @@ import Testing
         setting.policy.limits.pageRecords = 3
         try await withHub(setting, in: folder) { hub in
             let (watch, _) = try await Self.watch(hub)
-            /// How many intervals the first page has, and whether it says that there are more.
+            /// The number of intervals on the first page, and whether it is the last page.
             func page() async throws -> (rows: Int, isLast: Bool) {
                 let statistics = try await watch.query(
                     #""types":["heartRate"],"interval":{"unit":"hour","zone":"UTC"}"#, want: "statistics"
@@ -120,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `R8.151 the rank of a plugin's own sources of such a type tells of no others`() async throws {
+    @Test func `R8.151 the rank of a plugin's own sources of such a type does not reveal others`() async throws {
         var ranks: [[Int64]] = []
         for isAlone in [true, false] {
             let folder = try Folder()
@@ -151,7 +153,7 @@ import Testing
     }
 
     @Test
-    func `R8.120 a sample that moves to a type which may not be read is taken from its follower, and said no more of`()
+    func `R8.120 a follower gets a retraction when a sample moves to an unreadable type, and no more of it`()
         async throws
     {
         let folder = try Folder()
@@ -171,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `R8.120 R7.7 a feed carries a plugin its own records of such a type, and no word that there are others`()
+    @Test func `R8.120 R7.7 a feed has a plugin's own records of such a type, and no trace of others`()
         async throws
     {
         let folder = try Folder()
@@ -194,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `R8.120 R10.10 a sink is given what it may read, and its wish for more is not refused`() async throws {
+    @Test func `R8.120 R10.10 a sink gets only what it may read, and asking for more is not refused`() async throws {
         let folder = try Folder()
         try await withHub(try Self.setting(["*", "!heartRate"], in: folder), in: folder) { hub in
             try await Self.give(hub)
@@ -215,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func `R4.60 R6.16 R8.161 what a plugin may share is granted, denied or not decided, and it is told which`()
+    @Test func `R4.60 R6.16 R8.161 a plugin is told which types it may share: granted, denied or not determined`()
         async throws
     {
         let folder = try Folder()
@@ -241,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `R4.61 a blood pressure is read where both its values may be`() async throws {
+    @Test func `R4.61 a blood pressure may be read if both its values may be`() async throws {
         let group = #""start":"2024-03-15T07:30:05Z","group":"g""#
         let records = [
             #"{"type":"bloodPressure","key":"p",\#(group)}"#,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubCore
 
-/// Whom a name means that a person typed, and one that a source sends.
+/// Resolving names that people type and that sources send.
 @Suite(.timeLimit(.minutes(1))) struct PersonNameTests {
     private static let setting: Setting = {
         var setting = Setting()
@@ -29,7 +29,9 @@ import Testing
         return setting
     }()
 
-    @Test func `R6.49 a subject names a person in any case and by display name, and stays as it came`() async throws {
+    @Test func `R6.49 a subject may name a person in any case or by display name, and is stored unchanged`()
+        async throws
+    {
         try await withHub(Self.setting) { hub in
             let script = try await hub.client()
             let subjects = [#"{"name":"ANNA"}"#, #"{"account":"jürgen"}"#, #"{"name":"Jurgen"}"#]
@@ -41,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `R8.63 QUERY and WANT take names in any case, of those whom the session may read`() async throws {
+    @Test func `R8.63 QUERY and WANT accept names in any case, of persons that the session may read`() async throws {
         try await withHub(Self.setting) { hub in
             _ = try await hub.client().give([weight("k", 80, #","subject":{"name":"juergen"}"#)])
             let owner = try await hub.client("owner")
@@ -55,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `R8.63 a plugin is given the name of hub.conf, and a name of no person as it came`() async throws {
+    @Test func `R8.63 a plugin gets the name in hub.conf, and an unknown name unchanged`() async throws {
         try await withHub(Self.setting) { hub in
             let plugin = try await hub.client("kitchen", plugin: "scale")
             let owner = try await hub.client("owner")
@@ -67,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `R8.63 the hub's own commands name persons in any case`() async throws {
+    @Test func `R8.63 the hub's own commands accept names in any case`() async throws {
         try await withHub(Self.setting) { hub in
             let owner = try await hub.client("owner")
             for person in ["JÜRGEN", "Juergen"] {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HubCore
 
-/// Whose body a record is of.
+/// Assigning records to persons.
 @Suite struct PersonRuleTests {
     private func rules(_ slots: [String: [String: Int]]) -> PersonRules {
         let sections = slots.keys.sorted().map { name in
@@ -19,19 +19,19 @@ import Testing
         rules.assignment(of: subject, instance: "scale", allowed: nil).person?.name
     }
 
-    @Test func `a slot that belongs to no person is not the one person's who has another`() {
+    @Test func `an unassigned slot does not mean the only person if that person has another slot`() {
         let rules = rules(["me": ["scale": 1]])
         #expect(name(rules, .slot(1)) == "me" && name(rules, nil) == "me")
         #expect(name(rules, .slot(2)) == nil)
     }
 
-    @Test func `of several persons only the one whose slot it is can be meant`() {
+    @Test func `of several persons only the one with the slot is meant`() {
         let rules = rules(["me": ["scale": 1], "you": [:]])
         #expect(name(rules, .slot(1)) == "me" && name(rules, .slot(2)) == nil)
         #expect(name(rules, nil) == nil)
     }
 
-    @Test func `R6.46 a day is for a person of hub.conf, and can be taken back of one whom hub.conf has lost`()
+    @Test func `R6.46 a day needs a person of hub.conf, and can be retracted for a former person`()
         async throws
     {
         let folder = try Folder()

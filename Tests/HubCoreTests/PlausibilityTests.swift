@@ -5,13 +5,15 @@ import Testing
 
 @testable import HubCore
 
-/// What no body does is refused, and what it hardly does is stored, marked and shown until a person says that it is so.
+/// Impossible values are refused.
+///
+/// Implausible ones are stored and marked until a person confirms them.
 @Suite struct PlausibilityTests {
     private func part(_ type: String, _ value: Double, _ unit: String, _ key: String, _ more: String = "") -> String {
         #"{"type":"\#(type)","value":\#(value),"unit":"\#(unit)","start":"2024-03-15T07:30:05+01:00","key":"\#(key)"\#(more)}"#
     }
 
-    @Test func `R6.36 what no body can be is refused with the bound and its unit, and the rest of the batch is stored`()
+    @Test func `R6.36 an impossible value is refused with the limit and its unit, and the rest is stored`()
         async throws
     {
         try await withHub { hub in
@@ -32,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `R6.36 a refused member takes its group along, and by hand the impossible is refused as well`()
+    @Test func `R6.36 a refused member refuses its group, and impossible manual entries are refused, too`()
         async throws
     {
         try await withHub { hub in
@@ -72,7 +74,7 @@ import Testing
             let story = try await peer.query(#""number":1"#, want: "trace").body["trace"]
             #expect(story["versions"][0]["record"]["implausible"] == mark)
 
-            // Its source corrects it.
+            // The source corrects the value.
             #expect(try await peer.give([weight("a", 45)]).results == ["stored"])
             #expect(try await listener.next().record["implausible"] == .null)
             #expect(try await peer.status()["implausible"].int == 0)
@@ -80,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `R6.37 who edits a marked value confirms it, also with the same, and undoing that brings the mark back`()
+    @Test func `R6.37 editing a marked value confirms it, even with the same value, and undo restores the mark`()
         async throws
     {
         try await withHub { hub in
@@ -94,13 +96,13 @@ import Testing
             #expect(record["implausible"] == .null && record["value"].int == 450 && record["seq"].int == 3)
             #expect(record["edited"] == JSON(#"["value","metadata"]"#))
             #expect(try await peer.status()["implausible"].int == 0)
-            // Once is enough.
+            // A second confirmation is a duplicate.
             let again = try await peer.command("edit", #"{"number":1,"value":450,"unit":"kg"}"#)
             #expect(again.body["result"]["records"][0]["outcome"].string == "duplicate")
             _ = try await peer.command("edit", #"{"number":1,"undo":true}"#)
             record = try await now()
             #expect(record["implausible"] == JSON(#"["value"]"#) && record["edited"] == .null)
-            // What a person enters is what they say.
+            // Values that a person enters are marked, too.
             _ = try await peer.command("log", #"{"type":"weight","value":420,"unit":"kg"}"#)
             #expect(try await peer.status()["implausible"].int == 1)
         }
@@ -132,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `R6.38 a blood pressure has exactly its two members in its batch, or all of the group is refused`()
+    @Test func `R6.38 a blood pressure needs exactly its two members in its batch, or the whole group is refused`()
         async throws
     {
         func pressure(_ group: String) -> String {
@@ -158,12 +160,12 @@ import Testing
             #expect(refused.body["results"][0]["reason"].string?.contains("bloodPressureDiastolic") == true)
             let alone = #"{"type":"bloodPressure","start":"2024-03-15T07:30:05+01:00","key":"d"}"#
             #expect(try await peer.give([alone]).results == ["group"])
-            // A correction of one member.
+            // One member may be corrected alone.
             #expect(try await peer.give([member("a", "Systolic", 122, "s")]).results == ["stored"])
         }
     }
 
-    @Test func `R6.38 a food comes with what is eaten and its name, or all of the group is refused`() async throws {
+    @Test func `R6.38 a food needs its nutrients and its name, or the whole group is refused`() async throws {
         func food(_ group: String, _ metadata: String = #"{"foodType":"Ham Sandwich"}"#) -> String {
             #"{"type":"food","start":"2024-03-15T07:30:05+01:00","key":"\#(group) f","group":"\#(group)","metadata":\#(metadata)}"#
         }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HubCore
 
-/// What plugins print: cut, cleaned, without secrets, bounded.
+/// The output of plugins is cut into lines, cleaned of control characters and secrets, and limited.
 @Suite struct PluginLogTests {
     private func cut(_ text: String, hiding secrets: [String], by size: Int = .max) -> [String] {
         var cutter = LineCutter(hiding: SecretMask(secrets))
@@ -20,7 +20,7 @@ import Testing
         return lines + (cutter.rest().map { [$0] } ?? [])
     }
 
-    @Test func `R11.3 a token that went through the door is hidden, also in a line that had begun before`() {
+    @Test func `R11.3 a token that passed the door is hidden, even in a line that had begun before`() {
         let secrets = InstanceSecrets(["opensesame"])
         var cutter = LineCutter(hiding: secrets.mask)
         func add(_ text: String) -> [String] { Array(text.utf8).withUnsafeBytes { cutter.add($0) } }
@@ -33,13 +33,13 @@ import Testing
             add("J9 or r-1/2, i-77\nBearer opensesame read:weight\n") == [
                 "with <secret> or <secret>, <secret>", "Bearer <secret> read:weight",
             ])
-        // What is not a token is not a secret, and harms nothing.
+        // Other bytes are not taken for a token.
         secrets.learn(Array("[".utf8))
         for number in 0..<1_000 { secrets.learn(Array(#"{"access_token":"a-long-token-\#(number)"}"#.utf8)) }
         #expect(secrets.mask.hiding("opensesame a-long-token-999") == "<secret> <secret>")
     }
 
-    @Test func `secrets are hidden as they are, in JSON and percent-encoded; short ones would hide the log`() {
+    @Test func `secrets are hidden plain, in JSON and percent-encoded, unless they are too short`() {
         let lines = cut(
             "k=hunter2&x\n{\"k\":\"pass\\\"word\"} pass%22word\nabc 1 a\n",
             hiding: ["hunter2&x", "pass\"word", "1", "abc"])
@@ -48,8 +48,9 @@ import Testing
         #expect(cut("longer than long", hiding: ["long", "longer than"]) == ["<secret> <secret>"])
     }
 
-    @Test(arguments: 0..<60) func `a secret in a line without an end is hidden wherever the line is cut`(_ seed: UInt64)
-    {
+    @Test(arguments: 0..<60) func `a secret in a line without an end is hidden wherever the line is divided`(
+        _ seed: UInt64
+    ) {
         var generator = SeededGenerator(seed: seed)
         let secret = String(
             (0..<Int.random(in: 4...3_000, using: &generator)).map { _ in
@@ -65,7 +66,7 @@ import Testing
         #expect(pieces.allSatisfy { $0.utf8.count <= max(4_096, 2 * secret.utf8.count) }, "seed \(seed)")
     }
 
-    @Test func `a line keeps the level that PluginKit gives it, and no control character`() {
+    @Test func `a line keeps the level from PluginKit and loses control characters`() {
         let time = Int64(1_700_000_000_123_456)
         let line = LogLine("2023-11-14T22:13:20+0000 warning scale: \u{1B}[31mthe battery is low", from: .err, at: time)
         #expect(line.line == "2023-11-14T22:13:20.123Z warning err scale:  [31mthe battery is low")
@@ -76,7 +77,7 @@ import Testing
         #expect(LogLine(reading: LogLine("", from: .out, at: 0).line)?.text == "")
     }
 
-    @Test func `the files of a plugin are private, rotate, and stay below their bound`() throws {
+    @Test func `the log files of a plugin are private, rotate, and stay below their size limit`() throws {
         let folder = try Folder()
         let files = PluginLogFiles(data: folder.path)
         try FileManager.default.createDirectory(atPath: files.folder, withIntermediateDirectories: true)
@@ -99,14 +100,14 @@ import Testing
         #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $1 == ($0 + 1) % 2_000 })
     }
 
-    @Test func `a log that cannot be written is told of once and stops nothing`() throws {
+    @Test func `a log that cannot be written is reported once and stops nothing`() throws {
         let told = LogLines()
         let log = PluginLog(path: "/nonexistent/scale.log", logger: Logger(label: "log") { _ in told })
         for _ in 0..<10 { log.write("line", from: .out) }
         #expect(told.lines.count == 1 && told.lines[0].contains("/nonexistent/scale.log"))
     }
 
-    @Test func `a log that cannot be rotated is told of once, stops nothing and keeps its bound`() throws {
+    @Test func `a log that cannot be rotated is reported once, stops nothing and keeps its size limit`() throws {
         let folder = try Folder()
         let path = folder.path + "/scale.log"
         for number in 1...4 {
@@ -120,14 +121,14 @@ import Testing
         #expect(told.lines.count == 2 && told.lines[0].contains(path))
         let size = try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
         #expect(size <= 1_000)
-        // Once the way is free it goes on.
+        // It continues when rotation works again.
         for number in 1...4 { try FileManager.default.removeItem(atPath: "\(path).\(number)") }
         let log = PluginLog(path: path, fileSize: 1_000, logger: Logger(label: "log") { _ in told })
         log.write("at last", from: .out)
         #expect(try String(contentsOfFile: path, encoding: .utf8).contains("at last"))
     }
 
-    @Test func `a burst is read at once, what comes after it at its rate`() {
+    @Test func `a burst is read at once, and later output at the limited rate`() {
         var allowance = TokenBucket(size: 1_000, rate: 100, now: 0)
         #expect(allowance.take(1_000, at: 0) == 0)
         #expect(allowance.take(50, at: 0) == 500)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HubCore
 
-/// Programs that the hub asks and starts.
+/// Programs of plugins that the hub runs.
 @Suite struct PluginTests {
     private static let manifest =
         #"{"name":"NAME","summary":"s","version":"1","protocol":[1],"reads":[],"writes":["weight"],"declares":[],"settings":[],"commands":[]}"#
@@ -24,8 +24,7 @@ import Testing
         ).load()
     }
 
-    @Test func `R13.5 a plugin that cannot say what it is has a problem of its own, and the others start`() async throws
-    {
+    @Test func `R13.5 a plugin without a valid manifest has a problem, and the others start`() async throws {
         let folder = try Folder()
         var text = ""
         func add(_ name: String, _ lines: String) throws {
@@ -59,7 +58,7 @@ import Testing
             "missing": "is not beside the hub, installed or in PATH",
             "plain": "hub-plain is not executable; chmod +x it",
         ]
-        // Each is told once, at its line, for `hub check`.
+        // `hub check` reports each problem once, at its line.
         #expect(checked.loaded.problems.count == expected.count)
         for (name, words) in expected {
             let fault = try #require(checked.faults[name], "\(name)")
@@ -69,7 +68,7 @@ import Testing
                     $0.table == "plugin.\(name)" && $0.key == "executable" && $0.message == fault
                 })
         }
-        // And a hub starts with what is right.
+        // A hub starts with the valid plugins.
         let hub = try Hub(checked, logger: .init(label: "hub"))
         let run = Task { try await hub.run() }
         await hub.waitUntilReady()
@@ -79,7 +78,7 @@ import Testing
         #expect(plugins.count == 12)
         for plugin in plugins {
             let name = try #require(plugin["name"].string)
-            // A script that ends at once is told of too, as soon as it has.
+            // The status also reports a script that ends at once, after it has ended.
             if name == "good" {
                 #expect(plugin["state"].string != "failed", "\(plugin)")
             } else {
@@ -90,7 +89,7 @@ import Testing
         try await run.value
     }
 
-    @Test func `R13.1 a plugin that hangs is ended with all it has started`() async throws {
+    @Test func `R13.1 a plugin that hangs is ended with all its child processes`() async throws {
         let folder = try Folder()
         var text = ""
         for (name, lines) in [
@@ -102,7 +101,7 @@ import Testing
         #expect(checked.loaded.configuration != nil && checked.manifests.isEmpty)
         #expect(checked.faults.keys.sorted() == ["hangs", "hangs-with-children"])
         #expect(checked.faults.values.allSatisfy { $0.contains("no answer within 0.5 seconds") }, "\(checked.faults)")
-        // Nothing that was asked is left behind.
+        // No process of the manifest query is left.
         try await eventually("no child is left") {
             let list = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int($0) }
             return !list.contains { pid in
@@ -112,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a file that is missing or no TOML is a problem with its place, not a crash`() async throws {
+    @Test func `a missing file or invalid TOML is a problem with its place, and no crash`() async throws {
         let folder = try Folder()
         let missing = await ConfigurationLoader(path: folder.path + "/none.conf", programPath: "hub").load()
         #expect(missing.loaded.configuration == nil && missing.loaded.problems.count == 1)
@@ -122,7 +121,7 @@ import Testing
     }
 
     @Test
-    func `R13.1 R13.3 a process gets its token as the first line, its places in the environment, and the end of stdin`()
+    func `R13.1 R13.3 a process gets its token as first line, its paths as variables, and an end of stdin to stop`()
         async throws
     {
         let folder = try Folder()
@@ -152,7 +151,7 @@ import Testing
         #expect(try String(contentsOfFile: "\(folder.data)/plugins/scale/end", encoding: .utf8) == "eof\n")
     }
 
-    @Test func `a process that does not mind the end of stdin hears SIGTERM`() async throws {
+    @Test func `a process that ignores the end of stdin gets SIGTERM`() async throws {
         let folder = try Folder()
         var setting = Setting()
         setting.lifePolicy.stopGrace = .milliseconds(200)
@@ -169,11 +168,11 @@ import Testing
         #expect(try String(contentsOfFile: "\(folder.data)/plugins/scale/end", encoding: .utf8) == "term\n")
     }
 
-    @Test func `what hears neither the end of stdin nor SIGTERM is killed, with all it has started`() async throws {
+    @Test func `a process that ignores the end of stdin and SIGTERM is killed with all its children`() async throws {
         let folder = try Folder()
         var setting = Setting()
         setting.lifePolicy.stopGrace = .milliseconds(200)
-        // A number by which its child is known among all processes.
+        // A number that identifies its child among all processes.
         let seconds = "\(1_000_000 + UInt32.random(in: 0..<1_000_000))"
         let script = try folder.script(
             "plugin",
@@ -190,11 +189,11 @@ import Testing
             _ = try await hub.told("deaf", "up")
             try await eventually("the child runs") { try !children().isEmpty }
         }
-        // Its parent is gone; the process that inherits it takes its ending in its own time.
+        // The parent is gone, and the process that inherits the child may reap it later.
         try await eventually("the child ends") { try children().isEmpty }
     }
 
-    @Test func `a plugin that closes what it prints to goes on, and is told to stop like the others`() async throws {
+    @Test func `a plugin that closes its outputs continues, and is stopped like the others`() async throws {
         let folder = try Folder()
         var setting = Setting()
         let script = try folder.script(
@@ -203,14 +202,14 @@ import Testing
         try await withHub(setting, in: folder) { hub in
             _ = try await hub.told("quiet", "up")
             let peer = try await hub.client()
-            // Its stdin stays open: it does not end.
+            // Its stdin stays open, so it does not end.
             try await Task.sleep(for: .milliseconds(200))
             #expect(try await peer.status()["plugins"][0]["pid"].int ?? 0 > 0)
             #expect(!FileManager.default.fileExists(atPath: "\(folder.data)/plugins/quiet/down"))
         }
     }
 
-    @Test func `R13.10 a plugin that floods its outputs does not block, and its lines are cut`() async throws {
+    @Test func `R13.10 a plugin that floods its outputs does not block, and its lines are truncated`() async throws {
         let folder = try Folder()
         var setting = Setting()
         let script = try folder.script(
@@ -235,7 +234,7 @@ import Testing
         }
     }
 
-    @Test func `how a plugin has ended is in the status, its token opens nothing any more, and the hub goes on`()
+    @Test func `a plugin's exit is in the status, its token becomes invalid, and the hub continues`()
         async throws
     {
         let folder = try Folder()
@@ -271,7 +270,7 @@ import Testing
         }
     }
 
-    @Test func `an instance whose folder cannot be made stops nothing else`() async throws {
+    @Test func `an instance whose folder cannot be created stops nothing else`() async throws {
         let folder = try Folder()
         let setting = try Setting.withTokens(["blocked", "fine"], in: folder)
         try FileManager.default.createDirectory(atPath: folder.data + "/plugins", withIntermediateDirectories: true)

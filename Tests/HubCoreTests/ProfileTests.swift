@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubCore
 
-/// What a plugin is told of persons.
+/// The data about persons that a plugin gets.
 @Suite struct ProfileTests {
     private static func setting() -> Setting {
         var anna = PersonSection(name: "anna")
@@ -22,7 +22,7 @@ import Testing
         return setting
     }
 
-    @Test func `R4.29 what is known of a body is told only to who asks for it, and only of its persons`() async throws {
+    @Test func `R4.29 only plugins that request profiles get them, and only for their persons`() async throws {
         try await withHub(Self.setting()) { hub in
             let uids = try await hub.client("owner").query("", want: "persons").body["persons"].array
             let scale = try await hub.peer().hello("scale")["persons"].array

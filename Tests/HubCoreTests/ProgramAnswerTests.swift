@@ -6,9 +6,9 @@ import Testing
 
 @testable import HubCore
 
-/// What the programs of `hub.conf` say of themselves and of their settings, and where that shows.
+/// The manifests and settings checks of the programs in `hub.conf`, and where their answers appear.
 @Suite struct ProgramAnswerTests {
-    /// Answers `--check-settings` with what the file beside it says, and keeps what it was asked.
+    /// Answers `--check-settings` with the content of a file beside it, and saves the question.
     private static let program = #"""
         case "$1" in
         --describe)
@@ -29,7 +29,7 @@ import Testing
         ).load()
     }
 
-    @Test func `R13.8 a program is asked about settings that obey its manifest, and every objection has its line`()
+    @Test func `R13.8 a program checks only settings that fit its manifest, and each objection has its line`()
         async throws
     {
         let folder = try Folder()
@@ -37,7 +37,7 @@ import Testing
         let answer =
             #"{"objections":[{"setting":"count","reason":"too many for s3cret"},{"reason":"no link"}],"later":1}"#
         try answer.write(toFile: script + ".answer", atomically: true, encoding: .utf8)
-        // Found beside the hub, by the instance's name; not confined, or it could keep nothing of what it is asked.
+        // The program is found beside the hub by the instance's name. It is not confined, so that it can save the question.
         let checked = try await load("[plugin.probe]\nconfine = false\ncount = 7\nkey = \"s3cret\"\n", in: folder)
         let problems = checked.loaded.problems.filter { $0.severity == .error }
         #expect(problems.map(\.key) == [nil, "count"])
@@ -56,10 +56,10 @@ import Testing
         #expect(try String(contentsOfFile: script + ".asked", encoding: .utf8) == #"{"count":3}"#)
     }
 
-    @Test func `a program that ends before it has read what it is asked gives no answer, and harms no other`()
+    @Test func `a program that ends before it has read the question gives no answer and affects no other`()
         async throws
     {
-        // As the hub does.
+        // The hub ignores SIGPIPE, too.
         signal(SIGPIPE, SIG_IGN)
         let folder = try Folder()
         let script = try folder.script("hub-hasty", "exit 3")
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a program that is not enabled need not be there`() async throws {
+    @Test func `the program of a disabled instance may be missing`() async throws {
         let folder = try Folder()
         let text = "[plugin.gone]\nenabled = false\n[plugin.lost]\nenabled = true\n"
         #expect(try await load(text, in: folder).faults.keys.sorted() == ["lost"])
@@ -90,7 +90,7 @@ import Testing
         (#"{"ok":true}"#, "objections: missing, and needed; expected an array, empty where nothing is wrong"),
         (#"{"objections":[{"setting":5,"reason":"r"}]}"#, "objections[0].setting: expected a string, found 5"),
     ])
-    func `R13.8 a program that does not judge, or otherwise, is a warning that says how it answered`(
+    func `R13.8 an invalid answer to the settings check gives a warning that describes it`(
         _ answer: String, _ words: String
     ) async throws {
         let folder = try Folder()
@@ -101,13 +101,14 @@ import Testing
         #expect(problems[0].message.contains("\(script) --check-settings: \(words)"), "\(problems)")
     }
 
-    @Test func `R13.8 all mistakes of a section are reported at once, those that its program finds too`() async throws {
+    @Test func `R13.8 all mistakes of a section are reported at once, including those its program finds`() async throws
+    {
         let folder = try Folder()
         let script = try folder.script("hub-probe", Self.program)
         try
             #"{"objections":[{"setting":"key","reason":"not so"},{"setting":"count","reason":"not this"},{"reason":"nor that"}]}"#
             .write(toFile: script + ".answer", atomically: true, encoding: .utf8)
-        // Objections to a setting that the program did not hear, or to none, are dropped.
+        // Objections to settings that the program was not asked about are dropped, and so are general ones.
         let section = "[plugin.probe]\ncount = 0\nunknown = 1\nkey = \"${HOME}\"\n"
         for (more, others) in [("", [String]()), ("[person.ben]\nheight = 5\n", ["height"])] {
             let loaded = try await load(section + more, in: folder).loaded
@@ -118,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `status and plugins say the kind that the program says, whatever its instance is called`() async throws {
+    @Test func `status and plugins show the program's kind, whatever the instance's name is`() async throws {
         let folder = try Folder()
         let script = try folder.script("hub-probe", Self.program)
         try #"{"objections":[]}"#.write(toFile: script + ".answer", atomically: true, encoding: .utf8)

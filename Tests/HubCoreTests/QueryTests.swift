@@ -1,12 +1,12 @@
 import Testing
 
-/// Chapter 8: asking.
+/// Queries (chapter 8).
 @Suite struct QueryTests {
     private static func many(_ count: Int, from first: Int = 0, _ more: String = "") -> [String] {
         (first..<first + count).map { weight("k\($0)", 40 + Double($0) / 100, more) }
     }
 
-    @Test func `R8.1 a page holds at most 1,000 records and about a MiB, and has next exactly when there may be more`()
+    @Test func `R8.1 a page has at most 1,000 records and about a MiB, and has next only if there may be more`()
         async throws
     {
         try await withHub { hub in
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: ["", #""since":"EPOCH-0""#, #""order":"time""#, #""order":"-time""#])
-    func `R8.2 R8.5 pages neither repeat nor skip what does not change meanwhile, and since the cursor comes what did`(
+    func `R8.2 R8.5 pages neither repeat nor skip unchanged records, and changed ones follow from the cursor`(
         question: String
     ) async throws {
         try await withHub { hub in
@@ -57,7 +57,7 @@ import Testing
                 seen += page.body["records"].array.compactMap { $0["key"].string }
                 next = page.body["next"].string
                 cursor = page.body["cursor"].string ?? ""
-                // Between the pages some change, some are new.
+                // Between the pages a record changes and a new one arrives.
                 _ = try await writer.give([weight("k\(change)", 99), weight("new\(change)", 1)])
                 change += 1
             } while next != nil
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `R8.5 in the order of the sequence the cursor of a page does what next does`() async throws {
+    @Test func `R8.5 in sequence order a page's cursor continues like next`() async throws {
         try await withHub { hub in
             let peer = try await hub.peer()
             let epoch = try #require(try await peer.hello()["epoch"].string)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `R8.3 a cursor of another epoch, of the future, or a mark of another query is refused by its code`()
+    @Test func `R8.3 a cursor of another epoch or the future, or another query's page mark, is refused`()
         async throws
     {
         try await withHub { hub in
@@ -110,12 +110,12 @@ import Testing
         }
     }
 
-    @Test func `R8.4 two queries may be open, one more is busy, and a second of the same id is refused`() async throws {
+    @Test func `R8.4 two queries may be open, a third gets busy, and a repeated id is refused`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             for batch in 0..<2 { _ = try await peer.give(Self.many(1_000, from: batch * 1_000)) }
-            // How many are open when the next one comes is the machine's to say; that there is a refusal of both kinds, and an answer to
-            // each, is not.
+            // The number of open queries depends on the machine's speed. The test repeats until both kinds of refusals occurred,
+            // and requires an answer to each query.
             var answers: [String: Int] = [:]
             while answers["busy"] == nil || answers["field"] == nil {
                 for id in [1, 1, 2, 3] { await peer.say("QUERY", #"{"id":\#(id),"want":"records"}"#) }
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `without since retracted records are left out, by number too, unless the kinds name retractions`()
+    @Test func `without since retracted records are omitted, even by number, unless kinds include retractions`()
         async throws
     {
         try await withHub { hub in
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `R8.8 R8.11 each command has one outcome, whatever it is asked`() async throws {
+    @Test func `R8.8 R8.11 each command has one outcome, whatever its arguments`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             for args in [
@@ -167,13 +167,13 @@ import Testing
             #expect(try await peer.command("refresh", instance: "scale").body["code"].string == "command")
             #expect(try await peer.command("stop", dryRun: true).body["outcome"].string == "done")
             #expect(try await peer.ask("COMMAND", #"{"id":99,"cancel":true}"#).code == "field")
-            // Nothing was left open.
+            // No command is left open.
             #expect(try await peer.command("retract", #"{"numbers":[1]}"#).body["outcome"].string == "done")
             #expect(await peer.nextIfAny(within: .milliseconds(20)) == nil)
         }
     }
 
-    @Test func `the owner's questions tell of sessions, accounts, persons and the life of a record`() async throws {
+    @Test func `the owner's queries return sessions, accounts, persons and the history of a record`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             _ = try await peer.give([

@@ -4,9 +4,9 @@ import Testing
 
 @testable import HubCore
 
-/// Chapter 6: what becomes of records.
+/// Storing, changing and retracting records (chapter 6).
 @Suite struct RecordTests {
-    @Test func `R6.4 what a person retracted stays so, whatever the source sends`() async throws {
+    @Test func `R6.4 a record that a person retracted stays retracted, whatever the source sends`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             #expect(try await peer.give([weight("a", 70), weight("b", 80)]).results == ["stored", "stored"])
@@ -20,7 +20,7 @@ import Testing
                     JSON(#"{"outcome":"done","result":{"records":[{"number":1,"outcome":"stored","seq":3}]}}"#)))
             let repeated = try await peer.give([weight("a", 70)])
             #expect(repeated.body["results"][0].fits(JSON(#"{"result":"duplicate","number":1,"seq":3}"#)))
-            // What else the source says of it is kept, and is not shown.
+            // Later versions from the source are stored but not shown.
             let other = try await peer.give([weight("a", 71.5)])
             #expect(other.body["results"][0].fits(JSON(#"{"result":"stored","number":1,"seq":4}"#)))
             #expect(try await peer.give([weight("a", 71.5)]).results == ["duplicate"])
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `R6.72 of a sync identifier a higher version replaces, and an equal or lower one is ignored`()
+    @Test func `R6.72 a higher version of a sync identifier replaces the record, and others are ignored`()
         async throws
     {
         func synced(_ value: Double, _ version: Int) -> String {
@@ -54,14 +54,14 @@ import Testing
             #expect(try await peer.give([synced(73, 3)]).results == ["stored"])
             let record = try await peer.all().records[0]
             #expect(record.fits(JSON(#"{"value":73,"key":"a","sourceVersion":3,"number":1}"#)))
-            // Taken back under the same identity; the same again ends that [R6.5].
+            // A retraction of the same identity. The same version again ends it [R6.5].
             #expect(try await peer.give([#"{"kind":"retraction","key":"a"}"#]).results == ["stored"])
             #expect(try await peer.give([synced(73, 2)]).results == ["duplicate"])
             #expect(try await peer.give([synced(73, 3)]).results == ["stored"])
         }
     }
 
-    @Test func `R6.7 what the hub decides no source may send, in samples, days and retractions`() async throws {
+    @Test func `R6.7 a source may not send members that the hub sets, in samples, days and retractions`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             for member in [
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `R6.47 a plugin's days have series of its own, and no answer tells of those of others`() async throws {
+    @Test func `R6.47 a plugin's days have its own series, and no answer reveals those of others`() async throws {
         func gone(_ series: String, date: String = "2024-03-15") -> String {
             #"{"kind":"retraction","type":"weight","person":"me","series":"\#(series)","date":"\#(date)"}"#
         }
@@ -87,7 +87,7 @@ import Testing
             let filled = day(of: "X").replacing("X:mean30", with: "mean30")
             #expect(try await filler.give([filled]).results == ["stored"])
             #expect(try await mine.give([day(of: "mine")]).results == ["stored"])
-            // On a day that is there and on one that is not, the answers are the same.
+            // The answers are the same for a day that exists and for one that does not.
             for date in ["2024-03-15", "2024-03-16"] {
                 let foreign = [
                     day(of: "mine", date: date), filled.replacing("2024-03-15", with: date),
@@ -106,7 +106,7 @@ import Testing
             let days = try await other.all(#""kinds":["day"]"#).records
             #expect(days.map { $0["seq"].int } == [1, 2], "nothing was changed: \(days)")
             #expect(try await mine.give([gone("mine:mean30")]).results == ["stored"])
-            // What was erased is not told of either.
+            // Erased days are not revealed either.
             let owner = try await hub.client("owner")
             var erased = try await owner.command("erase", #"{"numbers":[1,2]}"#)
             while erased.verb == "PROGRESS" { erased = try await owner.next() }
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `R6.8 a record names the plugin kind of its session or none`() async throws {
+    @Test func `R6.8 a record may name only the plugin kind of its session, or none`() async throws {
         try await withHub { hub in
             let peer = try await hub.client("kitchen", plugin: "kitchen-script")
             let answer = try await peer.give([
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `R6.12 a unit of another dimension is rejected, and the reason names the one that is expected`()
+    @Test func `R6.12 a unit of another dimension is rejected, and the reason names the expected unit`()
         async throws
     {
         try await withHub { hub in
@@ -178,7 +178,7 @@ import Testing
                 steps, weight("w"), day("me", of: "scale"), day("you", of: "scale", date: "2024-03-16"),
             ])
             #expect(answer.results == ["forbidden", "stored", "stored", "person"])
-            // What it may not read is left out as if it did not exist.
+            // Records that it may not read are omitted as if they did not exist.
             let kinds = #""kinds":["quantity","day"]"#
             for question in ["", #","order":"time""#, #","numbers":[1,2,3,4,5,6,7,8]"#, #","persons":["me"]"#] {
                 let seen = try await scale.all(kinds + question).records
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `R5.4 a rejected record takes its group with it, and no other`() async throws {
+    @Test func `R5.4 a rejected record rejects its group, and no other record`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             let answer = try await peer.give([
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func `R6.21 a record without a person is stored, appears in the inbox alone, and says why`() async throws {
+    @Test func `R6.21 a record without a person is stored, appears only in the inbox, and has a reason`() async throws {
         var setting = Setting()
         setting.persons = ["me", "you"]
         setting.slots = ["you": ["scale": 2]]
@@ -235,7 +235,7 @@ import Testing
             #expect(heard[0].record["person"] == .null && heard[0].record["unassigned"].string?.isEmpty == false)
             #expect(heard[0].record.names.contains("person") && !heard[0].record.names.contains("personId"))
             #expect(try await peer.status()["inbox"].int == 2)
-            // Taken back, it is news for the inbox too.
+            // A retraction is published to the inbox, too.
             #expect(try await peer.give([#"{"kind":"retraction","key":"a"}"#]).results == ["stored"])
             let taken = try await listener.next()
             #expect(taken.topic == "hub/inbox/" && taken.place == [4, 3], "\(taken)")
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `R4.11 two instances cannot mean different things by one declared type`() async throws {
+    @Test func `R4.11 two instances cannot declare one type differently`() async throws {
         func declares(_ unit: String) -> String {
             #","declares":[{"id":"x.acme.glow","kind":"quantity","unit":"\#(unit)","aggregation":"discreteArithmetic"}]"#
         }
@@ -260,10 +260,10 @@ import Testing
             #expect(refused.code == "field" && refused.body["closed"].truth == true)
             #expect(refused.body["reason"].string?.contains("first") == true)
             try await second.hello("second", declares("kg"))
-            // Who does not declare it does not know it.
+            // An instance that does not declare the type cannot use it.
             let third = try await hub.client("third")
             #expect(try await third.give([record]).results == ["type"])
-            // While no other uses it, its owner may change it.
+            // While no other instance uses a type, its owner may change it.
             let own =
                 #","declares":[{"id":"x.acme.own","kind":"quantity","unit":"\#("kg")","aggregation":"discreteArithmetic"}]"#
             _ = try await hub.client("third", own)
@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    @Test func `the payload of a record is kept with keep_raw, and a payload that is not there is an error`()
+    @Test func `a record's payload is kept with keep_raw, and a missing payload is an error`()
         async throws
     {
         var setting = Setting()

@@ -4,15 +4,15 @@ import Testing
 
 @testable import HubCore
 
-/// What the hub has not taken of programs, told to their author.
+/// Reports about refused messages for the authors of programs.
 @Suite struct RefusalNewsTests {
-    @Test func `R17.1 the owner hears which records of a batch were rejected, and each ERROR`() async throws {
+    @Test func `R17.1 the owner gets the rejected records of a batch and each ERROR on the feed`() async throws {
         try await withHub { hub in
             let listener = try await Peer.listener(hub.hub.endpoints.feed, ["hub/plugin/"])
             let source = try await hub.client()
             let wrong = #"{"type":"weight","value":70,"unit":"bananas","start":"2024-03-15T07:00:00Z","key":"b"}"#
             var heard: Frames?
-            // Until the listener's subscription has come.
+            // Repeats until the hub has received the subscription.
             for _ in 0..<100 where heard == nil {
                 #expect(try await source.give([weight("a"), wrong]).results.last == "unit")
                 heard = await listener.nextIfAny(within: .milliseconds(100))
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test
-    func `R17.1 of a program that does nothing right as much is told as a person reads, and how much is left out`() {
+    func `R17.1 reports about a faulty program are rate limited, with the number of omitted ones`() {
         var news = RefusalNews()
         let told = (0..<100).compactMap { _ in news.text("no", at: 0) }
         #expect(told.count == 20)

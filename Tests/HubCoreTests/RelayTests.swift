@@ -5,7 +5,9 @@ import Testing
 @testable import HubCore
 
 @Suite(.timeLimit(.minutes(1))) struct RelayTests {
-    /// A hub that knows a plugin `kitchen` with the command `refresh`, whose program the test plays itself.
+    /// A hub with a plugin `kitchen` that has the command `refresh`.
+    ///
+    /// The test plays its program.
     private static let setting: Setting = {
         var setting = Setting()
         for (name, enabled) in [("kitchen", true), ("cellar", true), ("attic", false)] {
@@ -57,7 +59,9 @@ import Testing
         }
     }
 
-    @Test func `R8.8 R8.9 what the manifest does not declare never reaches the plugin`() async throws {
+    @Test func `R8.8 R8.9 commands and arguments that the manifest does not declare never reach the plugin`()
+        async throws
+    {
         try await withRelay { _, owner, plugin in
             func refusal(_ command: String, _ args: String = "{}", dryRun: Bool = false, of name: String = "kitchen")
                 async throws -> String
@@ -97,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `R8.13 R8.14 when one side goes, the other is told`() async throws {
+    @Test func `R8.13 R8.14 when one side disconnects, the other is notified`() async throws {
         try await withRelay { hub, owner, plugin in
             await owner.say("COMMAND", #"{"id":1,"instance":"kitchen","command":"refresh"}"#)
             _ = try await plugin.next("a command")
@@ -111,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `R8.15 an outcome that cannot be read is an error without ref, for the number is the hub's`()
+    @Test func `R8.15 an unreadable outcome gets an error without ref, because the number is the hub's`()
         async throws
     {
         try await withRelay { _, owner, plugin in

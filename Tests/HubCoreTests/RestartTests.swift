@@ -6,9 +6,11 @@ import Testing
 
 @testable import HubCore
 
-/// Processes that a person has ended and started again, by name or by what became of `hub.conf` and of their programs.
+/// Restarts of processes, by command or because `hub.conf` or their program changed.
 @Suite(.timeLimit(.minutes(3))) struct RestartTests {
-    /// A plugin whose session the test opens, by the token it tells; it ends when the test says so, whatever becomes of its stdin.
+    /// A plugin that saves its token for the test, which opens its session.
+    ///
+    /// It ends at the test's signal, not with stdin.
     private static let program = #"""
         if [ "$1" = --describe ]; then
           echo '{"name":"probe","summary":"s","version":"1","writes":["weight"]}'
@@ -46,7 +48,7 @@ import Testing
                     killGrace: .milliseconds(300)), in: folder)
         }
 
-        /// Lets the process that runs now end.
+        /// Lets the running process end.
         func letGo(_ name: String) throws {
             try FileManager.default.removeItem(atPath: "\(folder.data)/plugins/\(name)/token")
             try Data().write(to: URL(filePath: "\(folder.data)/plugins/\(name)/go"))
@@ -64,7 +66,7 @@ import Testing
         try #require(try await owner.status()["plugins"].array.first { $0["name"].string == name })
     }
 
-    /// What the hub says next to a plugin that answers STOP with BYE.
+    /// Answers STOP with BYE, and returns the verbs that the hub sends.
     private func farewell(_ peer: Peer) async throws -> [String] {
         let stop = try await peer.next()
         await peer.say("BYE")
@@ -72,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: ["edited", "replaced", "relinked"])
-    func `apply restarts an instance whose program on the disk is another one now, and a dry run says why`(
+    func `apply restarts an instance whose program on disk has changed, and a dry run says why`(
         _ how: String
     ) async throws {
         let ground = try Ground()
@@ -90,7 +92,7 @@ import Testing
             try file.write(contentsOf: Data("# edited\n".utf8))
             try file.close()
         case "replaced":
-            // The same bytes, the same size: another file all the same.
+            // A file with the same bytes and size is still a different file.
             let other = try ground.folder.script("other", Self.program)
             try FileManager.default.removeItem(atPath: ground.script)
             try FileManager.default.moveItem(atPath: other, toPath: ground.script)
@@ -153,7 +155,7 @@ import Testing
         #expect(before.first == "version 1" && before.contains("granted") && before.contains("NoNewPrivs:\t1"))
         #expect(!before.contains("reads the store") && !before.contains("writes what it may read"), "\(before)")
 
-        // In one step, as a package manager does: the process that runs keeps the former file.
+        // Replaced in one step, as a package manager does. The running process keeps the former file.
         let second = try ground.folder.script("second", program(2))
         #expect(rename(second, ground.script) == 0)
         _ = try await owner.command(command, command == "apply" ? "{}" : #"{"instance":"a"}"#)
@@ -168,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: ["enabled = false", "gone"])
-    func `R13.4 a plugin that hub.conf does not enable any more hears STOP, and nothing else before its BYE`(
+    func `R13.4 a plugin that hub.conf no longer enables gets only STOP before its BYE`(
         _ how: String
     ) async throws {
         let ground = try Ground()
@@ -180,7 +182,7 @@ import Testing
         let stop = try await peer.next()
         #expect(stop.verb == "STOP" && stop.body["deadline"].int == 120_000, "\(stop)")
         #expect(stop.body["reason"].string == "hub.conf does not enable it any more")
-        // It still has time to give what it has begun with.
+        // It still has time to finish its work.
         #expect(try await peer.ask("PING").verb == "PONG")
         await peer.say("BYE")
         #expect(try await peer.next().verb == "BYE")
@@ -193,7 +195,7 @@ import Testing
     }
 
     @Test
-    func `R13.2 restart ends the process after STOP, starts it again once it has ended, and the others do not notice`()
+    func `R13.2 restart sends STOP, starts the process again once it has ended, and affects no others`()
         async throws
     {
         let ground = try Ground()
@@ -209,7 +211,7 @@ import Testing
         let done = try await owner.command("restart", #"{"instance":"a"}"#).body["result"]
         #expect(done.fits(JSON(#"{"instance":"a","state":"running","ended":true}"#)))
         #expect(try await farewell(peer) == ["STOP", "BYE"])
-        // While it lives there is only this one.
+        // Until it has ended there is no second process.
         #expect(
             try await plugin(owner, "a").fits(
                 JSON("{\"state\":\"ending\",\"pid\":\(try #require(pid)),\"restarts\":0}")))
@@ -226,7 +228,7 @@ import Testing
         try await hub.stop()
     }
 
-    @Test func `restart starts what waits at once, and says what it cannot start`() async throws {
+    @Test func `restart starts a waiting instance at once, and reports an error for others`() async throws {
         let ground = try Ground()
         let fails = try ground.folder.script("fails", "echo run >> \"$HUB_STATE/runs\"; exit 3")
         var setting = Setting()

@@ -7,7 +7,7 @@ import Testing
 @testable import HubCore
 @testable import HubStore
 
-/// Which clock the hub believes when there is no rule, when it goes back, and when a person speaks for it.
+/// The time that the hub trusts without rules, after the clock goes back, and after a person confirms it.
 @Suite struct RetentionClockTests {
     let folder: Folder
 
@@ -15,10 +15,10 @@ import Testing
 
     private var path: String { folder.path + "/hub.sqlite" }
 
-    /// A year's first moment.
+    /// The first moment of a year.
     private func year(_ year: String) throws -> Int64 { try Timestamp(parsing: year + "-01-01T00:00:00Z").microseconds }
 
-    /// A store that believes this time.
+    /// A store that trusts this time.
     private func store(believing time: Int64) async throws -> Store {
         let store = try Store(path: path, now: 1)
         try await store.believeClock(time, replacing: true)
@@ -39,7 +39,7 @@ import Testing
         return nil
     }
 
-    @Test func `R6.43 a clock that is far ahead is not believed because the rules were taken out for a while`()
+    @Test func `R6.43 a clock that is far ahead is not trusted after the rules were removed for a while`()
         async throws
     {
         let store = try await store(believing: try year("2026"))
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `R6.43 a clock that has gone back is the one that is believed, and keeps none of the time to come believed`(
+    func `R6.43 a clock that went back is trusted, and the later time is no longer trusted`(
         _ hasRule: Bool
     ) async throws {
         let wrong = try await store(believing: try year("2036"))
@@ -65,14 +65,16 @@ import Testing
         #expect(try await code { _ = try await ahead.carryOut(rule, .standard, [:]) } == "clock")
     }
 
-    @Test func `R6.43 a clock that goes back while the hub runs is ahead when it goes forth again`() async throws {
+    @Test func `R6.43 a clock that goes back while the hub runs counts as ahead when it goes forward again`()
+        async throws
+    {
         let store = try await store(believing: try year("2036"))
         let retainer = retainer(of: store, at: try year("2026"))
         await retainer.follow([rule], .standard, [:], until: Flag())
         #expect(await retainer.watch.lead(now: try year("2030"), steady: try year("2026")) != nil)
     }
 
-    @Test func `R8.44 a person's word has an earlier time believed, too`() async throws {
+    @Test func `R8.44 a person can also confirm an earlier time`() async throws {
         let hour = 3_600_000_000 as Int64
         let store = try await store(believing: try year("2026") + 12 * hour)
         try await retainer(of: store, at: try year("2026")).trustClock()
@@ -81,7 +83,7 @@ import Testing
         #expect((try year("2026")..<(year("2026") + hour)).contains(next.believedAtOpening ?? 0))
     }
 
-    @Test func `R8.44 a rule that an erasure cuts short is answered busy and not done`() async throws {
+    @Test func `R8.44 a rule that an erasure interrupts gets busy and not done`() async throws {
         let store = try await store(believing: try year("2026"))
         let samples = try (0..<3).map { index in
             Sample(
@@ -91,7 +93,7 @@ import Testing
         }
         let records = samples.map { IntakeRecord(record: .sample($0), assignment: .nobody(reason: "test")) }
         _ = try await store.commit([IntakeBatch(instance: "scale", records: records)], recordedAt: try year("2026"))
-        // As of a person who erases meanwhile.
+        // Simulates an erasure that a person has begun.
         try await store.pool.write { db in
             try db.execute(
                 sql: """

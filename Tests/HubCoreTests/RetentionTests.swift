@@ -6,7 +6,7 @@ import Testing
 
 @testable import HubCore
 
-/// Chapter 6.11: how long records are kept, over the door, on the feed and for sinks.
+/// Retention of records, at the door, on the feed and for sinks (chapter 6.11).
 @Suite struct RetentionTests {
     private func setting(thin: Int? = nil, remove: Int? = nil) throws -> Setting {
         var setting = Setting()
@@ -21,7 +21,8 @@ import Testing
         try await peer.command("retention", arguments, dryRun: dryRun).body
     }
 
-    @Test func `R8.44 R6.43 what a rule removes goes in silence, after the sink has it`() async throws {
+    @Test func `R8.44 R6.43 a rule removes records without retractions, after the sink has received them`() async throws
+    {
         try await withHub(try setting(remove: 30)) { hub in
             let listener = try await hub.listener("sample/", "retraction/", "day/")
             let peer = try await hub.client()
@@ -36,7 +37,7 @@ import Testing
                 ))
             await sink.deliver(delivery)
             try await hub.sink("sink/all") { $0["delivered"].int ?? 0 == delivery.keys.count }
-            // The newest stays: the head is told by it.
+            // The newest record is kept, because the head depends on it.
             _ = try await peer.give([
                 #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05+01:00","key":"h"}"#
             ])
@@ -59,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `R6.44 what a rule thins is published as a day with its numbers`() async throws {
+    @Test func `R6.44 thinned samples are published as a day with their numbers`() async throws {
         try await withHub(try setting(thin: 30)) { hub in
             let listener = try await hub.listener("day/")
             let peer = try await hub.client()
@@ -79,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `R8.160 statistics tell which days of their span were thinned, and not who may not read them`()
+    @Test func `R8.160 statistics name the thinned days of their span, but not to plugins that may not read them`()
         async throws
     {
         let folder = try Folder()
@@ -121,7 +122,8 @@ import Testing
         }
     }
 
-    @Test func `R6.44 what was thinned when the hub ended is removed at the next start, also without the rule`()
+    @Test
+    func `R6.44 samples that were thinned when the hub ended are removed at the next start, even without the rule`()
         async throws
     {
         let folder = try Folder()
@@ -135,7 +137,7 @@ import Testing
         let now = HubClock.system.now()
         let store = try Store(path: folder.data + "/hub.sqlite", now: now)
         let rule = RetentionRule(name: "old", types: [try TypeID("weight")], thinAfter: 30)
-        // The first pause comes after the samples of no person, the second when some of the thinned are removed.
+        // The first pause follows the samples without a person. At the second some of the thinned samples are removed.
         var pauses = 0
         _ = try await store.retain(
             rule, now: now,
@@ -155,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `R6.43 R8.44 a clock that is far ahead of the newest record removes nothing, and the hub says so`()
+    @Test func `R6.43 R8.44 if the clock is far ahead of the newest record, nothing is removed and the hub reports it`()
         async throws
     {
         let folder = try Folder()
@@ -178,7 +180,7 @@ import Testing
             let peer = try await hub.client()
             _ = try await peer.give([weight("c")])
         }
-        // The record that it has stored since does not speak for it.
+        // A record stored since then does not confirm the clock.
         try await withHub(try setting(remove: 30), in: folder) { hub in
             let peer = try await hub.client()
             #expect(try await retention(peer)["code"].string == "clock")
@@ -192,7 +194,8 @@ import Testing
         }
     }
 
-    @Test func `R6.43 R8.44 a person's word has a clock believed that is far ahead, also by the next hub`() async throws
+    @Test func `R6.43 R8.44 a person can confirm a clock that is far ahead, also for the next hub process`()
+        async throws
     {
         let folder = try Folder()
         var first = Setting()
@@ -215,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `R6.44 of a declared type a day has the sum where its values add up, and nothing where it is not known`()
+    @Test func `R6.44 a day of a cumulative declared type has the sum, and an undeclared type is not thinned`()
         async throws
     {
         var setting = Setting()

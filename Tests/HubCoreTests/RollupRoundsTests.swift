@@ -8,16 +8,16 @@ import Testing
 
 @testable import HubCore
 
-/// How the hub has figures of whole hours kept.
+/// Storing statistics of whole hours in advance.
 @Suite struct RollupRoundsTests {
     @Test(arguments: [
         ("UTC", 0), ("Europe/Berlin", 0), ("Asia/Kolkata", 30), ("Asia/Kathmandu", 15), ("America/St_Johns", 30),
     ])
-    func `hours begin where those of the person's zone do`(zone: String, phase: Int64) {
+    func `hours begin at the hours of the person's zone`(zone: String, phase: Int64) {
         #expect(RollupRounds.phase(of: zone, at: 1_774_656_000_000_000) == phase)
     }
 
-    @Test func `one turn keeps all there is of types that have many samples, by the order of sources in hub conf`()
+    @Test func `one round stores the hours of types with many samples, by the order of sources in hub conf`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -39,7 +39,7 @@ import Testing
         try await rounds.followOnce([section], .standard, ["me": "Asia/Kolkata"], until: Flag())
         var query = StatisticsQuery(of: me.uid, try TypeID("stepCount"), unit: "count", .cumulative)
         query.priority = ["watch", "phone"]
-        // By these terms nothing is left to do; by others there is.
+        // With this order of sources nothing is left to do, with another one there is.
         #expect(try await !store.rollUp(query, phase: 30, now: .max / 2))
         query.priority = ["phone", "watch"]
         #expect(try await store.rollUp(query, phase: 30, now: .max / 2))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HubCore
 
-/// Little room is told before there is none.
+/// Warnings about low disk space.
 @Suite struct RoomTests {
     private static let mega: Int64 = 1_000_000
 
@@ -12,19 +12,19 @@ import Testing
         StoreSpace(free: free * RoomTests.mega, total: total * RoomTests.mega, log: log * RoomTests.mega)
     }
 
-    @Test func `who keeps the log from being cut is named`() {
+    @Test func `the process that prevents truncating the log is named`() {
         var watch = SpaceWatch()
         let room = StoreSpace(free: 1 << 40, total: 1 << 41, log: 600_000_000, readers: ["process 7 (python3)"])
         #expect(watch.look(room, at: "/s")?.text.contains("process 7 (python3) has been reading the store") == true)
     }
 
-    @Test func `little is a fiftieth of the disk, never less than 200 MB and never more than 2 GB`() {
+    @Test func `the low-space limit is a fiftieth of the disk, from 200 MB to 2 GB`() {
         #expect(room(0, of: 1_000).floor == 200 * RoomTests.mega)
         #expect(room(0, of: 50_000).floor == 1_000 * RoomTests.mega)
         #expect(room(0, of: 10_000_000).floor == 2_000 * RoomTests.mega)
     }
 
-    @Test func `each change is told once, and a file that comes and goes tells nothing`() {
+    @Test func `each change is reported once, and a short-lived file causes no report`() {
         var watch = SpaceWatch()
         #expect(watch.look(room(50_000), at: "/s") == nil)
         #expect(watch.warning("/s") == nil)
@@ -37,14 +37,14 @@ import Testing
         #expect(watch.look(room(2_501), at: "/s")?.isGood == true)
         #expect(watch.look(room(2_100), at: "/s") == nil)
         let long = watch.look(room(50_000, log: 600), at: "/s")?.text
-        // Nothing is laid at the door of a program that is not seen there.
+        // No program is blamed if none is seen to read the log.
         #expect(long?.contains("/s-wal has 600 MB: no other program is seen to read it") == true)
         #expect(watch.look(room(50_000, log: 300), at: "/s") == nil)
         #expect(watch.look(room(50_000, log: 16), at: "/s")?.isGood == true)
     }
 
     @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
-    func `a disk that is nearly full is in the log, on the feed and in the status, until there is room`()
+    func `a nearly full disk is in the log, on the feed and in the status until there is space`()
         async throws
     {
         let folder = try Folder()

@@ -7,10 +7,11 @@ import Testing
 
 @testable import HubCore
 
-/// Programs that the hub starts when something waits for them, and ends when nothing does: real processes.
+/// Real processes that the hub starts when something waits for them, and ends when nothing does.
 @Suite(.timeLimit(.minutes(3))) struct RunTests {
-    /// Its session is opened by the test, with the token it tells; it ends after its stdin, and after the test's good-bye: the hub ends the
-    /// session of a process that has ended.
+    /// A plugin that saves its token for the test, which opens its session.
+    ///
+    /// It ends after its stdin has ended and the test has signalled: the hub ends the session of a process that has ended.
     private static let program = #"""
         read token
         echo "$HUB_RUN" >> "$HUB_STATE/runs"
@@ -48,7 +49,7 @@ import Testing
         return try await plugin(owner)
     }
 
-    /// What it hears when nothing waits, and its good-bye.
+    /// Expects the STOP that is sent when nothing waits, and answers it.
     private func farewell(_ peer: Peer, _ folder: Folder) async throws {
         let stop = try await peer.next("STOP")
         #expect(stop.verb == "STOP" && stop.body["reason"].string == "nothing waits for it any more", "\(stop)")
@@ -63,13 +64,13 @@ import Testing
     }
 
     @Test
-    func `R13.60 R13.61 R13.62 a sink is started when something waits for it, is given that, and ends without a crash`()
+    func `R13.60 R13.61 R13.62 a sink is started when something waits, gets it, and ends without a crash`()
         async throws
     {
         let folder = try Folder()
         try await withHub(try Self.setting(.immediate, in: folder), in: folder) { hub in
             let owner = try await hub.client()
-            // It runs once, or the hub would not know what it wants.
+            // It runs once first, so that the hub knows what it wants.
             let first = try await greet(hub)
             try await first.want()
             try await farewell(first, folder)
@@ -93,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `R13.60 what runs hourly is started an hour after its last start, for all that came meanwhile`()
+    @Test func `R13.60 an hourly program is started an hour after its last start, for everything that came meanwhile`()
         async throws
     {
         let folder = try Folder()
@@ -120,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `R13.63 a program without a sink is started for what it may read, and is done when it ends with code 0`()
+    @Test func `R13.63 a program without a sink is started for records it may read, and is done at exit code 0`()
         async throws
     {
         let folder = try Folder()
@@ -139,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `R13.64 another start of the hub does not have it run sooner`() async throws {
+    @Test func `R13.64 a restart of the hub does not make it run sooner`() async throws {
         let folder = try Folder()
         let setting = try Self.setting(.weekly, in: folder)
         var last: String?
@@ -157,7 +158,7 @@ import Testing
             #expect(state["lastRun"].string == last && last != nil)
             let sink = try await hub.sink("target/all") { $0["pending"].int == 1 }
             #expect(sink["well"].truth == true && sink["note"].string == "1 record waits for the next run of target")
-            // A person may have it run at any time.
+            // A person may start it at any time.
             _ = try await owner.command("restart", #"{"instance":"target"}"#)
             let peer = try await greet(hub)
             try await peer.want()
@@ -177,7 +178,9 @@ import Testing
         return setting
     }
 
-    @Test func `R13.70 a command to what rests has it started, is given to it, and it rests again`() async throws {
+    @Test func `R13.70 a command to a resting program starts it, is delivered, and the program rests again`()
+        async throws
+    {
         let folder = try Folder()
         try await withHub(try Self.commanded(in: folder), in: folder) { hub in
             let owner = try await hub.client()
@@ -201,7 +204,7 @@ import Testing
         }
     }
 
-    /// The outcome of a command that has waited for another start.
+    /// Carries out a command that has waited for another start.
     private func carryOut(_ hub: RunningHub, for owner: Peer) async throws -> Peer {
         try await eventually("it is started again") { try await hub.told("target", "runs") == "weekly\nweekly\n" }
         let peer = try await greet(hub)
@@ -215,7 +218,7 @@ import Testing
 
     private static let command = #"{"id":1,"instance":"target","command":"refresh"}"#
 
-    @Test func `R13.70 a command that comes between the BYE of a program and its end has it started again`()
+    @Test func `R13.70 a command between the BYE of a program and its end starts it again`()
         async throws
     {
         let folder = try Folder()
@@ -237,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func `R13.61 R13.70 a command that comes between STOP and BYE is given to the next start, and not lost`()
+    @Test func `R13.61 R13.70 a command between STOP and BYE is delivered at the next start`()
         async throws
     {
         let folder = try Folder()
@@ -260,7 +263,7 @@ import Testing
         }
     }
 
-    @Test func `R8.12 R13.70 a command that has waited for a start is told the deadline that it was given`()
+    @Test func `R8.12 R13.70 a command that waited for a start fails with the deadline that it was given`()
         async throws
     {
         let folder = try Folder()
@@ -281,7 +284,7 @@ import Testing
         }
     }
 
-    @Test func `R8.18 a command to what is starting, or starts again, is given to it when it has greeted the hub`()
+    @Test func `R8.18 a command to a starting or restarting program is delivered when it has greeted the hub`()
         async throws
     {
         let folder = try Folder()
@@ -313,7 +316,7 @@ import Testing
             let second = try await greet(hub)
             try await carryOut(second)
 
-            // The session alone has ended.
+            // Only the session has ended.
             _ = try await second.ask("BYE")
             await second.close()
             await owner.say("COMMAND", Self.command)
@@ -323,11 +326,11 @@ import Testing
         }
     }
 
-    @Test func `R13.70 a command to what does not greet the hub fails with what is wrong, and nothing was done`()
+    @Test func `R13.70 a command to a program that does not greet fails with the reason, and nothing was done`()
         async throws
     {
         let folder = try Folder()
-        // The second time it fails before it greets.
+        // At its second start it fails before it greets.
         let program =
             "[ -e \"$HUB_STATE/runs\" ] && while [ ! -e \"$HUB_STATE/fail\" ]; do sleep 0.02; done && exit 3\n"
         try await withHub(try Self.commanded(program + Self.program, in: folder), in: folder) { hub in
@@ -344,7 +347,7 @@ import Testing
             await owner.say("COMMAND", #"{"id":2,"cancel":true}"#)
             #expect(try await owner.next("the outcome").body.fits(JSON(#"{"id":2,"outcome":"cancelled"}"#)))
             await owner.say("COMMAND", #"{"id":3,"instance":"target","command":"refresh"}"#)
-            // Answered in order: the command before it waits by now.
+            // Messages are answered in order, so the previous command waits by now.
             _ = try await owner.status()
             try Data().write(to: URL(filePath: "\(folder.data)/plugins/target/fail"))
             let absent = try await owner.next("the outcome").body
@@ -357,7 +360,7 @@ import Testing
     }
 
     @Test(arguments: [PluginInstance.Run.immediate, .hourly])
-    func `R13.60 R13.61 a sink made with PluginKit gets what waits, ends, and is started again for the next`(
+    func `R13.60 R13.61 a PluginKit sink gets what waits, ends, and is started again for the next record`(
         _ run: PluginInstance.Run
     ) async throws {
         let folder = try Folder()

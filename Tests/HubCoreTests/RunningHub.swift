@@ -11,7 +11,9 @@ import Testing
 
 @testable import HubCore
 
-/// A folder that goes away with the test; its path is short, for sockets have little room.
+/// A temporary folder of a test.
+///
+/// Its path is short, because the length of socket paths is limited.
 final class Folder: Sendable {
     let path: String
 
@@ -34,7 +36,7 @@ final class Folder: Sendable {
     }
 }
 
-/// What a hub is started with.
+/// The configuration of a hub for a test.
 struct Setting: Sendable {
     var persons = ["me"]
     var plugins: [PluginInstance] = []
@@ -45,18 +47,18 @@ struct Setting: Sendable {
     var memoryLimit: ByteSize?
     var tcp: TCPEndpoint?
     var isInsecure = false
-    /// Patient with silence, for a busy machine is slow.
+    /// Allows long silence, because a busy machine is slow.
     var policy = SessionPolicy(heartbeat: Heartbeat(interval: 5_000, timeout: 600_000))
     var lifePolicy = LifePolicy()
     var slots: [String: [String: Int]] = [:]
-    /// Persons of whom more is known than their names and slots; in the place of `persons`.
+    /// Persons with more than names and slots, instead of `persons`.
     var people: [PersonSection] = []
     var retention: [RetentionSection] = []
     var priorities: [PrioritySection] = []
     /// Instances whose sections have errors.
     var refused: [String] = []
 
-    /// An instance whose program is a script.
+    /// Adds an instance whose program is a script.
     mutating func add(_ instance: PluginInstance, script: String) {
         plugins.append(instance)
         executables[instance.name] = script
@@ -97,7 +99,7 @@ struct RunningHub: Sendable {
             in: folder)
     }
 
-    /// - Parameter reload: what `hub apply` reads.
+    /// - Parameter reload: Returns the configuration that `hub apply` reads.
     init(
         _ checked: CheckedConfiguration, reload: ConfigurationReload? = nil, policy: SessionPolicy,
         lifePolicy: LifePolicy, notifier: ServiceNotifier? = nil, in folder: Folder
@@ -122,10 +124,12 @@ struct RunningHub: Sendable {
     var door: String { hub.endpoints.door }
     var feed: String { hub.endpoints.feed }
 
-    /// Asks it to stop; it goes on until all that needs an answer has one.
+    /// Asks the hub to stop.
+    ///
+    /// It continues until all pending answers are sent.
     func beginStopping() async { await group.triggerGracefulShutdown() }
 
-    /// Returns when it has ended.
+    /// Waits until the hub has ended.
     func ended() async throws { try await run.value }
 
     func stop() async throws {
@@ -135,7 +139,7 @@ struct RunningHub: Sendable {
 
     func peer(_ options: Peer.Options = .init()) async throws -> Peer { try await .dealer(door, options) }
 
-    /// A peer with a session.
+    /// Connects a peer and opens a session.
     func client(_ instance: String = "kitchen-script", plugin: String? = nil, _ more: String = "") async throws -> Peer
     {
         let peer = try await peer()
@@ -143,7 +147,7 @@ struct RunningHub: Sendable {
         return peer
     }
 
-    /// A listener whose subscriptions the hub has heard.
+    /// Connects a listener and waits until the hub has received its subscriptions.
     func listener(_ topics: String..., reads: Bool = true) async throws -> Peer {
         var options = Peer.Options()
         options.reads = reads
@@ -151,7 +155,7 @@ struct RunningHub: Sendable {
         let listener = try await Peer.listener(feed, topics + (reads ? ["device/marker/\(mark)/"] : []), options)
         guard reads else { return listener }
         let marker = try await client("marker-\(mark)", plugin: "marker")
-        // Subscriptions of one listener are heard in order: with the last all are.
+        // Subscriptions of one listener arrive in order, so the last one shows that all have arrived.
         var others: [Frames] = []
         var isHeard = false
         while !isHeard {
@@ -170,7 +174,7 @@ struct RunningHub: Sendable {
     }
 }
 
-/// Starts a hub for the length of `body`, and ends it as a service is ended.
+/// Runs a hub while `body` runs, and stops it like a service.
 func withHub<Value: Sendable>(
     _ setting: Setting = Setting(), in folder: Folder? = nil, _ body: (RunningHub) async throws -> Value
 ) async throws -> Value {
@@ -185,7 +189,7 @@ func withHub<Value: Sendable>(
     }
 }
 
-/// Keeps what was logged.
+/// Collects log lines.
 final class LogLines: LogHandler, Sendable {
     private let kept = Mutex<[String]>([])
     var lines: [String] { kept.withLock { $0 } }
@@ -209,7 +213,7 @@ final class LogLines: LogHandler, Sendable {
     }
 }
 
-/// Asks again until it is so; for what happens in other processes and leaves no message.
+/// Polls until `isSo` returns true, for events in other processes that send no message.
 func eventually(
     within time: Duration = .seconds(60), _ what: String, _ isSo: () async throws -> Bool
 ) async throws {

@@ -5,10 +5,12 @@ import ZeroMQ
 
 @testable import HubCore
 
-/// What a hub that runs as a service tells its manager.
+/// Notifications of a hub to its service manager.
 @Suite struct ServiceTests {
     @Test(arguments: [false, true])
-    func `the manager hears READY once the door is open, signs of life, and STOPPING`(_ isAbstract: Bool) async throws {
+    func `the manager gets READY once the door is open, watchdog messages, and STOPPING`(_ isAbstract: Bool)
+        async throws
+    {
         let folder = try Folder()
         let manager = try Manager(folder, isAbstract: isAbstract)
         let notifier = try #require(ServiceNotifier(environment: manager.environment(watchdog: .milliseconds(60))))
@@ -24,7 +26,7 @@ import ZeroMQ
         #expect(manager.nextIfAny() == nil, "no sign of life after that")
     }
 
-    @Test func `while a commit does not return there is no sign of life, and afterwards there is`() async throws {
+    @Test func `while a commit hangs no watchdog message is sent, and afterwards they continue`() async throws {
         let folder = try Folder()
         let manager = try Manager(folder)
         let notifier = try #require(ServiceNotifier(environment: manager.environment(watchdog: .milliseconds(30))))
@@ -32,7 +34,7 @@ import ZeroMQ
         let peer = try await hub.client()
         let hold = try StoreHold(folder)
         await peer.give(unanswered: [weight("a")])
-        // The loop turns all the while; only what was on its way may still come.
+        // The loop still runs.
         _ = try await peer.ask("PING")
         // Signs that were on their way may still come, however slow the machine is. A living hub would send a thousand.
         #expect((0..<1_000).contains { _ in manager.nextIfAny(within: .milliseconds(500)) == nil })
@@ -41,7 +43,7 @@ import ZeroMQ
         try await hub.stop()
     }
 
-    @Test func `while the poll loop hangs there is no sign of life, and afterwards there is`() async throws {
+    @Test func `while the poll loop hangs no watchdog message is sent, and afterwards they continue`() async throws {
         let folder = try Folder()
         let manager = try Manager(folder)
         let notifier = try #require(ServiceNotifier(environment: manager.environment(watchdog: .milliseconds(30))))
@@ -63,7 +65,7 @@ import ZeroMQ
         loop.stop()
     }
 
-    @Test func `a hub without a manager tells none, and a manager that is gone is not waited for`() async throws {
+    @Test func `a hub without a manager sends nothing, and does not wait for a manager that is gone`() async throws {
         #expect(ServiceNotifier(environment: [:]) == nil)
         #expect(ServiceNotifier(environment: ["NOTIFY_SOCKET": ""]) == nil)
         #expect(ServiceNotifier(environment: ["NOTIFY_SOCKET": "vsock:2:1"]) == nil)
@@ -94,7 +96,9 @@ import ZeroMQ
     }
 }
 
-/// A service manager's end of `NOTIFY_SOCKET`: each datagram as its lines.
+/// The service manager's end of `NOTIFY_SOCKET`.
+///
+/// Returns each datagram as its lines.
 final class Manager: Sendable {
     private let descriptor: CInt
     private let name: String
@@ -124,7 +128,9 @@ final class Manager: Sendable {
         return environment
     }
 
-    /// The next datagram that comes within the time; blocks the thread for it.
+    /// Waits for the next datagram, blocking the thread.
+    ///
+    /// Returns `nil` if none arrives in time.
     func nextIfAny(within time: Duration = .zero) -> [String]? {
         var file = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&file, 1, CInt(time / .milliseconds(1))) == 1 else { return nil }

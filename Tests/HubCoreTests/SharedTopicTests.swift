@@ -23,7 +23,7 @@ import Testing
         #"{"type":"heartRate","value":60,"unit":"count/min","start":"2024-03-15T01:00:00Z","key":"\#(key)"}"#
     }
 
-    /// What comes besides pulses, until the pulse with this head.
+    /// The messages before the pulse with this head, without pulses.
     private static func heard(_ listener: Peer, untilHead head: Int64) async throws -> [Frames] {
         var messages: [Frames] = []
         while true {
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `R7.30 a feed is asked about each topic that may carry what may not be read`() throws {
+    @Test func `R7.30 shared topics are those that may carry unreadable records`() throws {
         let shared: [Topic] = [
             .inbox, .day(type: "weight", person: "me", series: "mean30"),
             .retraction(type: "weight", person: "me", place: "scale"),
@@ -46,7 +46,7 @@ import Testing
         #expect(!ReadGrant.sharedPrefixes.contains { own.text.utf8.starts(with: $0) })
     }
 
-    @Test func `R7.30 previous of the inbox counts what a plugin may read alone, backfill and what it missed too`()
+    @Test func `R7.30 previous of the inbox counts only readable records, including backfill and missed ones`()
         async throws
     {
         let folder = try Folder()
@@ -62,15 +62,15 @@ import Testing
             _ = try await source.give([weight("j")])
             let heard = try await Self.heard(listener, untilHead: head + 10)
             #expect(heard.map { $0.sequence - head } == [1, 3, 7, 10])
-            // Not more than the head was when the hub began, and then what may be read: 1, 3, 8.
+            // The first is at most the head at the hub's start, and then come the readable records 1, 3 and 8.
             #expect(heard.map(\.previous).dropFirst() == [head + 1, head + 3, head + 8], "\(heard)")
             #expect((heard.first?.previous ?? .max) <= head)
             return head + 10
         }
-        // The next process of the plugin writes down another.
+        // The plugin's next process writes a new token file.
         func forgetToken() throws { try FileManager.default.removeItem(atPath: folder.data + "/plugins/watch/token") }
         try forgetToken()
-        // As far as the hub that begins knows, a plugin that has heard less has missed something.
+        // A hub that starts must assume that a plugin with an older place has missed something.
         try await withHub(setting, in: folder) { hub in
             let listener = try await GrantTests.listener(hub, "watch", ["hub/inbox/"])
             let source = try await hub.client("source")
@@ -80,7 +80,7 @@ import Testing
             #expect(heard.count == 1 && heard[0].previous >= begin && heard[0].previous < head - 1, "\(heard)")
         }
         try forgetToken()
-        // Who may read all is told of all.
+        // A plugin that may read all gets the plain `previous`.
         setting.plugins[0].grants.read = ["*"]
         try await withHub(setting, in: folder) { hub in
             let listener = try await GrantTests.listener(hub, "watch", ["hub/inbox/"])
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `R7.30 R8.121 previous does not count what is older than a plugin may read`() async throws {
+    @Test func `R7.30 R8.121 previous does not count records older than a plugin may read`() async throws {
         let folder = try Folder()
         let limit = HistoryLimit.since(try #require(LocalDate("2024-03-10")))
         try await withHub(try Self.setting(["*"], history: limit, in: folder), in: folder) { hub in
@@ -109,17 +109,17 @@ import Testing
         }
     }
 
-    @Test func `R7.30 many topics are forgotten without a gap that no one is told of`() {
+    @Test func `R7.30 forgetting topics never hides a gap`() {
         var shared = SharedTopics(from: 5)
         let first = Topic.sample(type: "weight", person: "me", plugin: "p")
         #expect(shared.pass(first, 7) == 5 && shared.pass(first, 9) == 7)
         for number in 0..<SharedTopics.most {
             _ = shared.pass(.sample(type: "weight", person: "p\(number)", plugin: "p"), Int64(10 + number))
         }
-        // Said to be later than it was: a follower looks back in vain, and misses nothing.
+        // `previous` may be later than the true one: a follower then queries in vain, but misses nothing.
         let previous = shared.pass(first, 20_000)
         #expect(previous >= 9 && previous < 20_000)
-        // What was committed before the feed was there, and is published later, is not said to come after itself.
+        // For a record committed before the feed existed, `previous` is still lower than its sequence.
         #expect(shared.pass(.sample(type: "weight", person: "q", plugin: "p"), 3) == 2)
     }
 }

@@ -4,14 +4,14 @@ import Testing
 
 @testable import HubCore
 
-/// What `hub status` says of a sink that gets nothing, and which command helps.
+/// The notes of `hub status` for sinks that get nothing, with the command that helps.
 @Suite struct SinkNoteTests {
     private func note(_ setting: Setting, _ folder: Folder) async throws -> String? {
         try await withHub(setting, in: folder) { try await $0.sink("cloud/all")["note"].string }
     }
 
     @Test
-    func `a sink whose log-in failed and whose plugin is disabled, has errors or is gone says that, and what to do`()
+    func `the note of a sink names a failed log-in, a disabled, faulty or missing plugin, and the remedy`()
         async throws
     {
         let folder = try Folder()
@@ -27,7 +27,7 @@ import Testing
                 [#"{"result":"auth","reason":"the service refuses the token; run hub login cloud"}"#])
             let paused = try await hub.sink("cloud/all") { $0["note"].string?.contains("log-in") == true }
             let said = try #require(paused["note"].string)
-            // Once, though plugin and hub both know it.
+            // The command is named once, although both the plugin and the hub suggest it.
             #expect(said.split(separator: "hub login cloud", omittingEmptySubsequences: false).count == 2, "\(said)")
         }
         setting.plugins = [PluginInstance(name: "cloud", enabled: false)]

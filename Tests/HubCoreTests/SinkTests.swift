@@ -9,7 +9,7 @@ import Testing
 extension Peer {
     static let credit = #""credit":{"records":1000,"bytes":1048576}"#
 
-    /// Asks for a subscription and returns the hub's answer to it.
+    /// Requests a subscription and returns the hub's answer.
     @discardableResult
     func want(_ name: String = "all", _ start: String = "beginning", _ more: String = "", credit: String = Peer.credit)
         async throws -> Frames
@@ -17,14 +17,14 @@ extension Peer {
         try await ask("WANT", #"{"want":"\#(name)","start":"\#(start)"\#(more),\#(credit)}"#)
     }
 
-    /// The next delivery.
+    /// Waits for the next delivery.
     func delivery() async throws -> Frames {
         let frames = try await next("a delivery")
         guard frames.verb == "DELIVER" else { throw Silence(description: "no DELIVER but \(frames)") }
         return frames
     }
 
-    /// Answers a delivery, record by record, and gives back a credit of as many records.
+    /// Answers a delivery record by record, and returns credit for that number of records.
     func done(_ delivery: Frames, _ results: [String], _ more: String = "") {
         let body = delivery.body
         say(
@@ -45,7 +45,7 @@ extension Frames {
 }
 
 extension RunningHub {
-    /// The account of a sink, as the hub's status has it.
+    /// The account of a sink in the hub's status.
     func sink(_ name: String) async throws -> JSON {
         let peer = try await client("looker-\(UInt32.random(in: .min ... .max))")
         let status = try await peer.status()
@@ -54,7 +54,7 @@ extension RunningHub {
         return status["sinks"].array.first { $0["name"].string == name } ?? JSON(Array("null".utf8))
     }
 
-    /// Waits until an account is as `isSo` says, and checks that it balances.
+    /// Waits until `isSo` returns true for an account, and checks that it balances.
     @discardableResult
     func sink(_ name: String, _ isSo: @escaping (JSON) -> Bool) async throws -> JSON {
         var last = JSON(Array("null".utf8))
@@ -69,7 +69,7 @@ extension RunningHub {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct SinkTests {
-    @Test func `R10.7 R10.8 R10.13 R10.23 all arrives in order and is counted`() async throws {
+    @Test func `R10.7 R10.8 R10.13 R10.23 all records arrive in order and are counted`() async throws {
         try await withHub { hub in
             let source = try await hub.client()
             _ = try await source.give([weight("a"), weight("b")])
@@ -87,7 +87,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `R10.3 R10.19 what has no DONE comes again, to the next session and after a restart; what has does not`()
+    @Test func `R10.3 R10.19 records without DONE are delivered again to the next session and after a restart`()
         async throws
     {
         let folder = try Folder()
@@ -115,7 +115,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `R10.1 no more is on its way than the credit, in records and in bytes`() async throws {
+    @Test func `R10.1 unanswered deliveries never exceed the credit, in records and in bytes`() async throws {
         try await withHub { hub in
             let source = try await hub.client()
             let sink = try await hub.client("files")
@@ -139,7 +139,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `R10.2 a newer version waits for the answer about the older, and one that was never sent is not`()
+    @Test func `R10.2 a newer version waits for the answer about the older, and skips versions never sent`()
         async throws
     {
         try await withHub { hub in
@@ -160,7 +160,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `R10.4 what was taken back before it was delivered is not delivered, nor is its retraction`()
+    @Test func `R10.4 a record retracted before its delivery is not delivered, nor is its retraction`()
         async throws
     {
         try await withHub { hub in
@@ -181,7 +181,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `R10.5 R10.6 nothing goes back to where it came from, by plugin, origin and account`() async throws {
+    @Test func `R10.5 R10.6 no record is delivered back to its origin, by plugin, origin and account`() async throws {
         try await withHub { hub in
             let own = try await hub.client("cloud-a", plugin: "cloud")
             _ = try await own.give([
@@ -206,7 +206,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `R10.9 R10.10 what cannot be wanted is refused, and says why`() async throws {
+    @Test func `R10.9 R10.10 an invalid WANT is refused with the reason`() async throws {
         var setting = Setting()
         setting.persons = ["me", "you"]
         var instance = PluginInstance(name: "narrow")
@@ -241,7 +241,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `R10.11 an instance keeps at most so many subscriptions, until one is forgotten`() async throws {
+    @Test func `R10.11 an instance has at most 16 subscriptions, until one is forgotten`() async throws {
         try await withHub { hub in
             let sink = try await hub.client("files")
             for number in 0..<16 { #expect(try await sink.want("w\(number)").verb == "WANT") }
@@ -256,7 +256,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `R10.12 the session that asked last has the subscription, and the other is told`() async throws {
+    @Test func `R10.12 the session that asked last gets the subscription, and the other is notified`() async throws {
         try await withHub { hub in
             let source = try await hub.client()
             let older = try await hub.client("files")
@@ -277,7 +277,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `R10.14 DONE of what is not open, or of another size, changes nothing`() async throws {
+    @Test func `R10.14 DONE for a delivery that is not open, or with a wrong size, changes nothing`() async throws {
         try await withHub { hub in
             let source = try await hub.client()
             let sink = try await hub.client("files")
@@ -295,7 +295,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `R10.15 R10.16 a retry comes when it is due and not before, and its reason is kept, shortened`()
+    @Test func `R10.15 R10.16 a retry comes when it is due and not before, and its shortened reason is kept`()
         async throws
     {
         var setting = Setting()
@@ -319,7 +319,7 @@ extension RunningHub {
     }
 
     @Test
-    func `R10.16 WANT said again has what is to be tried again come at once, but not another session's first WANT`()
+    func `R10.16 a repeated WANT retries at once, but another session's first WANT does not`()
         async throws
     {
         try await withHub { hub in
@@ -335,7 +335,7 @@ extension RunningHub {
                 await sink.done(delivery, delivery.keys.map { _ in later })
             }
             try await hub.sink("files/all") { $0["retrying"].int == 2 }
-            // When another has begun, nothing has changed for what was put off.
+            // A new session does not make postponed records come earlier.
             let other = try await hub.client("files")
             try await other.want()
             #expect(await other.nextIfAny(within: .milliseconds(200)) == nil)
@@ -351,7 +351,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `R10.17 a pause holds everything of the subscription back, and WANT ends it`() async throws {
+    @Test func `R10.17 a pause stops all deliveries of the subscription, and WANT ends it`() async throws {
         try await withHub { hub in
             let source = try await hub.client()
             let sink = try await hub.client("files")
@@ -368,7 +368,9 @@ extension RunningHub {
         }
     }
 
-    @Test func `R10.18 after auth nothing comes until WANT is said again, and status names the command`() async throws {
+    @Test func `R10.18 after auth nothing is delivered until WANT is repeated, and status names the command`()
+        async throws
+    {
         let folder = try Folder()
         try await withHub(in: folder) { hub in
             let source = try await hub.client()
@@ -419,7 +421,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `R10.21 in mode once the hub says when nothing is left, and what waits`() async throws {
+    @Test func `R10.21 in mode once the hub reports when nothing is left, and the waiting records`() async throws {
         try await withHub { hub in
             let source = try await hub.client()
             _ = try await source.give([weight("a"), weight("b")])
@@ -439,7 +441,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `R10.21 the end of a pass is told also when the store could not be read for a while`() async throws {
+    @Test func `R10.21 the end of a pass is reported even if the store was unreadable for a while`() async throws {
         let folder = try Folder()
         try await withHub(in: folder) { hub in
             _ = try await hub.client().give([weight("a")])
@@ -481,7 +483,7 @@ extension RunningHub {
     @Test func `R10.22 after STOP nothing is delivered, and a DONE still counts`() async throws {
         let folder = try Folder()
         var setting = Setting()
-        // A plugin that takes its time, so that the hub is there while it stops.
+        // A slow plugin keeps the hub stopping for a while.
         setting.add(
             PluginInstance(name: "slow"),
             script: try folder.script(
@@ -525,7 +527,7 @@ extension RunningHub {
     }
 
     @Test
-    func `R10.24 what is assigned is delivered, and an edit too; what leaves the sink's persons comes as a retraction`()
+    func `R10.24 assigned and edited records are delivered, and those leaving the sink's persons as retractions`()
         async throws
     {
         var setting = Setting()
@@ -537,8 +539,9 @@ extension RunningHub {
             try await mine.want("all", "beginning", #","persons":["me"]"#)
             let all = try await hub.client("all")
             try await all.want()
-            /// The next delivery of one record, as kind, person and sequence; taken, and its answer counted, so that the next change
-            /// finds nothing on its way.
+            /// Accepts the next delivery of one record and returns its kind, person and sequence.
+            ///
+            /// Waits until the answer is counted, so that no delivery is open at the next change.
             func next(_ sink: Peer) async throws -> String {
                 let delivery = try await sink.delivery()
                 await sink.deliver(delivery)
@@ -566,9 +569,11 @@ extension RunningHub {
         }
     }
 
-    /// The hub cannot know whether the first was read: to take back twice is harmless, to leave the target what was taken back is not.
+    /// The hub cannot know whether the first retraction was handled.
+    ///
+    /// A second one is harmless, and a missing one is not.
     @Test
-    func `R10.24 a retraction whose answer comes after one more change is delivered again, and nothing stays pending`()
+    func `R10.24 a retraction answered after another change is delivered again, and nothing stays pending`()
         async throws
     {
         var setting = Setting()
@@ -595,7 +600,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `deliveries an hour are spaced, and hold back no other subscription`() async throws {
+    @Test func `an hourly limit spaces deliveries, and delays no other subscription`() async throws {
         try await withHub { hub in
             let source = try await hub.client()
             let sink = try await hub.client("files")
@@ -609,7 +614,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `replay delivers again what a sink had, and a dry run only counts`() async throws {
+    @Test func `replay delivers a sink's records again, and a dry run only counts them`() async throws {
         try await withHub { hub in
             let source = try await hub.client()
             let sink = try await hub.client("files")
@@ -641,7 +646,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `the story of a record tells each sink`() async throws {
+    @Test func `the trace of a record shows its state for each sink`() async throws {
         try await withHub { hub in
             let source = try await hub.client()
             let sink = try await hub.client("files")
@@ -659,7 +664,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `answers that cannot be stored are kept, and counted when the store works again`() async throws {
+    @Test func `answers that cannot be stored are kept and counted when the store works again`() async throws {
         let folder = try Folder()
         try await withHub(in: folder) { hub in
             let source = try await hub.client()

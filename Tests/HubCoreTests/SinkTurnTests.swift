@@ -5,14 +5,14 @@ import Testing
 
 @testable import HubCore
 
-/// Whose turn it is among the subscriptions of a session, and what one turn leaves to the next.
+/// The turns of a session's subscriptions.
 @Suite(.timeLimit(.minutes(1))) struct SinkTurnTests {
-    @Test func `R10.20 what waited for the room of a whole session comes when another subscription makes room`()
+    @Test func `R10.20 records that waited for room in the session are delivered when another subscription makes room`()
         async throws
     {
         try await withHub { hub in
             let source = try await hub.client()
-            // Each subscription may have a MiB on its way, the session two.
+            // Each subscription may have one MiB of open deliveries, the session two.
             let note = #","metadata":{"note":"\#(String(repeating: "n", count: 15_000))"}"#
             let keys = (0..<90).map { "k\(100 + $0)" }
             for start in stride(from: 0, to: keys.count, by: 30) {
@@ -23,7 +23,7 @@ import Testing
             for name in names {
                 await sink.say("WANT", #"{"want":"\#(name)","start":"beginning",\#(Peer.credit)}"#)
             }
-            // Nothing is answered until nothing more comes.
+            // Answers nothing until no more deliveries arrive.
             var unanswered: [Frames] = []
             while let frames = await sink.nextIfAny(within: .milliseconds(500)) {
                 if frames.verb == "DELIVER" { unanswered.append(frames) }
@@ -41,8 +41,7 @@ import Testing
         }
     }
 
-    @Test func `R10.23 answers that the store could not take do not count under a filter that came later`() async throws
-    {
+    @Test func `R10.23 answers that could not be stored do not count under a later filter`() async throws {
         let folder = try Folder()
         let both = #","types":["weight","heartRate"]"#
         try await withHub(in: folder) { hub in
@@ -67,7 +66,7 @@ import Testing
                 try await Task.sleep(for: .milliseconds(100))
                 answer = try await sink.want("all", "beginning", both)
             }
-            // What is delivered now stays without an answer.
+            // The records delivered from here on are not answered.
             try await hub.sink("files/all") { $0["delivered"].int == 2 }
             await sink.close()
             let next = try await hub.client("files")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubCore
 
-/// What a program is answered that asks for statistics (§8.4).
+/// Queries for statistics (§8.4).
 @Suite(.timeLimit(.minutes(1))) struct StatisticsTests {
     private static func steps(_ key: String, _ value: Int, _ start: String, _ end: String, _ more: String = "")
         -> String
@@ -21,7 +21,7 @@ import Testing
 
     private static let byDay = #""types":["stepCount"],"interval":{"unit":"day","zone":"Europe/Berlin"}"#
 
-    @Test func `R8.50 R8.51 days are side by side, of 23 hours too, empty ones are null, and sources are merged`()
+    @Test func `R8.50 R8.51 days are adjacent, including 23-hour ones, empty ones are null, and sources are merged`()
         async throws
     {
         try await withHub { hub in
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `R8.52 pages of any size have what one page has, and a limit is of intervals`() async throws {
+    @Test func `R8.52 pages of any size add up to the same intervals, and a limit counts intervals`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             _ = try await peer.give(Self.walk)
@@ -94,7 +94,7 @@ import Testing
         (#""types":["weight"],"interval":{"unit":"day","zone":"Mars/Olympus"}"#, "no zone \"Mars/Olympus\""),
         (#""types":["weight"],"interval":{"unit":"day","begin":1}"#, "there is no member \"begin\""),
     ])
-    func `R8.50 what cannot be asked is refused with what can`(question: String, reason: String) async throws {
+    func `R8.50 an invalid query is refused with the valid options`(question: String, reason: String) async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             let answer = try await peer.query(question, want: "statistics")
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `R8.53 what was taken back, has no person or may not be read counts nowhere`() async throws {
+    @Test func `R8.53 records that are retracted, unassigned or unreadable do not count`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             _ = try await peer.give([weight("a", 80), weight("b", 90), weight("c", 7_000)])
@@ -120,7 +120,9 @@ import Testing
         }
     }
 
-    @Test func `R8.53 a program is answered of what it may read, and not told whether there is more`() async throws {
+    @Test func `R8.53 a program gets statistics of what it may read, and cannot tell whether there is more`()
+        async throws
+    {
         let folder = try Folder()
         let setting = try GrantTests.setting([("reader", ["weight"], ["me"])], in: folder)
         try await withHub(setting, in: folder) { hub in
@@ -146,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `which source counts is what hub.conf says of type and person, the first that fits`() async throws {
+    @Test func `the first order in hub.conf that fits type and person decides which source counts`() async throws {
         var setting = Setting()
         setting.priorities = [
             PrioritySection(name: "others", types: [.weight], sources: ["phone"]),
@@ -174,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `R8.110 R8.111 WELCOME says in which order sources count, to who reads them`()
+    @Test func `R8.110 R8.111 WELCOME has the order of sources, for sessions that may read them`()
         async throws
     {
         let folder = try Folder()

@@ -5,13 +5,14 @@ import Testing
 
 @testable import HubCore
 
-/// How a hub begins and ends.
+/// Starting and stopping a hub.
 @Suite struct StopTests {
-    @Test func `R4.19 at the end accepted batches are answered, new ones refused, plugins and peers told`() async throws
+    @Test func `R4.19 when the hub stops, accepted batches are answered, new ones refused, plugins and peers notified`()
+        async throws
     {
         let folder = try Folder()
         var setting = Setting()
-        // A plugin that takes its time, so that the hub is seen while it stops.
+        // A slow plugin keeps the hub stopping for a while.
         setting.add(
             PluginInstance(name: "slow"),
             script: try folder.script(
@@ -45,7 +46,7 @@ import Testing
         try Data().write(to: URL(filePath: "\(folder.data)/plugins/slow/go"))
         try await hub.ended()
 
-        // A socket that is left tells of a hub that was killed.
+        // A remaining socket would mean that the hub was killed.
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.run) == ["lock"])
         try await withHub(in: folder) { hub in
             let peer = try await hub.peer()
@@ -54,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `an answer that was sent reaches its peer although the hub ends at once`() async throws {
+    @Test func `an answer that was sent reaches its peer even if the hub ends at once`() async throws {
         let folder = try Folder()
         for round in 0..<5 {
             let hub = try await RunningHub(in: folder)
@@ -71,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `the command stop ends the hub, and its outcome is heard`() async throws {
+    @Test func `the command stop ends the hub, and its outcome is delivered`() async throws {
         let hub = try await RunningHub()
         let peer = try await hub.client()
         await peer.say("COMMAND", #"{"id":1,"instance":"hub","command":"stop"}"#)
@@ -80,7 +81,7 @@ import Testing
         try await hub.ended()
     }
 
-    @Test func `a second hub in one run directory is refused and says so; the first goes on`() async throws {
+    @Test func `a second hub in one run directory is refused with the reason, and the first continues`() async throws {
         let folder = try Folder()
         try await withHub(in: folder) { hub in
             let peer = try await hub.client()
@@ -99,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `two hubs with one store are refused by the store`() async throws {
+    @Test func `the store refuses a second hub`() async throws {
         let folder = try Folder()
         try await withHub(in: folder) { hub in
             let checked = Setting().checked(in: folder)
@@ -114,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `R2.3 the run directory has mode 0700, and a hub that cannot make it so does not start`() async throws {
+    @Test func `R2.3 the run directory has mode 0700, and a hub that cannot set it does not start`() async throws {
         let folder = try Folder()
         try FileManager.default.createDirectory(
             atPath: folder.run, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
@@ -140,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `a socket that a dead hub has left behind is taken over, and a path that is too long is refused`()
+    @Test func `the socket of a dead hub is replaced, and a path that is too long is refused`()
         async throws
     {
         let folder = try Folder()
@@ -167,11 +168,11 @@ import Testing
         let hub = try Hub(checked, logger: .init(label: "long"))
         let error = await #expect(throws: HubError.self) { try await hub.run() }
         #expect(error?.code == .endpoints)
-        // What it had taken is free again.
+        // The resources of the failed hub are free again.
         try await withHub(in: folder) { hub in _ = try await hub.client() }
     }
 
-    @Test func `a hub that holds more than memory_limit leaves and says why`() async throws {
+    @Test func `a hub that uses more than memory_limit exits with the reason`() async throws {
         var setting = Setting()
         setting.memoryLimit = ByteSize(bytes: 1)
         let hub = try await RunningHub(setting)

@@ -2,20 +2,16 @@ import Foundation
 import HubProcess
 import Testing
 
-/// Chapter 5: what STORED promises, also when the store cannot.
+/// The guarantees of STORED when the store fails (chapter 5).
 @Suite struct StoreFailureTests {
-    @Test
-    func
-        `R5.1 STORED comes only after the commit: while the store is held no source hears it, and nothing is published`()
-        async throws
-    {
+    @Test func `R5.1 while the store is locked no source gets STORED, and nothing is published`() async throws {
         let folder = try Folder()
         try await withHub(in: folder) { hub in
             let listener = try await hub.listener("sample/")
             let peer = try await hub.client()
             let hold = try StoreHold(folder)
             await peer.give(unanswered: [weight("a")])
-            // The hub goes on with everything else.
+            // The hub continues with everything else.
             #expect(try await peer.ask("PING", #"{"a":1}"#).verb == "PONG")
             #expect(try await peer.status()["head"].int == 0)
             #expect(try await peer.all().records.isEmpty)
@@ -24,14 +20,14 @@ import Testing
             #expect(try await peer.next().results == ["stored"])
             #expect(try await listener.next().sequence == 1)
         }
-        // And it is there, whatever becomes of the hub.
+        // The record is still there after a restart of the hub.
         try await withHub(in: folder) { hub in
             let peer = try await hub.client()
             #expect(try await peer.give([weight("a")]).results == ["duplicate"])
         }
     }
 
-    @Test func `R5.5 R5.6 while the store cannot commit nothing is acknowledged, and afterwards the order is kept`()
+    @Test func `R5.5 R5.6 while commits fail nothing is acknowledged, and afterwards the order is kept`()
         async throws
     {
         let folder = try Folder()
@@ -41,7 +37,7 @@ import Testing
             await peer.answerPings(false)
             let before = try #require(try await peer.give([weight("k", 9)]).body["credit"]["bytes"].int)
             let fault = try StoreFault(folder)
-            // The versions of one record, each in a batch of its own.
+            // The versions of one record, each in a separate batch.
             for value in 1...4 { await peer.give(unanswered: [weight("k", Double(value))]) }
             await other.give(unanswered: [weight("o", 1)])
             var refused: [Int64] = []
@@ -63,7 +59,7 @@ import Testing
             #expect(status["store"]["state"].string != "ok" && status["store"]["error"].string != nil)
             #expect(status["head"].int == 1)
 
-            // The store works again; but what was sent before the client knew must not overtake what it has to send again.
+            // The store works again. A batch sent before the client knew of the failure must not overtake those to be sent again.
             try fault.repair()
             let early = try await peer.give([weight("k", 5)])
             #expect(early.code == "store" && early.body["ref"].int == 6)
@@ -78,7 +74,9 @@ import Testing
     }
 
     @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
-    func `R5.5 a full disk is an ERROR, nothing confirmed is lost, and room is enough to go on`() async throws {
+    func `R5.5 a full disk gives an ERROR, no confirmed record is lost, and freeing space is enough to continue`()
+        async throws
+    {
         let folder = try Folder()
         let disk = try SmallDisk(at: folder.data, bytes: 1_500_000)
         try await withHub(in: folder) { hub in

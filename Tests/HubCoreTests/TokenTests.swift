@@ -25,7 +25,7 @@ import Testing
         try await peer.ask("TOKEN", #"{"id":\#(id),"account":"me","for":"\#(purpose)"\#(more)}"#)
     }
 
-    @Test func `R11.1 R11.3 R11.4 a token is stored over the version that was expected, and comes back as it was`()
+    @Test func `R11.1 R11.3 R11.4 a token replaces only the expected version, and is returned unchanged`()
         async throws
     {
         let folder = try Folder()
@@ -38,7 +38,7 @@ import Testing
             #expect(try await ask(peer, "use").body["version"].int == 1)
             for line in hub.log.lines { #expect(!line.contains(Self.secret), "R11.3: \(line)") }
         }
-        // It is on the disk, in a file of its own.
+        // The token is on disk, in a separate file.
         try await withHub(Self.setting, in: folder) { hub in
             let peer = try await hub.client("exist")
             let answer = try await ask(peer, "use")
@@ -52,7 +52,7 @@ import Testing
         #expect(try FileManager.default.attributesOfItem(atPath: secrets)[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test func `R11.5 R11.6 one session at a time may refresh, until it puts, releases, or is gone`() async throws {
+    @Test func `R11.5 R11.6 one session at a time may refresh, until it puts, releases or disconnects`() async throws {
         try await withHub(Self.setting) { hub in
             let first = try await hub.client("exist", #","mode":"once""#)
             let second = try await hub.client("exist", #","mode":"once""#)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `R11.7 an instance has its own accounts, and who is not configured has none`() async throws {
+    @Test func `R11.7 an instance has its own accounts, and an unconfigured one has none`() async throws {
         try await withHub(Self.setting) { hub in
             let exist = try await hub.client("exist")
             _ = try await put(exist, expect: 0)
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `wrong accounts, tokens and purposes are wrong fields`() async throws {
+    @Test func `invalid accounts, tokens and purposes get the error field`() async throws {
         try await withHub(Self.setting) { hub in
             let peer = try await hub.client("exist")
             let long = String(repeating: "a", count: 17_000)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `status tells how each log-in is, and which command repairs it`() async throws {
+    @Test func `status shows the state of each log-in and the command that repairs it`() async throws {
         try await withHub(Self.setting) { hub in
             let peer = try await hub.client("exist")
             let owner = try await hub.client("owner")
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `R11.14 a failure of an older token says nothing of the one that a log-in has brought`() async throws {
+    @Test func `R11.14 a failure of an older token does not affect the newer one`() async throws {
         try await withHub(Self.setting) { hub in
             let peer = try await hub.client("exist")
             let owner = try await hub.client("owner")
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `logout forgets the token, and the plugin's sessions begin again`() async throws {
+    @Test func `logout deletes the token, and the plugin's sessions begin again`() async throws {
         try await withHub(Self.setting) { hub in
             let peer = try await hub.client("exist")
             let owner = try await hub.client("owner")
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `a file of tokens that cannot be used stops no other`() async throws {
+    @Test func `an unusable token file stops nothing else`() async throws {
         let folder = try Folder()
         try await withHub(Self.setting, in: folder) { _ in }
         try Data("this is not a database, and long enough to tell".utf8).write(
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `R11.13 secrets are hidden in all that a plugin writes for people`() async throws {
+    @Test func `R11.13 secrets are hidden in all texts of a plugin for people`() async throws {
         try await withHub(Self.setting) { hub in
             let listener = try await hub.listener("device/")
             let peer = try await hub.client("exist")
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `R11.13 an account's own id is not a secret, and what is beside it is`() async throws {
+    @Test func `R11.13 an account's id is not a secret, but the other members of its token are`() async throws {
         try await withHub(Self.setting) { hub in
             let listener = try await hub.listener("device/")
             let peer = try await hub.client("exist")

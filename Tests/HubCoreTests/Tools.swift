@@ -4,7 +4,7 @@ import HubSettings
 
 @testable import HubCore
 
-/// A connection that speaks as much ZMTP as a test wants, and not a byte more.
+/// A raw connection that sends exactly the ZMTP bytes of a test.
 final class RawConnection {
     private let descriptor: CInt
 
@@ -21,7 +21,7 @@ final class RawConnection {
         guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     }
 
-    /// Over TCP, to this machine.
+    /// Connects to this machine over TCP.
     init(port: Int) throws {
         descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -47,7 +47,7 @@ final class RawConnection {
         }
     }
 
-    /// So many bytes; fewer when the other end has closed, or says nothing for ten seconds.
+    /// Receives `count` bytes, or fewer if the other end closes or sends nothing for ten seconds.
     func receive(_ count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         var file = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -80,14 +80,16 @@ final class RawConnection {
     }
 }
 
-/// Holds the right to write the hub's store, as another program might: commits wait, up to five seconds, and fail then.
+/// Holds the store's write lock, as another program might.
+///
+/// Commits wait up to five seconds and then fail.
 final class StoreHold: Sendable {
     private let queue: DatabaseQueue
 
     init(_ folder: Folder) throws {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
-        // What the hub does at its start may be under way.
+        // The hub may still write at its start.
         configuration.busyMode = .timeout(10)
         queue = try DatabaseQueue(path: folder.data + "/hub.sqlite", configuration: configuration)
         try queue.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
@@ -96,7 +98,7 @@ final class StoreHold: Sendable {
     func release() throws { try queue.inDatabase { try $0.execute(sql: "ROLLBACK") } }
 }
 
-/// Makes every commit of a sample fail at once, as long as it is there.
+/// Makes every commit of a sample fail at once, until it is repaired.
 struct StoreFault {
     private let queue: DatabaseQueue
 
@@ -114,7 +116,7 @@ struct StoreFault {
 }
 
 extension Setting {
-    /// Instances whose programs do nothing but tell their launch token to the test.
+    /// Instances whose programs only save their launch token for the test.
     static func withTokens(_ instances: [String], in folder: Folder) throws -> Setting {
         let script = try folder.script(
             "teller",
@@ -131,7 +133,7 @@ extension Setting {
 }
 
 extension RunningHub {
-    /// What an instance's process has written into its folder.
+    /// Waits for a file that an instance's process writes into its folder, and returns its text.
     func told(_ instance: String, _ file: String) async throws -> String {
         let path = "\(folder.data)/plugins/\(instance)/\(file)"
         try await eventually("\(instance) writes \(file)") { FileManager.default.fileExists(atPath: path) }
@@ -141,7 +143,9 @@ extension RunningHub {
     func token(of instance: String) async throws -> String { try await told(instance, "token") }
 }
 
-/// Makes the state of a sink unreadable, as long as it is there; records can be read.
+/// Makes the state of a sink unreadable until it is repaired.
+///
+/// Records can be read.
 struct SinkStateFault {
     private let queue: DatabaseQueue
 
@@ -155,7 +159,7 @@ struct SinkStateFault {
     func repair() throws { try queue.write { try $0.execute(sql: "ALTER TABLE lost RENAME TO gap") } }
 }
 
-/// Makes every change of a sink's account fail at once, as long as it is there.
+/// Makes every change of a sink's account fail at once, until it is repaired.
 struct LedgerFault {
     private let queue: DatabaseQueue
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The byte-exact examples of Docs/ProtocolVectors.jsonl, against a hub.
+/// Checks the byte-exact examples of Docs/ProtocolVectors.jsonl against a hub.
 @Suite struct VectorTests {
     struct Vector: Decodable, Sendable {
         var id: String
@@ -32,7 +32,7 @@ import Testing
         }.filter { $0.kind == kind }
     }
 
-    /// The record that a page of one record carries, byte for byte, with the numbers of this hub replaced by those of the vectors.
+    /// The bytes of the only record of a page, with this hub's numbers replaced by those of the vectors.
     static func canonical(_ page: Frames) -> String {
         let text = page.text(1)
         guard let start = text.range(of: "\"records\":[")?.upperBound,
@@ -67,7 +67,7 @@ import Testing
         #expect(passed == vectors.count && passed > 50)
     }
 
-    @Test func `R6.10 R6.11 R6.13 R6.14 R6.18 each record of the vectors that is right comes back byte for byte`()
+    @Test func `R6.10 R6.11 R6.13 R6.14 R6.18 each valid record of the vectors comes back byte for byte`()
         async throws
     {
         let vectors = try Self.of("record").filter { $0.out != nil }
@@ -90,7 +90,7 @@ import Testing
         #expect(passed == vectors.count && passed > 20)
     }
 
-    @Test func `R3.6 R8.3 each message of the vectors has its answer, and another session does not notice`()
+    @Test func `R3.6 R8.3 each message of the vectors gets its answer, and another session is not affected`()
         async throws
     {
         let vectors = try Self.of("message")
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test
-    func `R4.2 R5.2 R5.3 R5.4 R6.1 R6.2 R6.3 R6.5 R6.6 R8.8 R8.9 R8.11 each dialogue of the vectors goes as it says`()
+    func `R4.2 R5.2 R5.3 R5.4 R6.1 R6.2 R6.3 R6.5 R6.6 R8.8 R8.9 R8.11 each dialogue of the vectors is followed`()
         async throws
     {
         let vectors = try Self.of("dialogue")

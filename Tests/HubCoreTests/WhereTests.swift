@@ -3,7 +3,7 @@ import Testing
 
 @testable import HubCore
 
-/// `where` over the door (§8.1.1): names, units and grants.
+/// Queries with `where` at the door (§8.1.1): names, units and grants.
 @Suite(.timeLimit(.minutes(1))) struct WhereTests {
     private static let records = [
         weight("a", 70), weight("b", 90),
@@ -31,7 +31,7 @@ import Testing
             ["a", "b", "energy", "glucose", "h", "pounds", "run", "s"]
         ),
     ])
-    func `R8.81 an expression over the door selects what it says`(expression: String, expected: [String]) async throws {
+    func `R8.81 each expression selects its expected records`(expression: String, expected: [String]) async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             #expect(try await peer.give(Self.records).results.allSatisfy { $0 == "stored" })
@@ -67,7 +67,7 @@ import Testing
         (#""where":{"metadata":{"name":"a",">":1,"unit":"furlong"}}"#, "QUERY.where.metadata.unit: "),
         (#""where":{"not":{"not":7}}"#, "QUERY.where.not.not: expected an object"),
     ])
-    func `R8.82 a name or unit of where that is none is told with what fits`(question: String, reason: String)
+    func `R8.82 an unknown name or unit in where is refused with the fitting ones`(question: String, reason: String)
         async throws
     {
         try await withHub { hub in
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test
-    func `R8.130 R8.131 who asks with where since a cursor is told of what came and of what does not meet it now`()
+    func `R8.130 R8.131 a query with where and since returns new records and those that no longer match`()
         async throws
     {
         try await withHub { hub in
@@ -94,7 +94,7 @@ import Testing
             #expect(answer.records.compactMap { $0["key"].string } == ["a", "d"])
             #expect(answer.records[0]["kind"].string == "retraction" && answer.records[0]["number"].int == 1)
             #expect(answer.records[0]["reason"].string == "does not meet the query now")
-            // One of two: the cursor goes on with the other.
+            // A page with one of two changes. Its cursor continues with the other.
             let one = try await peer.query(heavy + #","since":"\#(anchor)","limit":1"#)
             #expect(one.body["records"].array.count == 1)
             let next = try #require(one.body["cursor"].string)
@@ -106,8 +106,7 @@ import Testing
         }
     }
 
-    @Test func `R8.133 a correlation is found by what it contains, each type by an expression of its own`() async throws
-    {
+    @Test func `R8.133 a correlation is found by its members, with a separate expression for each type`() async throws {
         let folder = try Folder()
         let setting = try GrantTests.setting(
             [
@@ -141,7 +140,7 @@ import Testing
                 wrong.body["reason"].string?.contains("QUERY.where.contains.bloodPressureSystolic.quantity.unit")
                     == true)
 
-            // What may not be read is as if it were not there.
+            // Unreadable records count as missing.
             for (name, found) in [("reader", ["x", "y"]), ("narrow", [])] {
                 let door = try await Peer.dealer(
                     hub.hub.endpoints.pluginDoor, Peer.Options(user: name, password: try await hub.token(of: name)))
@@ -152,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `R8.84 where is not asked of what was taken back`() async throws {
+    @Test func `R8.84 where is refused for retractions`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             let answer = try await peer.query(#""kinds":["retraction"],"where":{"userEntered":true}"#)
@@ -160,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `R8.83 where tells nothing of records that the session may not read`() async throws {
+    @Test func `R8.83 where reveals nothing about records that the session may not read`() async throws {
         let folder = try Folder()
         let setting = try GrantTests.setting(
             [("reader", ["workout", "heartRate"], nil), ("members", ["activeEnergyBurned"], nil)], in: folder)
@@ -184,7 +183,9 @@ import Testing
         }
     }
 
-    @Test func `R8.85 R8.86 records come by end, by two keys, and the most recent of each type at once`() async throws {
+    @Test func `R8.85 R8.86 records can be ordered by end and by two keys, and the latest of each type queried`()
+        async throws
+    {
         try await withHub { hub in
             let peer = try await hub.client()
             func steps(_ key: String, _ start: String, _ end: String) -> String {
@@ -215,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `R8.87 R8.7 sources are told of what the session may read`() async throws {
+    @Test func `R8.87 R8.7 sources are listed only for records that the session may read`() async throws {
         let folder = try Folder()
         let setting = try GrantTests.setting([("reader", ["workout"], nil)], in: folder)
         try await withHub(setting) { hub in

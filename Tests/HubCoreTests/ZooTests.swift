@@ -7,14 +7,14 @@ import Testing
 
 @testable import HubCore
 
-/// A hub with every kind of bad plugin at once, and a good one.
+/// A hub with all kinds of faulty plugins and a good one.
 @Suite(.serialized) struct ZooTests {
     private static let policy = LifePolicy(
         firstPause: 50, longestPause: 400, healthyAfter: 60_000, crashLimit: 3, crashWindow: 120_000, startLimit: 5_000,
         silenceLimit: 2_000, hopelessPause: 1_000, stopGrace: .milliseconds(700), killGrace: .milliseconds(300),
         memoryInterval: 100)
 
-    /// What `hub status` says of each, sooner or later: its state, and words of its line.
+    /// The expected final state of each plugin in `hub status`, and words of its line.
     private static let expected: [(animal: String, states: Set<String>, words: [String])] = [
         ("crash", ["quarantined"], ["exited with code 3", "3 crashes", "hub logs crash", "hub release crash"]),
         ("hang", ["quarantined"], ["did not greet the hub within 5 s", "hub release hang"]),
@@ -33,7 +33,7 @@ import Testing
         ("good", ["running"], []),
     ]
 
-    @Test func `a good plugin among all the bad ones never notices, and each of these has its line`() async throws {
+    @Test func `faulty plugins do not affect a good one, and status has a line for each of them`() async throws {
         let folder = try Folder()
         let given = folder.path + "/given"
         let path = folder.path + "/hub.conf"
@@ -58,9 +58,9 @@ import Testing
         } catch {
             Issue.record("\(error): \(missing)")
         }
-        // No one has to wait for the status while all this goes on, though no test depends on how fast this machine is.
+        // Status is answered quickly all the time. The limit is generous, because no test may depend on the machine's speed.
         #expect(await watcher.slowest < .seconds(10))
-        // The good one goes on giving after all of them have done what they can.
+        // The good plugin still sends records at the end.
         let seen = try await watcher.status()["records"].int ?? 0
         try await eventually("more records come") {
             try await watcher.status()["records"].int ?? 0 >= seen + 200
@@ -77,7 +77,7 @@ import Testing
         #expect(ContinuousClock.now - stopBegan < .seconds(20))
         #expect(LeftProcesses(door: hub.hub.endpoints.pluginDoor).find().isEmpty)
 
-        // All that it gave and the hub confirmed is there, once; what it gave and was not confirmed waits in its spool.
+        // Each confirmed record of the good plugin is stored once. Unconfirmed ones wait in its spool.
         try await withHub(Setting(), in: folder) { hub in
             let peer = try await hub.client("reader")
             let keys = try await peer.all(#""sources":["example-source"]"#).records.compactMap { $0["key"].string }
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// The plugins that are not what is expected of them yet, as they are.
+    /// The plugins that have not reached their expected state yet, with their current state.
     private static func missing(_ plugins: [JSON]) -> [String] {
         let states = Dictionary(plugins.map { ($0["name"].string ?? "", $0) }, uniquingKeysWith: { $1 })
         return expected.compactMap { name, allowed, words in
@@ -124,11 +124,11 @@ import Testing
     }
 }
 
-/// Asks for the status, and logs in again after the hub has taken it for silent: on a busy machine three seconds pass.
+/// Polls the status, and logs in again if the hub ended its session: on a busy machine it may be silent for three seconds.
 private actor Watcher {
     private let hub: RunningHub
     private var peer: Peer?
-    /// The longest wait for an answer that came.
+    /// The longest time until an answer.
     private(set) var slowest = Duration.zero
 
     init(_ hub: RunningHub) { self.hub = hub }
