@@ -150,7 +150,7 @@ enum Model {
     }
 
     @Test(.enabled(if: Need.pandas.isMet, "\(Need.pandas.reason)"))
-    func `hours, days, weeks, months and years begin when the model says`() async throws {
+    func `hours, days, weeks, months and years begin at the same instants as in the model`() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
         let zones = [

@@ -11,7 +11,7 @@ import Testing
         #"{"type":"\#(type)","value":"\#(value)","start":"2024-03-\#(day)T07:30:00+01:00","key":"\#(key)"}"#
     }
 
-    @Test func `R8.62 the value in hub.conf applies, else the one with the latest start`()
+    @Test func `R8.62 for each person and type the value in hub.conf applies, else the one with the latest start`()
         async throws
     {
         var me = PersonSection(name: "me")

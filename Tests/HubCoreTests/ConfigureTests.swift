@@ -11,9 +11,7 @@ import Testing
         {"name":"mode","type":"string","help":"h","default":"ok"},{"name":"count","type":"integer","minimum":1,"maximum":9,"help":"h"},{"name":"many","type":"list","items":{"type":"string"},"help":"h"},{"name":"token","type":"string","secret":true,"help":"h"},{"name":"folder","type":"path","help":"h"},{"name":"word","type":"path","access":"none","help":"h"},{"name":"link","type":"string","access":"link","help":"h"}
         """#
 
-    /// A plugin that objects to one value.
-    ///
-    /// The test opens its session.
+    /// A plugin that objects to one value, and whose session the test opens.
     private static let program = """
         if [ "$1" = --describe ]; then
           echo '{"name":"page","summary":"s","version":"1","reads":[],"writes":[],"settings":[\(settings)],"commands":[],"checksSettings":true,"owner":["configure","plugins","apply"]}'

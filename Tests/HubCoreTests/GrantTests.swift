@@ -54,9 +54,7 @@ import Testing
             #"{"type":"\#(type)","value":\#(value),"unit":"\#(units[type] ?? "")","start":"2024-03-15T07:30:05Z","key":"\#(key)"\#(subject)}"#
     }
 
-    /// A listener of an instance.
-    ///
-    /// The hub has received its subscriptions when this returns.
+    /// Connects a listener of an instance and waits until the hub has received its subscriptions.
     static func listener(_ hub: RunningHub, _ instance: String, _ prefixes: [String]) async throws -> Peer {
         let options = Peer.Options(user: instance, password: try await hub.token(of: instance))
         let door = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
@@ -340,7 +338,7 @@ import Testing
         }
     }
 
-    @Test func `R7.6 an instance gets events of its own devices, and no notices for the owner`() async throws {
+    @Test func `R7.6 an instance gets only its own devices' events, and no notices for the owner`() async throws {
         let folder = try Folder()
         let setting = try Self.setting([("scale", ["*"], nil)], in: folder)
         try await withHub(setting, in: folder) { hub in

@@ -8,9 +8,7 @@ struct JSON: Equatable, Sendable, CustomStringConvertible {
 
     private init(tree: JSONTree) { self.tree = tree }
 
-    /// Parses JSON.
-    ///
-    /// Invalid JSON reads as `null`.
+    /// Parses JSON, or reads invalid JSON as `null`.
     init(_ bytes: [UInt8]) { tree = JSONTree(bytes) ?? .null }
     init(_ text: String) { self.init(Array(text.utf8)) }
 

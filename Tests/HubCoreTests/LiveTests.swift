@@ -11,9 +11,7 @@ import Testing
 @Suite struct LiveTests {
     private struct Said {
         let topic: String
-        /// The beginning of the published body.
-        ///
-        /// Empty if the hub writes the body itself.
+        /// The beginning of the published body, or empty if the hub writes the body itself.
         let beginning: String
     }
 

@@ -45,7 +45,7 @@ import ZeroMQ
         Array("HELLO".utf8), Array(#"{"protocol":[1],"instance":"bedroom","plugin":"scale","version":"1"}"#.utf8),
     ]
 
-    @Test func `R2.5 R4.23 a key identifies exactly one instance, which may do what it was granted`()
+    @Test func `R2.5 R4.23 a key identifies exactly one instance, which has its own grants`()
         async throws
     {
         let folder = try Folder()
@@ -88,7 +88,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `R2.5 R7.6 a remote instance listens on its own port with its own key to what it may read`()
+    @Test func `R2.5 R7.6 a remote instance listens on its own port with its own key, within its grants`()
         async throws
     {
         let folder = try Folder()

@@ -18,9 +18,7 @@ import Testing
                 })
     }
 
-    /// Anna's plugin in a household of two.
-    ///
-    /// It may read and write only weights.
+    /// Anna's plugin in a household of two, which may read and write only weights.
     private static func setting(_ owner: [String], in folder: Folder) throws -> Setting {
         var setting = try OwnerGrantTests.setting(granted: owner, in: folder) {
             $0.persons = .only(["anna"])
@@ -168,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `R12.14 a plugin that may read and write everything can do what the owner can`() async throws {
+    @Test func `R12.14 a plugin that may read and write everything has all abilities of the owner`() async throws {
         let folder = try Folder()
         try await withHub(try OwnerGrantTests.setting(granted: ["*"], in: folder), in: folder) { hub in
             #expect(try await hub.client("phone").give([weight("a"), weight("b")]).results == ["stored", "stored"])

@@ -28,9 +28,7 @@ import Testing
         PageRounds(store: store, clock: .system, beginning: .zero, pause: .zero, interval: .milliseconds(1))
     }
 
-    /// Runs rounds until `isSo` returns true.
-    ///
-    /// The test tool limits the time.
+    /// Runs rounds until `isSo` returns true, in the time that the test tool allows.
     private func goRound(_ store: Store, until isSo: () -> Bool) async {
         let leaving = Flag()
         async let end: Void = rounds(of: store).run(until: leaving)

@@ -73,9 +73,7 @@ actor Peer {
     private var arrived: [Frames] = []
     private var waiter: CheckedContinuation<Void, Never>?
     private var ended: Bool { socket == nil }
-    /// Whether PINGs are answered.
-    ///
-    /// Otherwise they are passed on like other messages.
+    /// Whether PINGs are answered instead of being passed on like other messages.
     var answersPings = true
     /// Messages on topics with this prefix are dropped.
     private var ignored: String?
@@ -97,9 +95,7 @@ actor Peer {
         var key: Key?
         /// The subscribed prefixes of a SUB.
         var topics: [String] = []
-        /// Whether it reads messages.
-        ///
-        /// If not, it also has a short queue.
+        /// Whether it reads messages, or leaves them in a short queue.
         var reads = true
     }
 
@@ -199,9 +195,7 @@ actor Peer {
         throw Silence(description: "\(what) did not come within \(time)")
     }
 
-    /// Waits for the next message.
-    ///
-    /// Returns `nil` if none arrives in time.
+    /// Waits for the next message, or returns `nil` if none arrives in time.
     func nextIfAny(within time: Duration) async -> Frames? {
         let deadline = ContinuousClock.now + time
         while arrived.isEmpty, !ended, ContinuousClock.now < deadline {
@@ -263,9 +257,7 @@ actor Peer {
             "QUERY", #"{"id":\#(lastID),"want":"\#(want)"\#(members.isEmpty ? "" : ",")\#(members)}"#)
     }
 
-    /// Queries all pages.
-    ///
-    /// Returns the records, the last cursor and the number of pages.
+    /// Queries all pages and returns their records, the last cursor and the number of pages.
     func all(_ members: String = "") async throws -> (records: [JSON], cursor: String, pages: Int) {
         var (records, next, pages): ([JSON], String?, Int) = ([], nil, 0)
         while true {

@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `R8.120 R10.10 a sink gets only what it may read, and asking for more is not refused`() async throws {
+    @Test func `R8.120 R10.10 a sink gets only readable records, and asking for more is not refused`() async throws {
         let folder = try Folder()
         try await withHub(try Self.setting(["*", "!heartRate"], in: folder), in: folder) { hub in
             try await Self.give(hub)
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func `R4.60 R6.16 R8.161 a plugin is told which types it may share: granted, denied or not determined`()
+    @Test func `R4.60 R6.16 R8.161 WELCOME lists the types that a plugin may share: granted, denied or not determined`()
         async throws
     {
         let folder = try Folder()

@@ -270,7 +270,7 @@ import Testing
         }
     }
 
-    @Test func `an instance whose folder cannot be created stops nothing else`() async throws {
+    @Test func `an instance whose folder cannot be created does not affect others`() async throws {
         let folder = try Folder()
         let setting = try Setting.withTokens(["blocked", "fine"], in: folder)
         try FileManager.default.createDirectory(atPath: folder.data + "/plugins", withIntermediateDirectories: true)

@@ -5,9 +5,7 @@ import Testing
 @testable import HubCore
 
 @Suite(.timeLimit(.minutes(1))) struct RelayTests {
-    /// A hub with a plugin `kitchen` that has the command `refresh`.
-    ///
-    /// The test plays its program.
+    /// A hub with a plugin `kitchen` that has the command `refresh`, and whose program the test plays.
     private static let setting: Setting = {
         var setting = Setting()
         for (name, enabled) in [("kitchen", true), ("cellar", true), ("attic", false)] {

@@ -13,7 +13,7 @@ import Testing
 
     @Test func `R13.60 it is started once for everything that waits, with the minimum time since the last start`() {
         var schedule = schedule(3_600_000)
-        // Before the first start the hub does not know what the program wants, so it is started at once.
+        // Before its first start the hub does not know the program's subscriptions, so it is started at once.
         #expect(schedule.nextLook == .min)
         #expect(schedule.look(.unknown, at: 5) == true)
         schedule.began(at: 5)

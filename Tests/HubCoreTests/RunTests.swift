@@ -70,7 +70,7 @@ import Testing
         let folder = try Folder()
         try await withHub(try Self.setting(.immediate, in: folder), in: folder) { hub in
             let owner = try await hub.client()
-            // It runs once first, so that the hub knows what it wants.
+            // It runs once first, so that the hub knows its subscriptions.
             let first = try await greet(hub)
             try await first.want()
             try await farewell(first, folder)
@@ -99,7 +99,7 @@ import Testing
     {
         let folder = try Folder()
         var setting = try Self.setting(.hourly, in: folder)
-        // An hour is a second.
+        // An hour of the simulated clock takes a second.
         setting.clock = try #require(ClockSetting("2026-01-01T00:00:00Z@3600"))
         try await withHub(setting, in: folder) { hub in
             let owner = try await hub.client()
@@ -231,7 +231,7 @@ import Testing
             }
             try await end(try await greet(hub))
             await owner.say("COMMAND", Self.command)
-            // Answered in order: the command waits by now.
+            // Messages are answered in order, so the command waits by now.
             _ = try await owner.status()
             try letEnd(in: folder)
             try await end(try await carryOut(hub, for: owner))
@@ -299,7 +299,7 @@ import Testing
             }
             try await eventually("it is starting") { try await plugin(owner)["state"].string == "starting" }
             await owner.say("COMMAND", Self.command)
-            // Answered in order: the command waits by now.
+            // Messages are answered in order, so the command waits by now.
             _ = try await owner.status()
             let first = try await greet(hub)
             try await carryOut(first)
@@ -375,7 +375,7 @@ import Testing
         setting.add(sink, script: Programs.path("hub-json-lines"))
         setting.manifests["target"] = Manifest(name: "json-lines", summary: "Files.", version: "1", reads: ["*"])
         setting.lifePolicy = LifePolicy(runFloor: 50, runLook: 10, runLinger: 1_000)
-        // An hour is a second.
+        // An hour of the simulated clock takes a second.
         if run == .hourly { setting.clock = try #require(ClockSetting("2026-01-01T00:00:00Z@3600")) }
         func lines() -> [String] {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: files)) ?? []

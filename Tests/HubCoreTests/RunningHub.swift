@@ -11,9 +11,7 @@ import Testing
 
 @testable import HubCore
 
-/// A temporary folder of a test.
-///
-/// Its path is short, because the length of socket paths is limited.
+/// A temporary folder of a test, with a short path because the length of socket paths is limited.
 final class Folder: Sendable {
     let path: String
 
@@ -124,9 +122,7 @@ struct RunningHub: Sendable {
     var door: String { hub.endpoints.door }
     var feed: String { hub.endpoints.feed }
 
-    /// Asks the hub to stop.
-    ///
-    /// It continues until all pending answers are sent.
+    /// Asks the hub to stop, which it does when all pending answers are sent.
     func beginStopping() async { await group.triggerGracefulShutdown() }
 
     /// Waits until the hub has ended.

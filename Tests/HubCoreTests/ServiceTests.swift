@@ -36,7 +36,7 @@ import ZeroMQ
         await peer.give(unanswered: [weight("a")])
         // The loop still runs.
         _ = try await peer.ask("PING")
-        // Signs that were on their way may still come, however slow the machine is. A living hub would send a thousand.
+        // Messages that were sent before may still arrive, even on a slow machine. A working hub would send a thousand.
         #expect((0..<1_000).contains { _ in manager.nextIfAny(within: .milliseconds(500)) == nil })
         try hold.release()
         try await manager.next { $0.contains("STATUS=newest sequence 1; 0 of 0 plugins alive") }
@@ -55,7 +55,7 @@ import ZeroMQ
         try await manager.next { $0.first == "WATCHDOG=1" }
         let gate = DispatchSemaphore(value: 0)
         let hanging = Task { await turner.hang(gate) }
-        // Signs that were on their way may still come, however slow the machine is. A living hub would send a thousand.
+        // Messages that were sent before may still arrive, even on a slow machine. A working hub would send a thousand.
         #expect((0..<1_000).contains { _ in manager.nextIfAny(within: .milliseconds(500)) == nil })
         gate.signal()
         try await manager.next { $0.first == "WATCHDOG=1" }
@@ -96,9 +96,7 @@ import ZeroMQ
     }
 }
 
-/// The service manager's end of `NOTIFY_SOCKET`.
-///
-/// Returns each datagram as its lines.
+/// The service manager's end of `NOTIFY_SOCKET`, which gives each datagram as its lines.
 final class Manager: Sendable {
     private let descriptor: CInt
     private let name: String
@@ -128,9 +126,7 @@ final class Manager: Sendable {
         return environment
     }
 
-    /// Waits for the next datagram, blocking the thread.
-    ///
-    /// Returns `nil` if none arrives in time.
+    /// Blocks the thread until the next datagram arrives, or returns `nil` if none arrives in time.
     func nextIfAny(within time: Duration = .zero) -> [String]? {
         var file = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&file, 1, CInt(time / .milliseconds(1))) == 1 else { return nil }

@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `R8.53 a program gets statistics of what it may read, and cannot tell whether there is more`()
+    @Test func `R8.53 a program gets statistics of readable records, and cannot tell whether there are more`()
         async throws
     {
         let folder = try Folder()

@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `an unusable token file stops nothing else`() async throws {
+    @Test func `an unusable token file does not stop the hub`() async throws {
         let folder = try Folder()
         try await withHub(Self.setting, in: folder) { _ in }
         try Data("this is not a database, and long enough to tell".utf8).write(

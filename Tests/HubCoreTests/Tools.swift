@@ -42,7 +42,7 @@ final class RawConnection {
             let count = bytes[sent...].withUnsafeBytes {
                 Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
             }
-            guard count > 0 else { return }  // The other end had enough.
+            guard count > 0 else { return }  // The other end has closed.
             sent += count
         }
     }
@@ -143,9 +143,7 @@ extension RunningHub {
     func token(of instance: String) async throws -> String { try await told(instance, "token") }
 }
 
-/// Makes the state of a sink unreadable until it is repaired.
-///
-/// Records can be read.
+/// Makes the state of a sink unreadable until it is repaired, while records stay readable.
 struct SinkStateFault {
     private let queue: DatabaseQueue
 

@@ -1,9 +1,7 @@
 import Foundation
 import HubSettings
 
-/// The number of mutations per seed.
-///
-/// `HUB_MUTATION_ROUNDS` sets more for a long run.
+/// The number of mutations per seed, or `HUB_MUTATION_ROUNDS` for a long run.
 let mutationRounds = ProcessInfo.processInfo.environment["HUB_MUTATION_ROUNDS"].flatMap { Int($0) } ?? 60
 
 extension SettingsEnvironment {

@@ -151,9 +151,7 @@ import Testing
     }
 }
 
-/// Three owners and two plugins that act at random.
-///
-/// Counts the outcomes that the owners get.
+/// Three owners and two plugins that act at random, and the outcomes that the owners get.
 private struct RelayModel {
     struct Command: Hashable { let owner: SessionReference, number: Int64 }
 

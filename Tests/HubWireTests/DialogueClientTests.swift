@@ -284,9 +284,7 @@ extension [ClientAction] {
 }
 
 extension ClientMachine {
-    /// The number of the last batch.
-    ///
-    /// Numbers are assigned consecutively.
+    /// The number of the last batch, derived from the consecutive numbering.
     var lastBatch: Int64? {
         var copy = self
         return copy.nextNumber() - 1

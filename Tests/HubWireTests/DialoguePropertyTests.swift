@@ -94,7 +94,7 @@ import Testing
             case 93..<95: failStore()
             case 95: commit(answering: false)
             case 96..<98: restart()
-            default: now += 25_000  // Longer than any patience.
+            default: now += 25_000  // Longer than any timeout.
             }
         }
 

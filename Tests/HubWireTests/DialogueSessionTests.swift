@@ -381,7 +381,7 @@ import Testing
         #expect(table.sent(Self.mebibyte, of: .result, to: [1]).isEmpty && table.count == 0)
     }
 
-    @Test func `R4.20 the PONG to an older PING confirms only what was sent before that PING`() {
+    @Test func `R4.20 the PONG to an older PING confirms only messages before that PING`() {
         var table = SessionTable()
         table.hello()
         let first = table.sent(Self.mebibyte, of: .result, to: [1]).first?.action

@@ -11,9 +11,7 @@ extension SeededGenerator {
         }
     }
 
-    /// A stored form of `record`.
-    ///
-    /// A day is assigned to the person that it names.
+    /// A stored form of `record`, with a day assigned to the person that it names.
     mutating func stored(_ record: Record) -> StoredRecord {
         var assignment: Assignment =
             chance(80)

@@ -2,9 +2,7 @@ import HubWire
 import Samples
 import Testing
 
-/// The results in STORED.
-///
-/// Results in the hub's own form are read on a fast path.
+/// The results in STORED, which are read on a fast path if they have the hub's own form.
 @Suite struct StoredResultTests {
     private static func stored(_ results: String) throws -> Stored {
         let body = #"{"batch":1,"results":\#(results),"credit":{"records":1,"bytes":1}}"#

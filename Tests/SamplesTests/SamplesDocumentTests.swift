@@ -13,9 +13,7 @@ import Testing
         text = try String(contentsOf: file.standardizedFileURL, encoding: .utf8)
     }
 
-    /// The lines of all blocks marked `json`.
-    ///
-    /// Each line is a record.
+    /// The lines of all blocks marked `json`, each of which is a record.
     var examples: [String] {
         text.components(separatedBy: "\n```json\n").dropFirst().flatMap { block in
             (block.components(separatedBy: "\n```").first ?? "").split(separator: "\n").map(String.init)
@@ -94,7 +92,7 @@ import Testing
         func range(_ range: ClosedRange<Double>) -> String {
             "\(number(range.lowerBound))…\(number(range.upperBound))"
         }
-        // Rows with a star come last: a star covers only types without a row of their own.
+        // Rows with a star come last, because a star covers only types that no other row names.
         let rows = rows(of: 5).filter { $0[0].hasPrefix("`") }
         for row in rows.filter({ !$0[0].contains("*") }) + rows.filter({ $0[0].contains("*") }) {
             for name in types(row[0], but: named) {

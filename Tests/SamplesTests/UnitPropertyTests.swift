@@ -11,7 +11,7 @@ import Testing
         var accepted = 0
         for _ in 0..<2_000 {
             let text = generator.unitText()
-            guard let unit = try? HealthUnit(text) else { continue }  // Beyond a bound; the other tests check these.
+            guard let unit = try? HealthUnit(text) else { continue }  // Exceeds a limit. Other tests check these.
             accepted += 1
             let again = try HealthUnit(unit.description)
             #expect(again == unit && again.description == unit.description, "seed \(Self.seed): \(text)")

@@ -12,9 +12,7 @@ enum Tables {
         try Data(contentsOf: types.appending(path: "Tables").appending(path: name))
     }
 
-    /// The rows of a CSV file as dictionaries.
-    ///
-    /// Fields may be quoted.
+    /// The rows of a CSV file, whose fields may be quoted, as dictionaries.
     static func rows(_ name: String) throws -> [[String: String]] {
         var lines = String(decoding: try data(name), as: UTF8.self).split(whereSeparator: \.isNewline).map(fields)
         let header = lines.removeFirst()
@@ -38,9 +36,7 @@ enum Tables {
 extension SeededGenerator {
     private static let names = UnitNames.all.keys.sorted()
 
-    /// A random unit string of the grammar.
-    ///
-    /// Some strings exceed a limit.
+    /// A random unit string of the grammar, which may exceed a limit.
     mutating func unitText() -> String {
         func product(_ generator: inout SeededGenerator, depth: Int) -> String {
             let factors = (0..<Int.random(in: 1...3, using: &generator)).map { _ in

@@ -13,9 +13,7 @@ enum SchemaJudge {
         ///
         /// If it is `nil`, the schema itself is validated by its metaschema.
         var text: String?
-        /// Whether members that the schema does not list are faults.
-        ///
-        /// Set for texts that this project wrote.
+        /// Whether members that the schema does not list are faults, as in texts that this project wrote.
         var closed = false
     }
 

@@ -3,9 +3,7 @@ import ZeroMQ
 
 /// Behaviour of libzmq that the hub's protocol relies on, partly undocumented: a changed library fails here first.
 @Suite struct LibraryFactsTests {
-    /// Runs a ZAP handler on its own thread.
-    ///
-    /// It accepts each client that knows the password.
+    /// Runs a ZAP handler on its own thread that accepts each client with the password.
     private func withHandler<R>(_ context: Context, _ body: () throws -> R) throws -> R {
         let ready = try Socket(.pull, in: context)
         try ready.bind("inproc://handler-ready")

@@ -110,7 +110,7 @@ import Testing
         try feed.sendMessages(&messages, framesEach: 3)
         let (isEmpty, bytes) = (messages.isEmpty, messages.byteCount)
         #expect(isEmpty && bytes == 0)
-        try feed.sendMessages(&messages, framesEach: 3)  // Nothing.
+        try feed.sendMessages(&messages, framesEach: 3)  // Sends nothing.
         for (listener, isMeant) in zip(listeners, [{ !$0.isMultiple(of: 3) }, { _ in true }] as [(Int) -> Bool]) {
             for number in 0..<200 where isMeant(number) {
                 _ = try listener.socket.wait(for: .readable, upTo: patience)

@@ -52,9 +52,7 @@ final class TestThread: Sendable {
     func join() { pthread_join(id, nil) }
 }
 
-/// A timeout that is long enough on a busy machine.
-///
-/// Only a failing test waits this long.
+/// A timeout for busy machines, which only a failing test waits out.
 let patience = Duration.seconds(20)
 
 extension Socket {
