@@ -57,7 +57,7 @@ import Testing
         #expect(SeriesRules(.sum, days: 30).name == "sum")
     }
 
-    @Test func `where sources overlap the best one counts, each with its part within the day`() throws {
+    @Test func `the best of overlapping sources counts, each with its part within the day`() throws {
         func hours(_ from: Double, _ to: Double, _ value: Double, _ source: Int32) -> Reading {
             let (time, end) = (Int64(from * 3_600_000_000), Int64(to * 3_600_000_000))
             return Reading(

@@ -329,7 +329,7 @@ import Testing
         }
     }
 
-    @Test func `R8.186 of concurrent edits of one version one succeeds, and the others get changed`()
+    @Test func `R8.186 one of several concurrent edits of one version succeeds, and the others get changed`()
         async throws
     {
         try await withHub { hub in
@@ -359,7 +359,7 @@ import Testing
     }
 
     @Test
-    func `R8.186 of concurrent edits of one blood pressure one succeeds, by the versions of its members`()
+    func `R8.186 one of several concurrent edits of a blood pressure succeeds, by its members' versions`()
         async throws
     {
         try await withHub { hub in
@@ -425,7 +425,7 @@ import Testing
     }
 
     @Test
-    func `R8.187 of two persons' concurrent entries with the same key one is stored, the other refused`()
+    func `R8.187 one of two persons' concurrent entries with the same key is stored, the other refused`()
         async throws
     {
         try await withHub(Self.household) { hub in
