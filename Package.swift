@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// One list for every target: Swift 6, explicit imports and existentials, and no warning survives.
+/// The settings of every target: Swift 6 with explicit imports and existentials, and warnings are errors.
 let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),  // SE-0335
     .enableUpcomingFeature("InternalImportsByDefault"),  // SE-0409
@@ -12,7 +12,7 @@ let strict: [SwiftSetting] = [
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let httpClient: [Target.Dependency] = [
     .product(name: "AsyncHTTPClient", package: "async-http-client"),
-    // What the client's errors are made of.
+    // The modules of the client's error types.
     .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
     .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
 ]
@@ -539,7 +539,7 @@ let package = Package(
             name: "IHealthCloudSimulation", dependencies: ["WebFaults"], path: "Simulators/IHealthCloud/Sources",
             swiftSettings: strict),
 
-        // Plugins, which have more below.
+        // Shared by the tests of plugins. The targets of each plugin are in `plugins`.
         tests(
             "ScalePluginTests",
             [
@@ -558,7 +558,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// HUB_TARGETS="HubWireTests ZeroMQTests": these targets alone and what they need, for a quick turn at one part (make test ONLY="…").
+// HUB_TARGETS="HubWireTests ZeroMQTests" keeps only these targets and their dependencies, so that one part builds quickly (make test ONLY="…").
 if let wanted = Context.environment["HUB_TARGETS"]?.split(separator: " ").map(String.init), !wanted.isEmpty {
     let targets = Dictionary(uniqueKeysWithValues: package.targets.map { ($0.name, $0) })
     for name in wanted where targets[name] == nil { fatalError("HUB_TARGETS: there is no target \(name)") }

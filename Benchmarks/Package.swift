@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// What `make bench` runs: the driver, and the store alone.
+/// The programs of `make bench`: the driver, and programs that measure the store and the decoders without a hub.
 ///
-/// A package of its own, so that no test waits for it. The load generators and the programs that the hub is compared with are C, in Programs/.
+/// This is a separate package, so that tests do not build it. The load generators and the programs to compare with are in C, in Programs/.
 let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"), .treatAllWarnings(as: .error),

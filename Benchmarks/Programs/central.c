@@ -1,7 +1,7 @@
-// Gives batches of 500 records to a PostgreSQL, from 1 and more clients at a time, over TLS.
-//   central take HOSTS TLS CLIENTS BATCHES     as hubs do: take_v2, and COMMIT, on whichever host leads
-//   central insert HOSTS TLS CLIENTS BATCHES   the same rows by INSERT … SELECT unnest(…) ON CONFLICT, which a repeat does not double either, and nothing else
-// TLS is a folder with ca.crt, and NAME.crt and NAME.key of hub_00000001 … Prints records_per_s, and the median and 99th percentile of a batch in ms.
+// Gives batches of 500 records to a PostgreSQL server over TLS, from one or more clients at a time.
+//   central take HOSTS TLS CLIENTS BATCHES     as hubs do: take_v2 and COMMIT, on the host that leads
+//   central insert HOSTS TLS CLIENTS BATCHES   the same rows by INSERT … SELECT unnest(…) ON CONFLICT, which does not double repeated rows either
+// TLS is a folder with ca.crt, and NAME.crt and NAME.key of hub_00000001 … Prints records_per_s, and the median and 99th percentile of batches in ms.
 #include "common.h"
 #include <postgresql/libpq-fe.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-// The arrays of take_v2 that a weight has; the plain INSERT is given the first five of them.
+// The arrays that take_v2 needs for a weight. The plain INSERT gets the first five of them.
 enum { SIZE = 500, COLUMNS = 9 };
 static const char *hosts, *tls;
 static int takes, batches, clients;
@@ -24,7 +24,7 @@ static PGresult *ask(PGconn *c, const char *text, int count, const char *const *
     return r;
 }
 
-// Numbers that look like no other's: identities are spread as those of hubs are.
+// Mixes the bits of a number, so that identities are spread as those of hubs are.
 static unsigned long mix(unsigned long x) {
     x += 0x9E3779B97F4A7C15;
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;

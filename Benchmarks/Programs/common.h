@@ -1,20 +1,20 @@
-// What the load generators share: time, errors, and the few words of the hub's dialogue (Docs/Protocol.md) that they need.
+// Shared by the load generators: time, errors, and the part of the hub's dialogue (Docs/Protocol.md) that they need.
 #ifndef COMMON_H
 #define COMMON_H
 #include <stddef.h>
 #include <stdint.h>
 #include <zmq.h>
 
-// Monotonic seconds.
+// Monotonic time in seconds.
 double now(void);
-// Ends the program with a line on stderr.
+// Writes a line to stderr and ends the program.
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-// A figure for the driver: one line of NAME VALUE on stdout.
+// Prints a figure for the driver: one line of NAME VALUE on stdout.
 void figure(const char *name, double value);
-// An argument that must be there.
+// Returns an argument, or ends the program with the usage if it is missing.
 const char *argument(int argc, char **argv, int index, const char *usage);
 
-// A socket with its linger at zero and without bounds of its own; `type` is ZMQ_DEALER and so on.
+// Opens a socket of this `type` (ZMQ_DEALER and so on), with a linger of zero and without limits on its queues.
 void *open_socket(void *context, int type);
 // Sends one frame; blocks while the queue is full.
 void send_frame(void *socket, const void *bytes, size_t count, int flags);
@@ -23,27 +23,27 @@ void send_frame(void *socket, const void *bytes, size_t count, int flags);
 typedef struct {
     zmq_msg_t verb, body;
 } answer;
-// Receives the next message, and answers PINGs on the way (R4.20). `flags` may be ZMQ_DONTWAIT; 0 when nothing waits.
+// Receives the next message and answers PINGs on the way (R4.20). `flags` may be ZMQ_DONTWAIT; returns 0 if no message waits.
 int receive(void *door, answer *answer, int flags);
-// Whether the verb is this word.
+// Returns whether the verb is this word.
 int is(answer *answer, const char *verb);
 void release(answer *answer);
 
-// The text from `from` on that follows `word` in a body, or fails.
+// Returns the text after the first `word` in the `count` bytes at `from`, or ends the program.
 const char *after(const char *from, size_t count, const char *word);
-// As `after`, for the last such word.
+// The same for the last such word.
 const char *after_last(const char *from, size_t count, const char *word);
 
-// What WELCOME granted.
+// The limits that WELCOME granted.
 typedef struct {
     long records, bytes;
     char epoch[9];
 } terms;
-// Connects to a door and says HELLO.
+// Connects to a door, sends HELLO and receives WELCOME.
 void *greet(void *context, const char *door, const char *instance, terms *terms);
 
-// Writes record number `index` into `buffer`, which has room for RECORD_ROOM bytes; its length.
-// A second apart each, in the order of time, as a device would give its history.
+// Writes record number `index` into `buffer`, which must hold RECORD_ROOM bytes. Returns its length.
+// Records are a second apart and in order of time, as a device would give its history.
 #define RECORD_ROOM 256
 int write_record(char *buffer, long index);
 #endif

@@ -1,4 +1,4 @@
-// An XML file through expat with handlers that do nothing: expat FILE
+// Reads an XML file through expat with handlers that do nothing: expat FILE
 #include "common.h"
 #include <expat.h>
 #include <stdio.h>

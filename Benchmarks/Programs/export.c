@@ -1,4 +1,4 @@
-// An export of Apple Health with so many records, as a phone and a watch make it: export FILE RECORDS
+// Writes an Apple Health export with RECORDS records, such as a phone and a watch make: export FILE RECORDS
 #include "common.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ int main(int count, char **arguments) {
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE HealthData [\n<!-- HealthKit Export Version: 13 -->\n<!ELEMENT HealthData (ExportDate,Me,(Record)*)>\n"
           "<!ATTLIST HealthData locale CDATA #REQUIRED>\n]>\n<HealthData locale=\"en_DE\">\n <ExportDate value=\"2026-06-01 09:00:00 +0200\"/>\n"
           " <Me HKCharacteristicTypeIdentifierDateOfBirth=\"1984-05-06\" HKCharacteristicTypeIdentifierBiologicalSex=\"HKBiologicalSexFemale\"/>\n", file);
-    // Each type by itself, as the phone writes them, and so many of each as a watch measures.
+    // The types follow one after the other, as the phone writes them. Their shares are those of a watch.
     const struct { const char *type, *source, *unit, *children; double value; int share, every, length; } kinds[] = {
         {"HKQuantityTypeIdentifierHeartRate", WATCH, "count/min", "  <MetadataEntry key=\"HKMetadataKeyHeartRateMotionContext\" value=\"1\"/>\n", 60, 38, 97, 0},
         {"HKQuantityTypeIdentifierActiveEnergyBurned", WATCH, "kcal", NULL, 0.137, 22, 151, 60},

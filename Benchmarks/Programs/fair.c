@@ -1,4 +1,4 @@
-// One record at a time beside importers at full speed: how long it waits for STORED, and how many records a second the importers get in.
+// Gives single records beside importers at full speed. Prints how long a single record waits for STORED, and the importers' records a second.
 #define _GNU_SOURCE
 #include "common.h"
 #include <pthread.h>
@@ -79,7 +79,7 @@ static int compare(const void *left, const void *right) {
     return difference < 0 ? -1 : difference > 0;
 }
 
-// A record and its STORED.
+// Gives one record and returns the seconds until its STORED.
 static double give_one(void *door, long number) {
     char body[64 + RECORD_ROOM];
     int count = sprintf(body, "{\"batch\":%ld,\"records\":[", number);
@@ -100,7 +100,7 @@ int main(int argc, char **argv) {
     const char *usage = "DOOR IMPORTERS RECORDS_EACH SINGLES";
     endpoint = argument(argc, argv, 1, usage);
     long importers = atol(argument(argc, argv, 2, usage)), each = atol(argument(argc, argv, 3, usage));
-    // The single records: at most so many, ten milliseconds after the answer before, while there are importers. None measures importers alone.
+    // The maximum number of single records, each sent 10 ms after the previous answer while importers run. With 0, only the importers are measured.
     long singles = atol(argument(argc, argv, 4, usage));
     context = zmq_ctx_new();
     importer *all = calloc(importers, sizeof *all);

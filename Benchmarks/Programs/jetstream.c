@@ -1,4 +1,4 @@
-// A publisher to a JetStream stream with file storage, asynchronous: how many records a second are acknowledged (PubAck).
+// Publishes asynchronously to a JetStream stream with file storage. Prints how many records a second are acknowledged (PubAck).
 #include "common.h"
 #include <nats/nats.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
     }
     jsOptions options;
     jsOptions_Init(&options);
-    options.PublishAsync.MaxPending = 10000;  // As the hub's credit.
+    options.PublishAsync.MaxPending = 10000;  // The same as the hub's credit.
     options.PublishAsync.ErrHandler = on_error;
     check(natsConnection_JetStream(&stream, connection, &options), "JetStream");
     jsStreamConfig config;

@@ -1,6 +1,6 @@
-// A late weigh-in on ten years of history: from its STORED to the last `day/` message that follows from it. Prints the median.
-// The history has four weigh-ins a day and a hole of thirty days in each quarter; each late one is on the first day of a hole and so
-// changes all thirty.
+// Gives late weigh-ins to ten years of history. Prints the median time from a weigh-in's STORED to the last `day/` message that follows from it.
+// The history has four weigh-ins a day and a hole of thirty days in each quarter. Each late weigh-in is on the first day of a hole,
+// so it changes all thirty days.
 #define _GNU_SOURCE
 #include "common.h"
 #include <stdio.h>
@@ -37,7 +37,7 @@ static void give(void *door, char *body, int count) {
     release(&answer);
 }
 
-// Whether a message of the feed came within `milliseconds`, and whether `text` stands in it.
+// Waits up to `milliseconds` for a message of the feed. Returns whether one came; `found` says whether it contains `text`.
 static int hear(void *feed, long milliseconds, const char *text, int *found) {
     zmq_pollitem_t item = {feed, 0, ZMQ_POLLIN, 0};
     if (zmq_poll(&item, 1, milliseconds) <= 0) return 0;
@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
         length += sprintf(body + length, "]}");
         if (records) give(door, body, length);
     }
-    // The days of all that come first; one late weigh-in comes last, with the last of them.
+    // The first round waits for the days of the whole history. Each later round gives one late weigh-in and waits for the last day that it changes.
     double *took = calloc(count, sizeof *took);
     for (long number = -1; number < count; number++) {
         long quarter = (number + 1) % (DAYS / QUARTER - 1);
@@ -100,7 +100,7 @@ int main(int argc, char **argv) {
     qsort(took, count, sizeof *took, compare);
     figure("median_ms", took[count / 2] * 1e3);
     figure("p99_ms", took[count * 99 / 100] * 1e3);
-    // The hub may still have something to say.
+    // The hub may still have something to send.
     zmq_close(feed);
     zmq_close(door);
     zmq_ctx_destroy(context);

@@ -1,4 +1,4 @@
-// From a source to a listener, through the store: one record a message at a steady rate. Prints the median and the 99th percentile.
+// Measures the time from a source through the store to a listener, one record a message at a steady rate. Prints the median and the 99th percentile.
 #define _GNU_SOURCE
 #include "common.h"
 #include <pthread.h>
@@ -21,7 +21,7 @@ static void *listen_to(void *socket) {
         zmq_msg_init(&frame);
         for (int index = 0; index < 3; index++)
             if (zmq_msg_recv(&frame, socket, 0) < 0) fail("feed: %s", zmq_strerror(zmq_errno()));
-        // One source: the order of the feed is the order of sending.
+        // There is one source, so messages arrive in the order in which they were sent.
         took[heard] = now() - sent_at[heard];
         zmq_msg_close(&frame);
     }
@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
     zmq_setsockopt(feed, ZMQ_SUBSCRIBE, "live/", 5);
     zmq_connect(feed, feed_endpoint);
     void *door = greet(context, endpoint, "bench", NULL);
-    // Until the subscription is there: passing values, which leave no trace.
+    // Sends passing values, which leave no trace, until the subscription delivers one.
     const char live[] = "{\"type\":\"heartRate\",\"value\":1,\"unit\":\"count/min\"}";
     zmq_pollitem_t item = {feed, 0, ZMQ_POLLIN, 0};
     while (!zmq_poll(&item, 1, 50)) {

@@ -1,7 +1,7 @@
-// Passing values through a router: the hub, the C relay or zmq_proxy. How many a second reach each listener.
+// Sends passing values through a router: the hub, the C relay or zmq_proxy. Prints how many a second reach each listener.
 //
-// Without a burst, senders send as fast as they can for a while. With one, a single sender sends so many messages and every
-// listener has to get all of them: the time until the last has the last.
+// Without a burst, senders send as fast as they can for a while. With a burst, one sender sends that number of messages, and every
+// listener has to receive them all. The figure is the time until the last listener has the last message.
 #define _GNU_SOURCE
 #include "common.h"
 #include <pthread.h>
@@ -21,7 +21,7 @@ static int listeners;
 static const char body[] =
     "{\"type\":\"heartRate\",\"value\":72.5,\"unit\":\"count/min\",\"device\":\"020000003001\"}";
 static const char topic[] = "live/heartRate/me/bench/", place[] = "0 0 k7qz2m5a";
-// What the hub makes of it, for the proxy, which adds nothing itself.
+// The message that the hub would send. The proxy adds nothing, so its senders send it whole.
 static const char whole[] =
     "{\"type\":\"heartRate\",\"value\":72.5,\"unit\":\"count/min\",\"device\":\"020000003001\",\"person\":\"me\","
     "\"source\":\"bench\",\"time\":\"2024-03-15T06:30:05.123456Z\"}";
@@ -54,7 +54,7 @@ static void *connect_listener(int hwm) {
     return socket;
 }
 
-// Takes a message; its size, or 0 if none came.
+// Receives a message. Returns its size, or 0 if none came.
 static size_t take_message(void *socket, int flags) {
     zmq_msg_t frame;
     zmq_msg_init(&frame);
@@ -72,7 +72,7 @@ static size_t take_message(void *socket, int flags) {
 
 static void *send_on(void *number) {
     void *socket = connect_sender((int)(intptr_t)number);
-    while (ready < listeners) {  // Until every listener has heard something: subscriptions take their time.
+    while (ready < listeners) {  // Wait until every listener has received something: subscriptions need time.
         if (!number) send_value(socket);
         usleep(2000);
     }
@@ -106,7 +106,7 @@ static void stream(int senders, double seconds) {
     for (int i = 0; i < senders; i++) pthread_create(&threads[i], NULL, send_on, (void *)(intptr_t)i);
     while (ready < listeners) usleep(1000);
     begun = 1;
-    usleep(200000);  // Into the steady state.
+    usleep(200000);  // Let the rate become steady.
     long before = 0, after = 0;
     double begin = now();
     for (int i = 0; i < listeners; i++) before += heard[i];
@@ -114,7 +114,7 @@ static void stream(int senders, double seconds) {
     for (int i = 0; i < listeners; i++) after += heard[i];
     figure("messages_per_s", (after - before) / (now() - begin) / listeners);
     ended = 1;
-    _exit((fflush(stdout), 0));  // Senders may stand before a full queue.
+    _exit((fflush(stdout), 0));  // Senders may be blocked by a full queue.
 }
 
 static void burst(long count) {
@@ -128,7 +128,7 @@ static void burst(long count) {
             probes++;
             usleep(5000);
         }
-    // What is still under way of the probes; then nothing.
+    // Drop the probes that are still under way, until none is left.
     usleep(300000);
     for (int i = 0; i < listeners; i++)
         while (take_message(sockets[i], ZMQ_DONTWAIT)) continue;

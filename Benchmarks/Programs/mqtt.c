@@ -1,4 +1,4 @@
-// A publisher and a subscriber with a persistent session at Mosquitto, QoS 1: how many records a second are acknowledged (PUBACK).
+// Publishes to Mosquitto with QoS 1, beside a subscriber with a persistent session. Prints how many records a second are acknowledged (PUBACK).
 #include "common.h"
 #include <mosquitto.h>
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// Messages under way: with more of them both the broker and its library search longer lists (1,000: a third less).
+// The number of messages under way. With more, the broker and its library search longer lists (with 1,000: a third slower).
 enum { WINDOW = 100 };
 
 static atomic_long acknowledged, heard;

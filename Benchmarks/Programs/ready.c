@@ -1,4 +1,4 @@
-// Starts a hub and says how long until it answers: from fork to WELCOME.
+// Starts a hub and prints how long it takes to answer: from fork to WELCOME.
 #include "common.h"
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// A reader of all history: QUERY since the beginning, page after page. How many records a second.
+// Reads the whole history with QUERY, page after page. Prints how many records a second.
 #define _GNU_SOURCE
 #include "common.h"
 #include <stdio.h>
@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
         receive(door, &answer, 0);
         const char *body = zmq_msg_data(&answer.body), *end = body + zmq_msg_size(&answer.body);
         for (const char *place = body; (place = memmem(place, end - place, "\"number\":", 9)); place += 9) records++;
-        // `next` stands behind the records.
+        // `next` follows the records.
         const char *tail = end - 300 > body ? end - 300 : body, *mark = memmem(tail, end - tail, "],\"next\":\"", 10);
         next[0] = 0;
         if (mark) {

@@ -1,14 +1,14 @@
-// What the hub's live path is compared with: the same frames through a C program, and through zmq_proxy.
+// The peers of the hub's live path: the same frames through a C program, and through zmq_proxy.
 #include "common.h"
 #include <string.h>
 
-// Topic and the members that the hub adds to a LIVE body.
+// The topic, and the members that the hub adds to a LIVE body.
 static const char topic[] = "live/heartRate/me/bench/";
 static const char place[] = "0 0 k7qz2m5a";
 static const char added[] = ",\"person\":\"me\",\"source\":\"bench\",\"time\":\"2024-03-15T06:30:05.123456Z\"}";
 
 static void bind_to(void *socket, const char *endpoint) {
-    int enough = 10000;  // As the hub's feed.
+    int enough = 10000;  // The same as for the hub's feed.
     zmq_setsockopt(socket, ZMQ_SNDHWM, &enough, sizeof enough);
     if (zmq_bind(socket, endpoint)) fail("%s: %s", endpoint, zmq_strerror(zmq_errno()));
 }

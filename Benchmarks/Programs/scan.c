@@ -1,4 +1,4 @@
-// The bound of statistics without anything that is kept: a C program that reads every sample of a store once and adds its value up by day.
+// The bound of statistics without stored sums: a C program that reads every sample of a store once and adds up the values by day.
 #define _GNU_SOURCE
 #include "common.h"
 #include <sqlite3.h>

@@ -1,4 +1,4 @@
-// A source at full speed: gives records over the door in batches, as its credit allows, until all are STORED.
+// A source at full speed: gives records to the door in batches, as far as its credit allows, until all are STORED.
 #define _GNU_SOURCE
 #include "common.h"
 #include <stdio.h>
@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
     long records = atol(argument(argc, argv, 2, usage)), size = atol(argument(argc, argv, 3, usage));
     long first = argc > 4 ? atol(argv[4]) : 0;
 
-    // Written before the clock starts: the source's own cost shall not count.
+    // Batches are written before the clock starts, because the source's own cost shall not count.
     long batches = (records + size - 1) / size;
     batch *all = calloc(batches, sizeof *all);
     for (long number = 0, record = 0; number < batches; number++) {
@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
             send_frame(door, all[sent].body, all[sent].count, 0);
             sent++;
         }
-        // Out of credit or of batches: sleep for one answer, then take what else is there.
+        // Out of credit or of batches: wait for one answer, then take all others that have arrived.
         answer answer;
         for (int flags = 0; answered < batches && receive(door, &answer, flags); flags = ZMQ_DONTWAIT) {
             if (!is(&answer, "STORED")) fail("no STORED");

@@ -1,6 +1,6 @@
-// The bound: a C program that inserts the rows of a hub's store into an empty store of the same schema, in commits of the same sizes.
+// The bound of storing: a C program that inserts the rows of a hub's store into an empty store of the same schema, in commits of the same sizes.
 //
-// Rows, schema, indices and settings are read from the hub's own file; a commit of the hub is known by its time.
+// It reads rows, schema, indices and settings from the hub's own file, and recognises a commit of the hub by its time.
 #define _GNU_SOURCE
 #include "common.h"
 #include <sqlite3.h>
@@ -41,7 +41,7 @@ static void copy_schema(void) {
     sqlite3_finalize(objects);
 }
 
-// The small tables that rows of `sample` point to.
+// Copies the small tables that rows of `sample` point to.
 static void copy_words(const char *path) {
     char sql[4200];
     snprintf(sql, sizeof sql, "ATTACH '%s' AS hub", path);

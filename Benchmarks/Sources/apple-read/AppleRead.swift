@@ -1,7 +1,7 @@
 import AppleExport
 import Foundation
 
-/// An export without a hub: its tags alone, or records made of it.
+/// Reads an export without a hub: either its tags alone, or the records made of it.
 ///
 ///     apple-read tags FILE
 ///     apple-read records FILE

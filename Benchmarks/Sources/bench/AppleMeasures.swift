@@ -1,6 +1,6 @@
 import Foundation
 
-/// The rows of Apple Health: one export, made for the run.
+/// The rows of Apple Health, measured with one export that is made for the run.
 extension Bench {
     mutating func appleHealth() {
         let (tags, reader) = ("apple-health_tags_vs_expat", "apple-health_reader_records_per_s")
@@ -21,7 +21,7 @@ extension Bench {
             }
             add(row(reader, "records/s", read, note: "without a hub"))
             var most = 0.0
-            // The peer takes minutes: so often is enough.
+            // The peer takes minutes, so two runs are enough.
             let imports = try Bench(place: place, only: only, runs: min(2, runs), records: records).alternate(
                 {
                     try place.withHub { _ in
@@ -41,12 +41,12 @@ extension Bench {
 }
 
 extension Place {
-    /// Beside the store alone.
+    /// A program beside `store-ingest`.
     var appleRead: String {
         URL(fileURLWithPath: storeIngest).deletingLastPathComponent().path + "/apple-read"
     }
 
-    /// Records a second of `healthkit-to-sqlite` from PyPI, which is installed into a folder of the benchmark's own.
+    /// Returns the records a second of `healthkit-to-sqlite` from PyPI, which is installed into a folder that only the benchmark uses.
     func healthkitToSQLite(_ file: String, _ records: Int) throws -> Double {
         let folder = data.deletingLastPathComponent().appendingPathComponent("python-bench").path
         if !FileManager.default.fileExists(atPath: folder + "/healthkit_to_sqlite") {

@@ -6,7 +6,7 @@ struct Bench {
     let place: Place
     let only: String
     let runs: Int
-    /// Records of the export that is imported.
+    /// The number of records in the Apple Health export.
     let records: Int
     private(set) var rows: [Row] = []
 
@@ -16,7 +16,7 @@ struct Bench {
             hub: options["hub"] ?? ".build/release/hub", programs: options["programs"] ?? ".build/bench-programs",
             storeIngest: options["store-ingest"] ?? "Benchmarks/.build/release/store-ingest",
             data: options["data"] ?? ".build/bench-data")
-        // Ctrl-C ends the programs that were started and leaves nothing behind.
+        // Ctrl-C ends the started programs and removes their files.
         signal(SIGINT, SIG_IGN)
         let interruption = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
         interruption.setEventHandler {
@@ -76,7 +76,7 @@ struct Bench {
         say(Table.line(row))
     }
 
-    /// Ours, each peer, ours, each peer …; a peer that fails once is left out from then on, with its reason.
+    /// Measures the hub and each peer in turn, `runs` times; after its first failure a peer is skipped and its error returned.
     func alternate(
         _ ours: () throws -> Double, _ peers: [() throws -> Double]
     ) throws -> (ours: [Double], peers: [Result<[Double], any Error>]) {
@@ -109,7 +109,7 @@ struct Bench {
         }
     }
 
-    /// A figure of the hub's alone.
+    /// A row of a figure that has no peer.
     func row(_ name: String, _ unit: String, _ ours: [Double], _ promise: Promise? = nil, note: String? = nil) -> Row {
         let value = median(ours)
         return Row(
@@ -145,5 +145,5 @@ struct Options {
     subscript(name: String) -> String? { values[name] }
 }
 
-/// Prints a line at once, also into a file.
+/// Prints a line without buffering, even if the output is a file.
 func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The rows of the centre: what three hosts acknowledge to 1 and 8 hubs, beside the same rows that a C client gives to one host alone; and
-/// what a real hub needs with the real plugin.
+/// The rows of the centre: the records that three hosts acknowledge to 1 and 8 hubs, compared with the same rows from a C client to one host,
+/// and the time and memory of a real hub with the real plugin.
 extension Bench {
     mutating func central() {
         let names = [1: "central_1_hub_records_per_s", 8: "central_8_hubs_records_per_s"]
@@ -15,7 +15,7 @@ extension Bench {
                 environment: ["BUILD": build])
             func all(_ name: String) -> [Double] { lines.filter { $0.name == name }.map(\.value) }
             for clients in [1, 8] {
-                // What else the machine does may change meanwhile.
+                // The load of the machine may change meanwhile, so the peer is measured before and after.
                 let alone = zip(all("before_\(clients).records_per_s"), all("after_\(clients).records_per_s"))
                     .map { ($0 + $1) / 2 }
                 let one = median(zip(all("one_\(clients).records_per_s"), alone).map { $0 / $1 })
@@ -51,7 +51,7 @@ extension Bench {
         }
     }
 
-    /// Figures of which each name stands there more than once.
+    /// Runs a program and returns its figures in order; unlike in `figures`, a name may occur more than once.
     private func lines(
         _ program: String, _ arguments: [String], environment: [String: String]
     ) throws -> [(name: String, value: Double)] {

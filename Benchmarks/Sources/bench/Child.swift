@@ -1,11 +1,11 @@
 import Foundation
 
-/// A program that runs until it is stopped: the hub, or a broker it is compared with.
+/// A program that runs until it is stopped: the hub, or a broker to compare it with.
 final class Child {
     let process = Process()
     private static nonisolated(unsafe) var running: [Process] = []
 
-    /// - Parameter directory: where it runs; its output goes to `log` there.
+    /// - Parameter directory: the working directory, which also gets the output in `log`.
     init(_ program: String, _ arguments: [String], in directory: URL) throws {
         let log = directory.appendingPathComponent("log")
         try Data().write(to: log)
@@ -25,20 +25,20 @@ final class Child {
         Self.running.removeAll { $0 === process }
     }
 
-    /// For an end in the middle.
+    /// Stops all programs that still run, for an interrupted benchmark.
     static func stopAll() {
         for process in running { process.terminate() }
         for process in running { process.waitUntilExit() }
     }
 }
 
-/// What goes wrong while measuring: a row that says so.
+/// An error while measuring, which the row shows as its note.
 struct Trouble: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// Runs a program to its end and reads the figures that it prints, a line `NAME VALUE` each.
+/// Runs a program to its end and reads the figures that it prints, one line `NAME VALUE` each.
 func figures(_ program: String, _ arguments: [String], upTo seconds: Double = 60) throws -> [String: Double] {
     guard FileManager.default.isExecutableFile(atPath: program) else { throw Trouble("there is no \(program)") }
     let process = Process()
@@ -68,7 +68,7 @@ func figures(_ program: String, _ arguments: [String], upTo seconds: Double = 60
     return figures
 }
 
-/// Waits until `condition` holds; a server takes its time to bind.
+/// Waits until `condition` holds, because a server needs time to bind.
 func wait(upTo seconds: Double, for what: String, _ condition: () -> Bool) throws {
     let end = Date(timeIntervalSinceNow: seconds)
     while !condition() {

@@ -87,16 +87,16 @@ extension Bench {
 }
 
 extension Place {
-    /// Beside the store alone.
+    /// A program beside `store-ingest`.
     var storeStatistics: String {
         URL(fileURLWithPath: storeIngest).deletingLastPathComponent().path + "/store-statistics"
     }
-    /// Beside the hub.
+    /// A program beside the hub.
     var gapFiller: String { URL(fileURLWithPath: hub).deletingLastPathComponent().path + "/hub-gap-filler" }
-    /// Beside the store alone.
+    /// A program beside `store-ingest`.
     var dayFill: String { URL(fileURLWithPath: storeIngest).deletingLastPathComponent().path + "/day-fill" }
 
-    /// A file of Benchmarks.
+    /// The path of a file in Benchmarks.
     func source(_ name: String) -> String {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../\(name)")
             .standardizedFileURL.path

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The rows of plugin authors: from `hub plugin new` to a record on the feed, typed as Docs/Plugins.md says it.
+/// The rows of plugin authors: from `hub plugin new` to a record on the feed, with the commands of Docs/Plugins.md.
 extension Bench {
     mutating func firstRecord() {
         for language in ["python", "swift", "sh", "ruby", "php", "perl"] {
@@ -17,7 +17,7 @@ extension Bench {
 }
 
 extension Place {
-    /// Seconds that the commands of the document take beside a hub that runs, the making of the program among them.
+    /// Returns the seconds that the commands of the document take beside a running hub, including the build of the program.
     func firstRecord(_ language: String) throws -> Double {
         let text = try String(contentsOfFile: source("../Docs/Plugins.md"), encoding: .utf8)
         guard let script = text.firstMatch(of: /<!-- run: first-record.sh -->\n```sh\n((?s:.*?))```\n/)?.1 else {
@@ -41,7 +41,7 @@ extension Place {
             shell.standardInput = FileHandle.nullDevice
             let began = ContinuousClock.now
             try shell.run()
-            // All that it has started, where it does not end.
+            // Ends the shell and all that it started if the commands hang.
             let watchdog = DispatchWorkItem { [shell] in kill(-shell.processIdentifier, SIGKILL) }
             DispatchQueue.global().asyncAfter(deadline: .now() + 600, execute: watchdog)
             let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

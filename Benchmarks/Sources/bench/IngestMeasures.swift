@@ -1,6 +1,6 @@
 import Foundation
 
-/// The row of phones: what is posted, read, stored and answered.
+/// The row of phones: records that are posted, read, stored and answered.
 extension Bench {
     mutating func ingestOfPhones() {
         let name = "ingest_hae_records_per_s"
@@ -38,6 +38,6 @@ extension Bench {
 }
 
 extension Place {
-    /// Beside the hub.
+    /// A program beside the hub.
     var httpIngest: String { URL(fileURLWithPath: hub).deletingLastPathComponent().path + "/hub-http-ingest" }
 }

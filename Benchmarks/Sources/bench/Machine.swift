@@ -1,6 +1,6 @@
 import Foundation
 
-/// The machine and the versions, without which a figure says little; and what Linux knows of a process.
+/// Describes the machine and the versions, without which a figure says little, and reads the processor time of a process.
 enum Machine {
     static func facts(_ place: Place) -> [String] {
         let cpu = line(of: "/proc/cpuinfo", "model name")?.components(separatedBy: ": ").last ?? "?"
@@ -23,7 +23,7 @@ enum Machine {
             .map(String.init)
     }
 
-    /// What a program says of itself, in a line.
+    /// The output of a command, such as its version, in one line.
     private static func said(_ words: String...) -> String {
         let (process, output) = (Process(), Pipe())
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -36,7 +36,7 @@ enum Machine {
         return text.split(separator: "\n").joined(separator: " ")
     }
 
-    /// Processor time of all threads so far.
+    /// The processor time that all threads of a process have used so far.
     static func busyNanoseconds(of process: Int32) throws -> Int {
         let tasks = "/proc/\(process)/task"
         return try FileManager.default.contentsOfDirectory(atPath: tasks).reduce(0) { sum, task in

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What each row measures; Docs/Benchmarks.md says it in words.
+/// The measurements of each row, which Docs/Benchmarks.md describes.
 extension Bench {
     private static let burst = 200
     private static let listeners = 1_000
@@ -55,7 +55,7 @@ extension Bench {
         }
     }
 
-    /// In batches of 100: the same rows by C in commits of the same sizes, and through the store alone.
+    /// Records in batches of 100, compared with C that commits the same rows in the same sizes; the store alone is measured, too.
     mutating func durable() {
         let (sqlite, store, stream) = ("durable_vs_c_sqlite", "store_only_vs_c_sqlite", "durable_vs_jetstream")
         let mqtt = "durable_vs_mosquitto_qos1"
@@ -98,7 +98,7 @@ extension Bench {
         }
     }
 
-    /// The hardest case beside the brokers: every record a message of its own, with an answer of its own.
+    /// The hardest case compared with the brokers: every record is a message with its own answer.
     mutating func singles() {
         let (mqtt, stream) = ("single_vs_mosquitto_qos1", "single_vs_jetstream")
         guard wants(mqtt, stream) else { return }
@@ -136,7 +136,7 @@ extension Bench {
         }
     }
 
-    /// A record alone beside imports, and imports beside records alone.
+    /// A single record beside imports, and imports beside single records.
     mutating func fairness() {
         let (single, together) = ("single_beside_16_importers_p99_ms", "importers16_vs_alone")
         guard wants(single, together) else { return }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Where everything is, and the programs as a benchmark sees them.
+/// The paths of a benchmark, and its programs.
 final class Place {
     let hub: String
     let programs: String
     let storeIngest: String
-    /// Files of stores and brokers, all on one file system.
+    /// The files of stores and brokers, all on one file system.
     let data: URL
-    /// Sockets: their paths must be short.
+    /// The sockets, whose paths must be short.
     let run: URL
 
     init(hub: String, programs: String, storeIngest: String, data: String) throws {
@@ -38,9 +38,9 @@ final class Place {
     var store: String { data.appendingPathComponent("hub/hub.sqlite").path }
     var configuration: String { run.appendingPathComponent("hub.conf").path }
 
-    /// Writes a hub.conf of one person, with an empty store.
+    /// Writes a hub.conf with one person and removes the old store.
     ///
-    /// - Parameter plugins: tables of plugins.
+    /// - Parameter plugins: the tables of plugins in TOML.
     func prepareHub(livePerSecond: Int? = nil, plugins: String = "") throws {
         try renew(data.appendingPathComponent("hub"))
         let text = """
@@ -55,7 +55,7 @@ final class Place {
         try text.write(toFile: configuration, atomically: true, encoding: .utf8)
     }
 
-    /// A hub for the length of `body`, with an empty store unless `fill` makes one where it is told.
+    /// Runs a hub during `body`, with an empty store unless `fill` makes one at its path.
     func withHub<Value>(
         livePerSecond: Int? = nil, plugins: String = "", fill: (_ store: String) throws -> Void = { _ in },
         _ body: (Child) throws -> Value
@@ -72,7 +72,7 @@ final class Place {
         return try body(child)
     }
 
-    /// Records a second of a source that gives `records` in batches of `size` to an empty hub.
+    /// Returns the records a second of a source that gives `records` in batches of `size` to an empty hub.
     func ingest(_ records: Int, batch size: Int) throws -> Double {
         try withHub { _ in try figure("records_per_s", "source", door, "\(records)", "\(size)") }
     }
@@ -86,7 +86,7 @@ final class Place {
 
     // MARK: - Others
 
-    /// Messages through `relay` (a C program) or `proxy` (zmq_proxy), as `live` counts them.
+    /// Runs `relay` (a C program) or `proxy` (zmq_proxy) during `body`, for messages that `live` counts.
     func withRouter<Value>(_ kind: String, _ body: (_ door: String, _ feed: String) throws -> Value) throws -> Value {
         let (door, feed) = (run.appendingPathComponent("in"), run.appendingPathComponent("out"))
         for socket in [door, feed] { try? FileManager.default.removeItem(at: socket) }
@@ -128,7 +128,7 @@ final class Place {
         return try figure("records_per_s", "jetstream", "nats://127.0.0.1:\(port)", "\(records)")
     }
 
-    /// The program of that name in the usual folders, those of servers too.
+    /// The path of a program in the folders of PATH and in the usual folders of servers.
     func find(_ name: String) -> String? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         return (folders + ["/usr/sbin", "/usr/local/sbin"]).map { "\($0)/\(name)" }

@@ -3,14 +3,14 @@ import Foundation
 /// A line of the table and of bench.json.
 struct Row: Codable {
     let name: String
-    /// The hub's figure; `nil` when it could not be measured, and `note` says why.
+    /// The hub's figure, or `nil` if it could not be measured; `note` then says why.
     let value: Double?
     let unit: String
-    /// What the peer did, in the same unit.
+    /// The peer's figure, in the same unit.
     var peer: Double?
-    /// The median of the runs' own ratios, each of neighbours in time: steadier than the ratio of medians where others use the machine.
+    /// The median of the ratios of each run and its neighbour in time: steadier than the ratio of medians if others use the machine.
     var ratio: Double?
-    /// What design and README promise, such as `≥ 0.7`.
+    /// The promise of the design and the README, such as `≥ 0.7`.
     var promise: String?
     var isMet: Bool?
     var note: String?
@@ -20,7 +20,7 @@ struct Row: Codable {
         case name, value, unit, peer, ratio, promise, isMet = "met", note, runs
     }
 
-    /// All members stand in the file, with `null` for what there is not.
+    /// Writes all members; those without a value are `null`.
     func encode(to encoder: any Encoder) throws {
         var row = encoder.container(keyedBy: CodingKeys.self)
         try row.encode(name, forKey: .name)
@@ -82,7 +82,7 @@ enum Table {
 }
 
 extension String {
-    /// Filled up with blanks; a negative width puts them in front.
+    /// The text with blanks after it, or before it if the width is negative.
     func padded(_ width: Int) -> String {
         let blanks = String(repeating: " ", count: max(0, abs(width) - count))
         return width < 0 ? blanks + self : self + blanks

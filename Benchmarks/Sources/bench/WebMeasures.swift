@@ -1,6 +1,6 @@
 import Foundation
 
-/// The rows of the page: what a browser waits for, and what it costs, beside ten million records.
+/// The rows of the page: the times that a browser waits, and the memory and processor time, with ten million records.
 extension Bench {
     mutating func web() {
         let promises: [(name: String, figure: String, unit: String, promise: Promise?)] = [
@@ -50,12 +50,12 @@ extension Bench {
 }
 
 extension Place {
-    /// Beside the hub.
+    /// A program beside the hub.
     var web: String { URL(fileURLWithPath: hub).deletingLastPathComponent().path + "/hub-web" }
 
-    /// Takes a program's file out of the page cache, as it is after the machine's start.
+    /// Removes a program's file from the page cache, as after a restart of the machine.
     ///
-    /// Linux maps what is cached around each page that is touched: of a program that was just built it counts a sixth more as resident.
+    /// Linux also maps the cached pages around each page that is used. For a program that was just built, it counts a sixth more memory as resident.
     func forget(_ program: String) throws {
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: program))
         defer { try? file.close() }

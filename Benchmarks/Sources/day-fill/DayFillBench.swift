@@ -1,8 +1,8 @@
 import DaySeries
 import Samples
 
-/// Ten years of four weigh-ins a day for many persons, from arrays of weigh-ins to arrays of days: the gap-filler's
-/// pure function, one person after the other, on one core.
+/// Measures the gap-filler's pure function on ten years of four weigh-ins a day for many persons, from arrays of weigh-ins to
+/// arrays of days, one person after the other, on one core.
 ///
 /// Programs/days.py does the same with pandas.
 @main
@@ -23,9 +23,9 @@ struct DayFillBench {
         print("persons_per_s", Double(persons) / (spent / .seconds(1)))
     }
 
-    /// What is measured.
+    /// The measured work.
     ///
-    /// Not in `main`, which is the main actor's: each closure there is asked whether it runs on it.
+    /// It is not in `main`, which belongs to the main actor: each closure there would check at run time that it runs on the main actor.
     private static func days(
         _ times: [Timestamp], _ values: [Double], _ calendar: DayCalendar, _ rules: SeriesRules, through today: Int32
     ) -> [FilledDay] {
@@ -39,7 +39,7 @@ struct DayFillBench {
 
     static let (first, days) = (16_000, 3_650)
 
-    /// Four a day, at about the same hours.
+    /// Four weigh-ins a day, at about the same hours.
     private static func history(of person: Int) -> (times: [Timestamp], values: [Double]) {
         var (times, values): ([Timestamp], [Double]) = ([], [])
         var state = UInt64(person)

@@ -1,7 +1,7 @@
 import HubStore
 import Samples
 
-/// The store alone: commits the records of a hub's store once more, so many at a time, and says how many a second.
+/// Measures the store alone: copies the records of a hub's store into a new one, a given number a commit, and prints the records a second.
 @main
 enum StoreIngest {
     static func main() async throws {

@@ -3,9 +3,9 @@ import HealthStatistics
 import HubStore
 import Samples
 
-/// A store of many records, and how long it takes to answer what is asked of years.
+/// Fills a store with many records and measures how long it takes to answer questions about years.
 ///
-/// Heart rates over ten years, a weight a day, and 98 types of ten samples each.
+/// The records are heart rates over ten years, a weight a day, and ten samples each of 98 types.
 @main
 enum StoreStatistics {
     private static let day: Int64 = 86_400_000_000
@@ -28,7 +28,7 @@ enum StoreStatistics {
             return try store.close()
         }
         try store.close()
-        // The same once more, of which nothing is kept.
+        // A copy of the store without any rolled-up sums.
         let plain = arguments[1] + ".plain"
         for file in ["", ".sequences"] {
             try FileManager.default.copyItem(atPath: arguments[1] + file, toPath: plain + file)
@@ -62,7 +62,7 @@ enum StoreStatistics {
             precondition((days...days + 1).contains(Int64(rows)))
         }
         try await time("latest_of_100_ms", runs) { [store, latest] in
-            // On a busy machine a page ends before it is full.
+            // On a busy machine a page may end before it is full.
             var (query, found) = (latest, 0)
             repeat {
                 let page = try await store.page(query)
@@ -82,7 +82,7 @@ enum StoreStatistics {
         return query
     }
 
-    /// Prints the median.
+    /// Prints the median time of the runs.
     private static func time(
         _ name: String, _ runs: Int, _ body: @Sendable () async throws -> Void
     ) async throws {
@@ -96,7 +96,7 @@ enum StoreStatistics {
         print(name, times[times.count / 2])
     }
 
-    /// Adds heart rates behind those that are there, 40,000 at a time in turn, and says how many a second were stored: medians of nine.
+    /// Appends 40,000 heart rates to each store in turn, nine times, and prints the median records a second.
     private static func commits(_ rolled: Store, _ plain: Store) async throws {
         var (rates, others): ([Double], [Double]) = ([], [])
         for _ in 0..<9 {
