@@ -1,7 +1,7 @@
 public import Foundation
 import ZeroMQ
 
-/// A peer at the hub's door, as a program in any language would be one: JSON over a DEALER, blocking, for one thread.
+/// A peer at the hub's door, such as a program in any language could be: JSON over a DEALER, blocking, for one thread.
 public final class DoorPeer {
     private let context: Context
     private let socket: Socket
@@ -9,25 +9,25 @@ public final class DoorPeer {
     private var lastID = 0
     private let onMessage: ((_ isOwn: Bool, _ verb: String, _ body: String) -> Void)?
 
-    /// No answer in time, or none that was asked for: the hub is dead, stopped or starting; or the ERROR that came instead.
+    /// No answer came in time, or the hub sent an ERROR instead; without an answer the hub is dead, stopped or starting.
     public struct Silence: Error, CustomStringConvertible {
-        /// Its body.
+        /// The body of the ERROR; `nil` if no answer came.
         public let error: String?
         public var description: String { error.map { "ERROR \($0)" } ?? "no answer" }
     }
 
-    /// What WELCOME said.
+    /// The body of WELCOME.
     public private(set) var welcome = Data()
 
-    /// Says HELLO, and waits for WELCOME.
+    /// Sends HELLO and waits for WELCOME.
     ///
     /// - Parameters:
-    ///   - plugin: the program that it claims to be; `nil`: of the instance's name.
-    ///   - key: of the hub, and its own pair, as a key file has them; `nil` at a door of the machine.
+    ///   - plugin: the program that it claims to be; `nil`: the instance's name.
+    ///   - key: the hub's key and the peer's own pair, as in a key file; `nil` at a door of the machine.
     ///   - members: more members of HELLO, such as `,"mode":"once"`.
-    ///   - patience: for each answer.
-    ///   - holding: messages that wait on this side at most; libzmq's own number if not given.
-    ///   - onMessage: is told each message of both sides, HELLO included.
+    ///   - patience: the maximum wait for each answer.
+    ///   - holding: the maximum number of messages that wait on this side; `nil`: libzmq's default.
+    ///   - onMessage: is called with each message of both sides, including HELLO.
     public init(
         _ endpoint: String, instance: String, plugin: String? = nil,
         key: (hub: String, public: String, secret: String)? = nil, _ members: String = "", patience: Duration,
@@ -56,14 +56,14 @@ public final class DoorPeer {
 
     deinit { try? send("BYE", "{}") }
 
-    /// The answer to a QUERY.
+    /// Sends a QUERY and returns its answer.
     public func ask(_ members: String) throws -> Data {
         lastID += 1
         try send("QUERY", "{\"id\":\(lastID),\(members)}")
         return try receive("RESULT")
     }
 
-    /// The member `name` of an answer to a QUERY.
+    /// Sends a QUERY and returns the member `name` of its answer.
     public func ask<Value: Decodable>(
         _ members: String, _ name: String, as type: Value.Type = Value.self
     ) throws -> Value {
@@ -72,19 +72,19 @@ public final class DoorPeer {
         return value
     }
 
-    /// A member that is of the asked type, or is not looked at.
+    /// A member that is decoded if it has the requested type, and is ignored otherwise.
     private struct Lenient<Value: Decodable>: Decodable {
         let value: Value?
         init(from decoder: any Decoder) throws { value = try? Value(from: decoder) }
     }
 
-    /// Sends records as one batch; STORED is its answer.
+    /// Sends records as one batch, which the hub answers with STORED.
     public func give(_ records: [String]) throws {
         lastID += 1
         try send("SAMPLES", #"{"batch":\#(lastID),"records":[\#(records.joined(separator: ","))]}"#)
     }
 
-    /// Gives a message to libzmq; waits where its queue is full, as long as for an answer.
+    /// Gives a message to libzmq; if its queue is full, waits up to `patience`.
     public func send(_ verb: String, _ body: String) throws {
         onMessage?(true, verb, body)
         var frames = Multipart()
@@ -97,7 +97,7 @@ public final class DoorPeer {
         }
     }
 
-    /// Waits for a message of this verb, and answers PINGs meanwhile; other messages are dropped.
+    /// Waits for a message with this verb; answers PINGs meanwhile, and drops other messages.
     public func receive(_ verb: String) throws -> Data {
         let end = ContinuousClock.now + patience
         var frames = Multipart()

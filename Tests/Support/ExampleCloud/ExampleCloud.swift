@@ -1,4 +1,4 @@
-// A plugin of a service that wants a log-in, for tests that disturb it. Its `flow` is one of the ways in which services differ.
+// A plugin for a service with a log-in, for tests that disturb it. Its `flow` chooses one of the ways in which services log people in.
 
 import CloudClient
 import Foundation
@@ -105,7 +105,7 @@ import PluginKit
             })
     }
 
-    /// Asks who is logged in, with another token where the service refuses one.
+    /// Asks the service for the name of the person who is logged in; renews the token if the service refuses it.
     private func ask(_ hub: PluginContext) async throws -> String {
         let service = try CloudService(hub)
         let keeper = try keeper(hub, service)
@@ -118,7 +118,7 @@ import PluginKit
         }
     }
 
-    /// Puts a token wherever a plugin can write something.
+    /// Writes a token to every place where a plugin can write.
     private func blab(_ token: OAuthToken, _ hub: PluginContext) async throws {
         let words = "the token is \(token.accessToken.reveal()) and \(token.refreshToken?.reveal() ?? "")"
         print("printed: \(words)")
@@ -128,7 +128,7 @@ import PluginKit
     }
 }
 
-/// The service's own side.
+/// The requests to the service.
 struct CloudService: Sendable {
     private let client: CloudClient
     var base: String { client.address.text }
@@ -137,7 +137,7 @@ struct CloudService: Sendable {
         client = CloudClient(try ServiceAddress(hub.settings, "service"), pace: Pace(hub))
     }
 
-    /// - Throws: ``LogInRefused`` for a token that does not hold.
+    /// - Throws: ``LogInRefused`` if the service does not accept the token.
     func name(_ token: OAuthToken) async throws -> String {
         struct Me: Decodable { var name: String }
         let answer = try await client.send(CloudRequest(.get, "/me").authorized(token.accessToken))
@@ -152,7 +152,7 @@ struct CloudService: Sendable {
         return try OAuthToken(status: answer.status, body: answer.body, at: now, renewing: former)
     }
 
-    /// A token that is asked for with a GET, and whose members have names of their own.
+    /// Requests a token with a GET, and reads an answer whose members have unusual names.
     func foreignToken(_ answer: AuthorizationAnswer, at now: Int64) async throws -> OAuthToken {
         struct Foreign: Decodable { var AccessToken, RefreshToken, UserID: String, Expires: Int64 }
         let question = CloudRequest(

@@ -1,5 +1,5 @@
-// A source that gives the same records for the same settings, for tests that disturb it: it notes in a file which keys
-// it gave, so that a test that looks at the hub knows what must be there.
+// A source that gives the same records for the same settings, for tests that disturb it. It writes the keys of its records
+// to a file, so that a test knows which records the hub must have.
 
 import Foundation
 import PluginKit
@@ -28,7 +28,7 @@ import PluginKit
         let (rate, isDirect) = (try settings.number("rate"), try settings.boolean("direct"))
         let given = try GivenFile(try settings.text("given"))
         let begin = ContinuousClock.now
-        // The cursor is committed with the records: a killed process goes on exactly there.
+        // The cursor is committed with the records, so a killed process continues exactly there.
         let first = try await hub.state.integer("next") ?? 0
         var next = first
         while next < count, !hub.isStopping {
@@ -71,7 +71,7 @@ import PluginKit
     }
 }
 
-/// Keys that were given, a JSON line each; complete lines survive a kill of the process.
+/// A file with the keys that were given, one JSON line each; complete lines survive a kill of the process.
 private struct GivenFile {
     private let file: FileHandle
 

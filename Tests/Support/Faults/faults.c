@@ -1,16 +1,16 @@
-// Faults of disk and clock for one program (LD_PRELOAD), as the file $HUB_FAULTS says at that moment; without the file all is well.
+// Injects faults of disk and clock into one program (LD_PRELOAD), as the lines of the file $HUB_FAULTS say. Without that file there are no faults.
 //
-//   read eio hub.sqlite           each read of a file of that name fails with EIO; also write and sync
+//   read eio hub.sqlite           each read of a file with that name fails with EIO; also write and sync
 //   write full hub.sqlite-wal     fails with ENOSPC; `readonly` with EROFS
-//   write short hub.sqlite-wal    takes one byte less than it was given
-//   sync hang hub.sqlite-wal      does not return while the line stands there
-//   sync slow hub.sqlite-wal 40   returns after so many milliseconds more
-//   end 37                       the program is killed at the 37th write or sync of its files, before it
-//   clock 31536000                CLOCK_REALTIME shows so many seconds more
-//   synced hub.sqlite-wal         $HUB_FAULTS.synced says how long a file of that name was when it was last flushed
-//   boot 7e2f                     /proc/sys/kernel/random/boot_id says this: the machine was started again
+//   write short hub.sqlite-wal    writes one byte less than requested
+//   sync hang hub.sqlite-wal      does not return until the line is removed
+//   sync slow hub.sqlite-wal 40   takes 40 ms longer
+//   end 37                        the program is killed just before the 37th write or sync of its files
+//   clock 31536000                CLOCK_REALTIME is that number of seconds ahead
+//   synced hub.sqlite-wal         $HUB_FAULTS.synced gets the length of a file with that name at its last flush
+//   boot 7e2f                     /proc/sys/kernel/random/boot_id contains this, as if the machine had been restarted
 //
-// The file is replaced in one step (rename), and read for every call.
+// The file is replaced in one step (rename). Each intercepted call reads it.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// By system calls: what is called here must not come back to the functions below.
+// Reads $HUB_FAULTS. It uses system calls only, because other calls could come back to the functions below.
 static int told(char *text, size_t room) {
     const char *path = getenv("HUB_FAULTS");
     if (!path) return 0;
@@ -38,7 +38,7 @@ static int told(char *text, size_t room) {
     return count > 0;
 }
 
-// The line of the file that begins with a word; the rest of it.
+// Returns the rest of the line that begins with a word, or NULL.
 static const char *line_of(char *text, const char *word) {
     size_t length = strlen(word);
     char *rest = text, *line;
@@ -52,7 +52,7 @@ static void pause_for(long milliseconds) {
     syscall(SYS_nanosleep, &pause, NULL);
 }
 
-// What a file is called.
+// Returns the file's name; `path` gets its whole path.
 static const char *name_of(int file, char path[4096]) {
     char link[32];
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
@@ -61,7 +61,7 @@ static const char *name_of(int file, char path[4096]) {
     return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 }
 
-// Whether a line names a fault for this operation on this file, and which.
+// Returns whether a line names a fault for this operation on this file; `kind` gets the fault.
 static int fault(const char *operation, int file, char kind[16], long *milliseconds) {
     char text[1024], path[4096];
     int before = errno, found = 0;
@@ -79,7 +79,7 @@ static int fault(const char *operation, int file, char kind[16], long *milliseco
     return found;
 }
 
-// Ends the process at the write or sync that the line `end COUNT` names, counted from its start.
+// Ends the process at the write or sync whose number is in the line `end COUNT`. Calls are counted from the start of the process.
 static void count(void) {
     static long calls;
     char text[1024];
@@ -110,7 +110,7 @@ static int fails(const char *operation, int file) {
     return 0;
 }
 
-// How much of a write is taken.
+// Returns how many bytes of a write are passed on.
 static size_t share(int file, size_t count) {
     char kind[16];
     long milliseconds;
@@ -128,7 +128,7 @@ ssize_t write(int file, const void *bytes, size_t count) { REAL(write); return f
 ssize_t pwrite(int file, const void *bytes, size_t count, off_t at) { REAL(pwrite); return fails("write", file) ? -1 : real(file, bytes, share(file, count), at); }
 ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t at) { REAL(pwrite64); return fails("write", file) ? -1 : real(file, bytes, share(file, count), at); }
 
-// Notes what a power cut would have to leave of a file.
+// Notes the file's length at a successful flush: a power cut must leave at least this part of it.
 static int flushed(int result, int file) {
     char text[1024], path[4096];
     struct stat status;
@@ -151,7 +151,7 @@ static int flushed(int result, int file) {
 int fsync(int file) { REAL(fsync); return fails("sync", file) ? -1 : flushed(real(file), file); }
 int fdatasync(int file) { REAL(fdatasync); return fails("sync", file) ? -1 : flushed(real(file), file); }
 
-// A file that says which start of the machine this is; -1 where it is not asked for, or nothing is told.
+// Opens a file with the boot identity of the line `boot`. Returns -1 for other paths, or if there is no such line.
 static int boot(const char *path) {
     char text[1024];
     int before = errno, file = -1;

@@ -2,31 +2,31 @@ public import Foundation
 import Glibc
 import Synchronization
 
-/// A real program that a test runs: its output line by line, its signals, its end.
+/// A real program that a test runs, with its output by lines, its signals and its end.
 ///
-/// Each pipe has a thread that reads it to its end, so that no child ever waits for the test.
+/// A thread reads each pipe to its end, so that no child ever waits for the test.
 public final class ChildProcess: Sendable {
     public let pid: pid_t
     private let output = LineBox()
     private let errors = LineBox()
-    /// Of both, in the order in which they came.
+    /// The lines of both streams, in the order in which they came.
     private let all = LineBox(sources: 2)
     private let end = EndBox()
     private static let spawning = NSLock()
 
-    /// Starts `program`; a name without `/` is one that the build made.
+    /// Starts `program`; a name without `/` is a program of this package.
     ///
-    /// The child is ended with this object at the latest.
+    /// The child is ended when this object is released, or earlier.
     /// - Parameters:
-    ///   - environment: what is added to that of the tests.
+    ///   - environment: variables in addition to those of the tests.
     ///   - input: its stdin; empty if not given.
-    ///   - terminal: a person's, for stdin and stderr.
+    ///   - terminal: the terminal of a person, for stdin and stderr.
     public init(
         _ program: String, _ arguments: [String] = [], environment: [String: String] = [:], input: FileHandle? = nil,
         terminal: FileHandle? = nil
     ) throws {
         let program = program.contains("/") ? program : Programs.path(program)
-        // One at a time: a pipe is the other children's too until it is marked.
+        // One child at a time: until a pipe is marked close-on-exec, other children would inherit it.
         Self.spawning.lock()
         defer { Self.spawning.unlock() }
         var actions = posix_spawn_file_actions_t()
@@ -38,7 +38,7 @@ public final class ChildProcess: Sendable {
             close(outputStart)
             close(errorStart)
         }
-        // The pipes of other tests in this process are not the child's: a process that holds one keeps its reader from seeing the end.
+        // The child must not inherit the pipes of other tests in this process: while it holds one, the reader of that pipe sees no end.
         for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
             if let descriptor = CInt(name), descriptor > 2, descriptor != outputStart, descriptor != errorStart,
                 descriptor != (terminal ?? input)?.fileDescriptor
@@ -54,7 +54,7 @@ public final class ChildProcess: Sendable {
         posix_spawn_file_actions_adddup2(&actions, outputStart, 1)
         posix_spawn_file_actions_adddup2(&actions, terminal?.fileDescriptor ?? errorStart, 2)
 
-        // The threads of a test hold signals back, and a child would inherit that: it could not be asked to end.
+        // The threads of a test block signals, and a child would inherit that: it could not be asked to end.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -63,7 +63,7 @@ public final class ChildProcess: Sendable {
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
 
-        // Values are shown by the locale of the machine, and tests run on any.
+        // Programs show values by the locale of the machine, and tests must run on any.
         let variables = ProcessInfo.processInfo.environment.merging(["LC_ALL": "C.UTF-8"]) { $1 }
             .merging(environment) { $1 }.map { "\($0)=\($1)" }
         var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
@@ -91,7 +91,7 @@ public final class ChildProcess: Sendable {
 
     deinit { signal(SIGKILL) }
 
-    /// A program that is not there.
+    /// The error if a program cannot be started.
     public struct CannotStart: Error, CustomStringConvertible {
         let program: String
         let reason: String
@@ -100,10 +100,10 @@ public final class ChildProcess: Sendable {
 
     public var isRunning: Bool { end.status == nil }
 
-    /// The memory that it holds; `nil` once it has ended.
+    /// The memory that it holds; `nil` after it has ended.
     public var residentBytes: Int? { memory.map(\.resident) }
 
-    /// The same without pages of files, such as its program's.
+    /// The same without the pages of files, such as those of its program.
     public var ownBytes: Int? { memory.map { $0.resident - $0.ofFiles } }
 
     private var memory: (resident: Int, ofFiles: Int)? {
@@ -117,18 +117,18 @@ public final class ChildProcess: Sendable {
         end.whileRunning { _ = kill(pid, signal) }
     }
 
-    /// Ends it at once, as a power cut would, and returns when it is gone.
+    /// Kills it at once, as a power cut would, and returns after it has ended.
     public func killAndWait() async {
         signal(SIGKILL)
         _ = await waitForExit()
     }
 
-    /// Returns its exit code once it has ended; the signal's number, negative, if one ended it.
+    /// Waits for its end and returns its exit code, or the negative number of the signal that ended it.
     public func waitForExit() async -> Int { await end.wait() }
 
-    /// How it ended, and all it said.
+    /// How the program ended, and all its output.
     public struct Result: Sendable {
-        /// As ``ChildProcess/waitForExit()`` has it.
+        /// The value of ``ChildProcess/waitForExit()``.
         public let code: Int32
         public let output: String
         public let errors: String
@@ -141,7 +141,7 @@ public final class ChildProcess: Sendable {
         return Result(code: Int32(code), output: output.text, errors: errors.text)
     }
 
-    /// Waits for a line on either stream; what it said instead is the error.
+    /// Waits for a line on either stream; if the streams end without it, throws an error with all lines.
     public func line(_ isMeant: (String) -> Bool) async throws {
         var seen = 0
         var isFound = false
@@ -153,7 +153,7 @@ public final class ChildProcess: Sendable {
         guard isFound else { throw NoSuchLine(said: all.lines) }
     }
 
-    /// All that a program has said that did not say what was waited for.
+    /// All lines of a program that did not print the expected one.
     public struct NoSuchLine: Error, CustomStringConvertible {
         let said: [String]
         public var description: String { "the line did not come:\n" + said.joined(separator: "\n") }
@@ -164,20 +164,20 @@ public final class ChildProcess: Sendable {
     /// All lines of its standard error so far.
     public var errorLines: [String] { errors.lines }
 
-    /// All lines of its standard output, once it has closed it.
+    /// All lines of its standard output, after it has closed it.
     public func allLines() async -> [String] {
         await output.wait { _ in false }
         return output.lines
     }
 
-    /// Returns the lines that `matches` accepts once there are `count` of them; fewer if the program has closed its output.
+    /// Returns the lines that `matches` accepts, as soon as there are `count` of them; fewer if the program has closed its output.
     public func lines(
         count: Int, where matches: @escaping @Sendable (String) -> Bool = { _ in true }
     ) async -> [String] {
         await Self.lines(of: output, count, matches)
     }
 
-    /// As ``lines(count:where:)``, of its standard error.
+    /// The same as ``lines(count:where:)`` for its standard error.
     public func errorLines(count: Int, where matches: @escaping @Sendable (String) -> Bool) async -> [String] {
         await Self.lines(of: errors, count, matches)
     }
@@ -214,7 +214,7 @@ public final class ChildProcess: Sendable {
     }
 }
 
-/// Counts lines as they come, each once.
+/// Counts the matching lines, and looks at each line once.
 private final class Counter: Sendable {
     private let goal: Int
     private let matches: @Sendable (String) -> Bool
@@ -237,7 +237,7 @@ private final class Counter: Sendable {
 private final class LineBox: Sendable {
     private struct State {
         var lines: [String] = []
-        /// What has come of a line, by pipe.
+        /// The incomplete last line of each pipe.
         var rests: [CInt: [UInt8]] = [:]
         var open: Int
         var isClosed: Bool { open == 0 }
@@ -245,12 +245,12 @@ private final class LineBox: Sendable {
     }
     private let state: Mutex<State>
 
-    /// - Parameter sources: how many pipes come here.
+    /// - Parameter sources: the number of pipes that deliver lines to it.
     init(sources: Int = 1) { state = Mutex(State(open: sources)) }
 
     var lines: [String] { state.withLock(\.lines) }
 
-    /// The lines as they came.
+    /// The output as it was written, including an incomplete last line.
     var text: String {
         state.withLock { state in
             let rest = state.rests.values.map { String(decoding: $0, as: UTF8.self) }.joined()
@@ -280,7 +280,7 @@ private final class LineBox: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Returns as soon as `isEnough` accepts the lines, or no more can come.
+    /// Returns as soon as `isEnough` accepts the lines, or all pipes are closed.
     func wait(_ isEnough: ([String]) -> Bool) async {
         while true {
             let (lines, isClosed) = state.withLock { ($0.lines, $0.isClosed) }
@@ -297,7 +297,7 @@ private final class LineBox: Sendable {
     }
 }
 
-/// Whether a child has ended, and who waits for that.
+/// The exit status of a child, and the tasks that wait for it.
 private final class EndBox: Sendable {
     private let state = Mutex((status: Int?.none, waiters: [CheckedContinuation<Int, Never>]()))
 

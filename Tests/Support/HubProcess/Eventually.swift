@@ -1,6 +1,6 @@
-/// Returns when it is so; the time limit of the test ends a wait in vain.
+/// Returns as soon as the condition holds; if it never does, the time limit of the test ends the wait.
 ///
-/// The pauses grow from 10 to 250 ms: a question may start a program, and tests beside this one need the processor.
+/// The pauses grow from 10 to 250 ms: a check may start a program, and other tests need the processor.
 public func eventually(_ isSo: () async throws -> Bool) async throws {
     var pause = Duration.milliseconds(10)
     while try await !isSo() {

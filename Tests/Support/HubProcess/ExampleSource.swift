@@ -1,15 +1,15 @@
 import Foundation
 
-/// The `example-source` program: gives the same records for the same settings, and notes which.
+/// The `example-source` program, which gives the same records for the same settings and notes their keys.
 public final class ExampleSource: Sendable {
     public let process: ChildProcess
-    /// The file with a JSON line for each record given.
+    /// The path of the file with a JSON line for each record given.
     private let given: String
 
     /// Starts the source against the owner's door of `host`.
     ///
     /// - Parameters:
-    ///   - name: its instance; also tells its records from those of others.
+    ///   - name: its instance, which also distinguishes its records from those of other sources.
     ///   - rate: records per second; 0 is as fast as it can.
     public init(in host: HubHost, name: String = "example-source", count: Int, rate: Int = 0, seed: Int = 1) throws {
         given = "\(host.folder.path)/\(name).given"
@@ -23,7 +23,7 @@ public final class ExampleSource: Sendable {
             ])
     }
 
-    /// The keys of the records it gave; a record is given once the spool has it.
+    /// The keys of the records it gave; a record counts as given when it is in the spool.
     public func keys() throws -> [String] {
         struct Line: Decodable { var key: String }
         return try String(contentsOfFile: given, encoding: .utf8).split(separator: "\n").map {

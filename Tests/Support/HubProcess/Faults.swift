@@ -1,9 +1,9 @@
 import Foundation
 
-/// Faults of disk and clock for the programs of a test, which begin and end while they run (`Tests/Support/Faults/faults.c`); they
-/// ``Need/compiler``.
+/// Faults of disk and clock for the programs of a test, which begin and end while the programs run
+/// (`Tests/Support/Faults/faults.c`); they need ``Need/compiler``.
 public final class Faults: Sendable {
-    /// What was built for the tests of this run.
+    /// The library, built once for all tests of this run.
     private static let library: String = {
         let source = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../Faults/faults.c").standardizedFileURL.path
@@ -17,19 +17,19 @@ public final class Faults: Sendable {
 
     private let file: String
 
-    /// - Parameter name: of the file that says which faults there are; one for each program that has its own.
+    /// - Parameter name: the file that lists the faults; programs with different faults need different files.
     public init(in folder: TemporaryFolder, name: String = "faults") { file = "\(folder.path)/\(name)" }
 
-    /// What a program has to find in its environment.
+    /// The environment variables that a program needs for the faults.
     public var variables: [String: String] { ["LD_PRELOAD": Faults.library, "HUB_FAULTS": file] }
 
-    /// The same as words for `env`.
+    /// The same as arguments of `env`.
     public var environment: [String] { variables.map { "\($0)=\($1)" } }
 
-    /// From now on these lines hold, and no others.
+    /// Replaces all earlier faults with these lines.
     public func begin(_ lines: String...) throws { try begin(lines) }
 
-    /// From now on these lines hold, and no others.
+    /// Replaces all earlier faults with these lines.
     public func begin(_ lines: [String]) throws {
         try Data(lines.map { $0 + "\n" }.joined().utf8).write(to: URL(filePath: file), options: .atomic)
     }

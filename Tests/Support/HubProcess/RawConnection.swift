@@ -1,17 +1,17 @@
 import Foundation
 import Glibc
 
-/// A connection to a port of this machine, byte by byte.
+/// A connection to a port of this machine that sends and receives plain bytes.
 public final class RawConnection {
     private let descriptor: Int32
-    /// What came and was not taken yet.
+    /// The received bytes that were not taken yet.
     private var bytes: [UInt8] = []
 
     public struct NoAnswer: Error, CustomStringConvertible {
         public let description: String
     }
 
-    /// - Parameter source: of this machine, from which the connection comes.
+    /// - Parameter source: the address of this machine from which the connection comes.
     public init(_ port: Int, from source: String = "127.0.0.1") throws {
         let link = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         descriptor = link
@@ -31,14 +31,14 @@ public final class RawConnection {
         }
         try call(source, 0) { bind(link, $0, $1) }
         try call("127.0.0.1", port) { connect(link, $0, $1) }
-        // A peer that does not read what we send must not keep us.
+        // A peer that does not read must not block the test.
         var time = timeval(tv_sec: 5, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     }
 
     deinit { close(descriptor) }
 
-    /// Sends what the other side takes; that it has closed is not an error.
+    /// Sends as many bytes as the other side takes; it is no error if that side has closed.
     public func send(_ data: [UInt8]) {
         var rest = data[...]
         while !rest.isEmpty {
@@ -53,10 +53,10 @@ public final class RawConnection {
 
     public func send(_ text: String) { send(Array(text.utf8)) }
 
-    /// Says that nothing more comes, and still listens.
+    /// Ends the sending direction; the connection can still receive.
     public func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Waits until there are so many bytes, and takes them; fewer when the other side has closed.
+    /// Waits for `count` bytes and takes them; fewer if the other side has closed.
     public func take(_ count: Int, within seconds: Double = 10) throws -> [UInt8] {
         while bytes.count < count, try more(seconds) {}
         defer { bytes.removeFirst(min(count, bytes.count)) }
@@ -70,7 +70,7 @@ public final class RawConnection {
         return bytes
     }
 
-    /// The status of the next answer, whose body is skipped; nil when the connection ended instead.
+    /// The status of the next answer, whose body is skipped; `nil` if the connection ended instead.
     public func status(within seconds: Double = 10) throws -> Int? {
         let end = Data("\r\n\r\n".utf8)
         while true {
@@ -87,7 +87,7 @@ public final class RawConnection {
         }
     }
 
-    /// - Returns: false when the other side has closed.
+    /// - Returns: `false` if the other side has closed.
     private func more(_ seconds: Double) throws -> Bool {
         var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&polled, 1, Int32(seconds * 1_000)) > 0 else {

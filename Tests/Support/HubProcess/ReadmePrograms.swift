@@ -1,14 +1,14 @@
 import Foundation
 
-/// The programs of a document, exactly as they stand there.
+/// The programs of a document, exactly as the document has them.
 public struct ReadmePrograms {
     private let programs: [String: String]
 
     private let file: String
 
     /// - Parameters:
-    ///   - file: below the project's folder.
-    ///   - mark: what stands before each, as `<!-- run: NAME -->`.
+    ///   - file: the path in the project's folder.
+    ///   - mark: the word before each program, as in `<!-- run: NAME -->`.
     public init(_ file: String = "Docs/Clients.md", mark: String = "run") throws {
         self.file = file
         let text = try String(
@@ -39,7 +39,7 @@ public struct ReadmePrograms {
             try Tool.python(with: "zmq"), [try write(name, in: host)] + arguments, environment: host.environment)
     }
 
-    /// The program as a file of its own.
+    /// Writes the program into a file and returns its path.
     public func write(_ name: String, in host: HubHost) throws -> String { try host.folder.write(text(name), to: name) }
 
     public func text(_ name: String) throws -> String {

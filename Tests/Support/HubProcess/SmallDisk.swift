@@ -1,13 +1,13 @@
 import Foundation
 
-/// A file system of its own, for tests that ``Need/mount``.
+/// A small file system, for tests that need ``Need/mount``.
 public final class SmallDisk: Sendable {
     public let path: String
     private let isOurs: Bool
 
     struct CannotMount: Error, CustomStringConvertible { let description: String }
 
-    /// - Parameter path: where it is mounted, a folder that is made if it is missing; a temporary one if not given.
+    /// - Parameter path: the mount point, which is created if it is missing; `nil`: a temporary folder.
     public init(at path: String? = nil, bytes: Int) throws {
         self.path = path ?? NSTemporaryDirectory() + "hub-disk-" + UUID().uuidString
         isOurs = path == nil
@@ -18,12 +18,12 @@ public final class SmallDisk: Sendable {
         }
     }
 
-    /// One with the small blocks that `mkfs.ext4` gives to a disk of this size; for tests that ``Need/blockDisk``.
+    /// Mounts one with the small blocks that `mkfs.ext4` gives a disk of this size; for tests that need ``Need/blockDisk``.
     public init(at path: String, blocks: Int, ofBytes size: Int) throws {
         (self.path, isOurs) = (path, false)
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         let image = NSTemporaryDirectory() + "hub-disk-" + UUID().uuidString
-        // The mounted file system keeps it.
+        // The mounted file system keeps the file open.
         defer { unlink(image) }
         let steps = [
             ("truncate", ["-s", "\(blocks * size)", image]),

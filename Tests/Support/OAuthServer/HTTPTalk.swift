@@ -1,16 +1,16 @@
 import Foundation
 
-/// HTTP/1.1 on loopback, a connection per exchange: what the stand-in for a service and a scripted browser need, and not more.
+/// A message of HTTP/1.1 on loopback, one connection for each exchange; only as much as the stand-in and the scripted browser need.
 public struct HTTPMessage: Sendable {
     /// The request line, or the status line.
     public var start: String
-    /// Names in small letters.
+    /// Header fields, with names in lower case.
     public var fields: [String: String]
     public var body: String
 
     public var status: Int { Int(start.split(separator: " ").dropFirst().first ?? "") ?? 0 }
 
-    /// Reads from a socket to the end of one message.
+    /// Reads one message from a socket.
     init?(from descriptor: Int32) {
         var bytes: [UInt8] = []
         let end = Data("\r\n\r\n".utf8)
@@ -51,7 +51,7 @@ public struct HTTPMessage: Sendable {
     }
 }
 
-/// A browser without a window: opens pages, and goes where it is sent.
+/// A browser without a window, which opens pages and follows redirects.
 public struct ScriptedBrowser: Sendable {
     public struct NoAnswer: Error, CustomStringConvertible {
         public let description: String
@@ -59,13 +59,13 @@ public struct ScriptedBrowser: Sendable {
 
     public init() {}
 
-    /// Where each step led, and the last page.
+    /// The address of each step, and the last page.
     public struct Visit: Sendable {
         public var addresses: [String]
         public var page: HTTPMessage
     }
 
-    /// Opens `url`, follows redirects, and does with a fragment what the page's script would: posts it to where it ended.
+    /// Opens `url` and follows redirects; posts a fragment to the last address, as the page's script would.
     public func open(_ url: String) throws -> Visit {
         var addresses = [url]
         for _ in 0..<10 {
@@ -84,7 +84,7 @@ public struct ScriptedBrowser: Sendable {
         throw NoAnswer(description: "\(url): sent around in circles")
     }
 
-    /// One exchange with a program of this machine.
+    /// Sends a request to a program of this machine and returns the answer.
     public func send(
         _ method: String, _ url: String, _ fields: [String: String] = [:], body: String = ""
     ) throws -> HTTPMessage {
@@ -116,7 +116,7 @@ public struct ScriptedBrowser: Sendable {
     }
 }
 
-/// Sockets of 127.0.0.1.
+/// Creates sockets at 127.0.0.1.
 public enum Loopback {
     static func listen() throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = try socket()

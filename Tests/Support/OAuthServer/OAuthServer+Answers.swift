@@ -3,7 +3,7 @@ import Synchronization
 
 extension OAuthServer {
     struct Answer {
-        /// nil: the connection ends without one.
+        /// `nil`: the connection ends without a status.
         var status: Int?
         var fields: [String: String] = ["Content-Type": "application/json"]
         var body = ""
@@ -23,7 +23,7 @@ extension OAuthServer {
         members.merge(Self.form(request.body)) { $1 }
         switch (words[0], url.path) {
         case ("GET", "/authorize"): return authorize(members)
-        // One service of ours has one address for both, and takes the token's questions as a GET.
+        // One real service has one address for both, and takes token requests by GET.
         case ("GET", "/both"):
             return members["grant_type"] == nil ? authorize(members) : token(members, isForeign: true)
         case ("POST", "/token"): return token(members, isForeign: false)
@@ -90,7 +90,7 @@ extension OAuthServer {
     private static func isValid(_ members: [String: String], _ state: inout State) -> Bool {
         if members["grant_type"] == "refresh_token" {
             guard let token = members["refresh_token"], state.refresh.remove(token) != nil else {
-                // Another program has a copy: all tokens end.
+                // The token was used before, so another program may have a copy: all tokens end.
                 state.counts.reuses += 1
                 (state.access, state.refresh) = ([], [])
                 return false
@@ -102,7 +102,7 @@ extension OAuthServer {
         guard let code = members["code"], let known = state.codes.removeValue(forKey: code),
             known.redirect == members["redirect_uri"]
         else { return false }
-        // A challenge is a question only the one who set it can answer; the stand-in asks a program that is not ours.
+        // Only the program that sent the challenge knows its verifier. Another implementation computes the challenge here.
         if let challenge = known.challenge, challenge != members["code_verifier"].flatMap(Proof.challenge) {
             return false
         }
@@ -131,7 +131,7 @@ extension OAuthServer {
         return answer
     }
 
-    /// A long-lived token, as a person would copy it from a page of the service.
+    /// Issues a long-lived token, such as a person copies from a page of the service.
     public func handLongLivedToken() -> String {
         state.withLock { state in
             let token = Self.secret("longlived", &state)
@@ -165,7 +165,7 @@ extension OAuthServer {
     }
 }
 
-/// RFC 7636, S256, as another implementation than ours computes it.
+/// Computes the challenge of RFC 7636 (S256) with another implementation than ours.
 enum Proof {
     static func challenge(_ verifier: String) -> String? {
         let process = Process()

@@ -1,42 +1,42 @@
 import Foundation
 import Synchronization
 
-/// A service with log-in, on loopback, that can do wrong what services do wrong.
+/// A service with a log-in, on loopback, that can make the errors of real services.
 ///
-/// Every refresh token is good for one renewal; one that comes again ends the log-in, as strict services do. A person is logged in to the
-/// service already, and agrees unless ``Ways/denies``.
+/// Every refresh token is good for one renewal; if it is used again, the log-in ends, as with strict services. The person is already logged in
+/// to the service, and agrees unless ``Ways/denies``.
 public final class OAuthServer: Sendable {
-    /// What the next answers of the token endpoint do instead of succeeding.
+    /// What the token endpoint does with its next requests instead of answering with success.
     public enum Fault: Sendable {
-        /// Renews, and ends the connection without a word.
+        /// Renews, and ends the connection without an answer.
         case loseAnswer
         /// Ends the connection before anything has happened.
         case hangUp
-        /// `invalid_grant`.
+        /// Answers `invalid_grant`.
         case refuse
-        /// Renews, and answers what is not a token.
+        /// Renews, and answers with something that is not a token.
         case rubbish
         case status(Int)
-        /// Renews, and holds the answer back until ``OAuthServer/release()``.
+        /// Renews, and delays the answer until ``OAuthServer/release()``.
         case hold
     }
 
     public struct Ways: Sendable {
-        /// Of new access tokens.
+        /// The lifetime of new access tokens in seconds.
         public var expiresIn = 3_600
         public var denies = false
-        /// What comes back as `state` instead of what was sent; nil: nothing comes back.
+        /// Replaces the `state` in the redirect; an inner `nil` leaves it out.
         public var state: String??
         public var canRevoke = true
     }
 
     public struct Counts: Sendable, Equatable {
-        /// Access tokens that were handed out for a code, in a fragment, or for a refresh token.
+        /// The number of access tokens issued for a code or in a fragment; `renewals` counts those for a refresh token.
         public var logIns = 0
         public var renewals = 0
-        /// Refresh tokens that came again, or never were.
+        /// The number of refresh tokens that were used again or never issued.
         public var reuses = 0
-        /// Requests with a token that holds, and with one that does not.
+        /// The numbers of requests with a valid token and with an invalid one.
         public var good = 0
         public var bad = 0
         public var revoked = 0
@@ -49,7 +49,7 @@ public final class OAuthServer: Sendable {
         var codes: [String: (redirect: String, challenge: String?)] = [:]
         var access: Set<String> = []
         var refresh: Set<String> = []
-        /// Everything secret that was ever handed out: to be looked for where it must not be.
+        /// Every secret that was ever issued: a test looks for them in places that must not have them.
         var secrets: [String] = []
         var number = 0
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -82,7 +82,7 @@ public final class OAuthServer: Sendable {
 
     deinit { stop() }
 
-    /// Serves no more requests: connections are refused.
+    /// Refuses all further connections.
     public func stop() {
         let isFirst = state.withLock { state in
             defer { state.isClosed = true }
@@ -100,10 +100,10 @@ public final class OAuthServer: Sendable {
     public func change(_ body: (inout Ways) -> Void) { state.withLock { body(&$0.ways) } }
     public func next(_ faults: Fault...) { state.withLock { $0.faults += faults } }
 
-    /// Lets a held answer go.
+    /// Sends the delayed answer.
     public func release() { gate.signal() }
 
-    /// Every token that was handed out is void from now on, as when a person has taken the access away.
+    /// Makes every issued token invalid, as when a person has withdrawn the access.
     public func voidAll() {
         state.withLock { state in
             state.access = []
@@ -111,10 +111,10 @@ public final class OAuthServer: Sendable {
         }
     }
 
-    /// Access tokens hold no longer, refresh tokens do.
+    /// Makes all access tokens invalid; refresh tokens stay valid.
     public func voidAccess() { state.withLock { $0.access = [] } }
 
-    /// Returns once `isEnough` accepts what has happened.
+    /// Returns as soon as `isEnough` accepts the counts.
     public func wait(_ isEnough: @Sendable (Counts) -> Bool) async {
         while true {
             let seen = counts

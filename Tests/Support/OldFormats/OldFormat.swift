@@ -1,19 +1,19 @@
 public import Foundation
 import HubProcess
 
-/// A store as a hub of an earlier schema left it, with what is in it: README.md beside this file says how each was made.
+/// A store of a hub with an earlier schema, and its content; README.md beside this file says how each was made.
 public struct OldFormat: Sendable, CustomStringConvertible {
-    /// The schema's number; what else tells it from others of that schema follows it.
+    /// The number of the schema, and a suffix if there are several stores of that schema.
     public let name: String
 
     public static let all = [
         "1", "2", "3", "4", "5", "6", "7", "8", "9", "10-without-sums", "10", "11", "13", "14", "15", "16", "18", "19",
     ].map(
         OldFormat.init)
-    /// Those beside whose store lies a file of tokens.
+    /// The formats that have a file of tokens beside the store.
     public static let withTokens = ["3", "4", "10", "11", "13", "14", "15", "16", "18", "19"].map(OldFormat.init)
     public static let withPluginState = ["1"].map(OldFormat.init)
-    /// Every `hub.conf` that this repository has had.
+    /// Every version of `hub.conf` that this repository has had.
     public static var configurations: [URL] {
         get throws {
             try FileManager.default.contentsOfDirectory(
@@ -28,7 +28,7 @@ public struct OldFormat: Sendable, CustomStringConvertible {
 
     public var description: String { "schema \(name)" }
 
-    /// Puts the files into an existing folder: `hub.sqlite`, with its log where the hub was killed, `secrets.db`, `state/`.
+    /// Unpacks the files into an existing folder: `hub.sqlite`, with its log if the hub was killed, `secrets.db`, `state/`.
     public func unpack(into folder: String) throws {
         let archive = OldFormat.folder.appending(path: name + ".tar.gz").path
         if let failure = Tool.failure("tar", ["-xzf", archive, "-C", folder, "--no-same-owner"]) {
@@ -36,12 +36,12 @@ public struct OldFormat: Sendable, CustomStringConvertible {
         }
     }
 
-    /// What was in it, as `OldFormat.questions` answered then, a row a line.
+    /// The content of the store, one line for each row that `OldFormat.questions` returned before any upgrade.
     public var rows: [String] {
         get throws { try OldFormat.text(name + ".txt").split(separator: "\n").map(String.init) }
     }
 
-    /// Statements of SQL that each tell a table in one column of text; a schema without that table has no such rows.
+    /// SQL statements that each return the rows of one table as a single column of text; a schema without that table has no such rows.
     public static var questions: [String] {
         get throws { try text("../expectation.sql").components(separatedBy: ";\n") }
     }

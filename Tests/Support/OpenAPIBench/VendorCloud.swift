@@ -5,11 +5,11 @@ import PluginTesting
 public import ScaleBench
 public import WebFaults
 
-/// A stand-in for the vendor's Open API in this process, on a port of its own, and people who log in to it.
+/// A stand-in for the vendor's Open API in this process, at its own port, with a person who logs in.
 public final class VendorCloud: Sendable {
     public let service: IHealthCloud
     public let standIn: StandIn<IHealthCloud>
-    /// `http://…`, as `openapi_base` names it.
+    /// The base address `http://…`, as in `openapi_base`.
     public let base: String
     private let serving: Task<Void, any Error>
 
@@ -26,7 +26,7 @@ public final class VendorCloud: Sendable {
 
     deinit { serving.cancel() }
 
-    /// What a plugin is set to that asks it, by the names of the settings.
+    /// The settings of a plugin that uses this service.
     public var settings: [(name: String, value: String)] {
         [
             ("auth_mode", "openapi"), ("client_id", "client"), ("client_secret", "shh"), ("openapi_base", base),
@@ -34,13 +34,13 @@ public final class VendorCloud: Sendable {
         ]
     }
 
-    /// It was not as a person or a program would have needed it.
+    /// The error if a step of the log-in was not as a person or a program needs it.
     public struct Unexpected: Error, CustomStringConvertible {
         let what: String
         public var description: String { what }
     }
 
-    /// Logs in as a person does whose browser is sent to a page and back: what became of the command `login`.
+    /// Runs the command `login` as a person whose browser is sent to a page and back, and returns its outcome.
     public func logIn(_ bench: ScaleBench) async throws -> CommandOutcome.Content {
         let call = await bench.hub.begin("login")
         let outcome = await bench.hub.outcome(of: call)
@@ -59,7 +59,7 @@ public final class VendorCloud: Sendable {
         return await bench.hub.outcome(of: call)
     }
 
-    /// A person has logged in before: the hub has the token.
+    /// Gives the hub a token, as if a person had logged in before.
     public func link(_ bench: ScaleBench) async throws {
         let target = Self.page + "?client_id=client&redirect_uri=http://127.0.0.1:8737/"
         let page = service.answer(

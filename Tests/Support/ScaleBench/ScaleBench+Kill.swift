@@ -2,9 +2,9 @@ import Foundation
 import PluginTesting
 
 extension ScaleBench {
-    /// Someone weighs all the time, each weight once; the real program is killed again and again, mostly within a session.
+    /// Weighs repeatedly, each weight once, while the real program is killed again and again, mostly within a session.
     ///
-    /// - Returns: what was weighed, in tenths of a kilogram.
+    /// - Returns: the weights in tenths of a kilogram.
     public func weighAndKill(
         _ program: String, weighingEvery pause: Duration, weigh: @escaping @Sendable (Int) -> Void
     ) async throws -> Range<Int> {
@@ -25,9 +25,9 @@ extension ScaleBench {
         return 900..<(await weigher.value)
     }
 
-    /// Lets the program run until everything is told, and stops it; its exit status.
+    /// Lets the program run until the hub has all records, stops it, and returns its exit status.
     ///
-    /// - Parameter isDone: whether nothing is left at the scale.
+    /// - Parameter isDone: whether the scale has nothing left to send.
     public func runToTheEnd(_ program: String, records: Int, isDone: @Sendable () -> Bool) async throws -> Int32 {
         let greetings = await hub.hellos.count
         let process = try start(program)

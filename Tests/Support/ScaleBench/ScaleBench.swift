@@ -2,22 +2,22 @@ public import Foundation
 public import PluginKit
 public import PluginTesting
 
-/// A hub, a place, and runs of a scale's plugin in it; the clock and zone of its tests.
+/// A hub, a place and the runs of a scale's plugin there, with the clock and zone of the tests.
 public struct ScaleBench: Sendable {
     public static let zone = TimeZone(identifier: "Europe/Berlin") ?? .gmt
     /// The clock of hub and scale: 13:00 in Berlin.
     public static let clock = "2026-11-20T12:00:00Z@1"
 
-    /// Places in a session of so many bytes at which its link is cut: every 13th, with EVERY_BYTE=1 in the environment every one.
+    /// The positions in a session of `length` bytes at which the link is cut: every 13th, or each one with EVERY_BYTE=1 in the environment.
     ///
-    /// In handfuls that are played side by side (``eachAtOnce(_:_:)``), since a session mostly waits.
+    /// They come in groups of twelve that run side by side (``eachAtOnce(_:_:)``), because a session mostly waits.
     public static func cuts(of length: Int) -> [[Int]] {
         let step = ProcessInfo.processInfo.environment["EVERY_BYTE"] == nil ? 13 : 1
         let cuts = Array(stride(from: 0, to: length, by: step))
         return stride(from: 0, to: cuts.count, by: 12).map { Array(cuts[$0..<min($0 + 12, cuts.count)]) }
     }
 
-    /// Does the same for all of them side by side; returns when all are done, and throws what one of them threw.
+    /// Runs `body` for all cuts side by side; returns when all are done, and throws the error of any of them.
     public static func eachAtOnce(_ cuts: [Int], _ body: @escaping @Sendable (Int) async throws -> Void) async throws {
         try await withThrowingTaskGroup { group in
             for cut in cuts { group.addTask { try await body(cut) } }
@@ -37,19 +37,19 @@ public struct ScaleBench: Sendable {
         try await hub.start()
     }
 
-    /// Starts a plugin with the settings that the hub hands out.
+    /// Starts a plugin with settings from the hub.
     public func run<P: Plugin>(_ plugin: P, _ settings: RawJSON, mode: Hello.Mode = .run) async -> PluginRun {
         await hub.change { $0.settings = settings }
         return PluginRun(plugin, at: place, mode: mode, settings: nil)
     }
 
-    /// Stops the plugin and says how it ended.
+    /// Stops the plugin and returns how it ended.
     public func end(_ run: PluginRun) async -> PluginExit {
         run.stop()
         return await run.end()
     }
 
-    /// Returns when the hub has so many events of this name.
+    /// Returns the events of this name as soon as the hub has `count` of them.
     public func events(_ name: String, _ count: Int = 1) async -> [DeviceEvent] {
         await hub.wait { $0.events.filter { $0.event == name }.count >= count }
         return await hub.events.filter { $0.event == name }
@@ -59,9 +59,9 @@ public struct ScaleBench: Sendable {
         get async { await hub.held.compactMap { if case .sample(let sample) = $0.record { sample } else { nil } } }
     }
 
-    /// Starts the real program, as the hub would but without a launch token.
+    /// Starts the real program as the hub does, but without a launch token.
     public func start(_ program: String) throws -> Process {
-        // The products lie beside the bundle of the tests.
+        // The products are in a folder above the bundle of the tests.
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundlePath
         var folder = URL(filePath: bundle ?? CommandLine.arguments[0])
         while folder.path != "/", !FileManager.default.isExecutableFile(atPath: folder.appending(path: program).path) {

@@ -10,7 +10,7 @@ import Synchronization
 
 /// A stand-in for a scale behind a real link, driven from tests.
 public final class StandInScale<Device: ScaleStandIn>: Sendable {
-    /// The link at which a plugin finds it.
+    /// The link by which a plugin finds it.
     public let link: String
     private let runner: LinkRunner
     private let zone: LocalClock
@@ -23,10 +23,10 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
         var inputs: [(input: StandInInput, isTime: @Sendable (Device) -> Bool)] = []
         var events: [StandInEvent] = []
         var isLinked = false
-        /// The link ends after so many more bytes, both directions together; once.
+        /// The number of bytes, both directions together, after which the link ends once.
         var bytesUntilCut: Int?
 
-        /// What of these bytes still passes, and whether the link ends with them.
+        /// Returns those of these bytes that still pass, and whether the link ends with them.
         mutating func carry(_ bytes: [UInt8]) -> (bytes: [UInt8], isCut: Bool) {
             guard let left = bytesUntilCut else { return (bytes, false) }
             guard bytes.count > left else {
@@ -39,8 +39,8 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
     }
 
     /// - Parameters:
-    ///   - own: where the scale waits.
-    ///   - link: where that is for a plugin.
+    ///   - own: the address at which the scale waits.
+    ///   - link: the same address, as a plugin has to write it.
     public init(_ device: Device, own: String, link: String, clock: String, zone: TimeZone) throws {
         self.link = link
         let runner = try LinkRunner(try ScaleLink(own), pause: .milliseconds(5))
@@ -97,13 +97,13 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
         init(_ state: State) { value = Mutex(state) }
     }
 
-    /// Something happens at the scale, as soon as `isTime`, and not before what was submitted earlier.
+    /// Gives the scale an input, as soon as `isTime` holds and all earlier inputs are done.
     public func submit(_ input: StandInInput, when isTime: @escaping @Sendable (Device) -> Bool = { _ in true }) {
         box.value.withLock { $0.inputs.append((input, isTime)) }
         runner.wake()
     }
 
-    /// Returns when the link is open; over datagrams: when the scale can hear.
+    /// Returns when the link is open; over datagrams, when the scale can receive.
     public func linked() async {
         while !box.value.withLock(\.isLinked), (try? await Task.sleep(for: .milliseconds(1))) != nil {}
     }
@@ -111,27 +111,27 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
     public var events: [StandInEvent] { box.value.withLock(\.events) }
     public var device: Device { box.value.withLock(\.device) }
 
-    /// Returns when the device has become so, or the test is ended.
+    /// Returns when the device is in this state, or when the test's task is cancelled.
     public func becomes(_ isSo: @Sendable (Device) -> Bool) async {
         while !isSo(device), (try? await Task.sleep(for: .milliseconds(1))) != nil {}
     }
 
-    /// Something about it becomes otherwise, such as a fault.
+    /// Changes the device, for example to set a fault.
     public func change(_ body: @Sendable (inout Device) -> Void) { box.value.withLock { body(&$0.device) } }
 
-    /// The weighings that the scale knows to be kept, by key.
+    /// The keys of the weighings that a plugin has acknowledged.
     public var acknowledged: [[UInt8]] {
         events.compactMap { if case .acknowledged(let key) = $0 { key } else { nil } }
     }
 
-    /// The wall clock beside the scale.
+    /// The wall clock of the scale's place.
     public var wall: WallTime { zone.wall(at: clock.now()) }
 
-    /// The link breaks once after so many more bytes, both directions together: of a stream in the middle of a frame, of datagrams with
+    /// Breaks the link once after `bytes` more bytes, both directions together: a stream in the middle of a frame, datagrams with
     /// one that is cut off.
     public func cut(after bytes: Int) { box.value.withLock { $0.bytesUntilCut = bytes } }
 
-    /// The link breaks.
+    /// Breaks the link now.
     public func cut() { runner.hangUp() }
 
     public func stop() async {
@@ -147,13 +147,13 @@ extension StandInScale.State {
     }
 }
 
-/// Ports below those that the system gives out by itself, each once in this process.
+/// Ports below those that the system assigns, each given out once in this process.
 public enum Ports {
     private static let last = Mutex(UInt16.random(in: 20_000...30_000))
 
     public static func next() -> UInt16 {
         last.withLock { port in
-            // Other test processes run side by side.
+            // Other test processes run at the same time.
             repeat { port = port < 32_000 ? port + 1 : 20_000 } while !isFree(port)
             return port
         }

@@ -1,5 +1,5 @@
-// A plugin in the worst mood, for the tests of `PluginState`, which kill it: several threads spool groups and drain the
-// spool, and each confirmed group is told on stdout. `hold` instead opens the state and waits for the end of stdin.
+// The program that tests of `PluginState` kill: several threads spool groups and drain the spool, and each confirmed group is
+// printed to stdout. `hold` instead opens the state and waits for the end of stdin.
 
 import Foundation
 import PluginState
@@ -7,7 +7,7 @@ import PluginState
 @main
 struct SpoolTorture {
     static let producers = 3
-    /// Groups whose number this divides are refused by the pretended hub.
+    /// The pretended hub refuses groups whose number is a multiple of this.
     static let refusedEvery: Int64 = 17
 
     static func main() throws {
@@ -35,7 +35,7 @@ struct SpoolTorture {
         while true { pause() }
     }
 
-    /// Spools group after group, with its number as a cursor in the same transaction, and takes some out at the other end.
+    /// Spools one group after another, each with its number as a cursor in the same transaction, and drains some of them.
     static func produce(_ producer: Int, into state: PluginState) throws {
         var number = try state.integer("sent.\(producer)") ?? 0
         while true {
@@ -51,7 +51,7 @@ struct SpoolTorture {
         }
     }
 
-    /// What a client does with a STORED answer, with the last group of each producer noted in the same transaction.
+    /// Removes records as a client does after a STORED answer, and notes the last group of each producer in the same transaction.
     static func drain(_ t: borrowing PluginState.Transaction) throws {
         var (stored, refused): ([Int64], [SpoolRefusal]) = ([], [])
         for record in try t.nextBatch(maximumRecords: 8, maximumBytes: 1000) {
@@ -68,7 +68,7 @@ struct SpoolTorture {
         try t.refuse(refused, at: 1)
     }
 
-    /// One unbuffered line: what it says must not die with the process.
+    /// Prints a line without buffering, because it must survive a kill of the process.
     static func say(_ line: String) {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }

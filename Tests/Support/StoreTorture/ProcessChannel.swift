@@ -1,7 +1,7 @@
 import HubStore
 import Samples
 
-/// A sink that answers at once: mostly with a receipt or none, now and then with a retry or a refusal.
+/// A sink that answers at once: mostly with success, sometimes with a receipt, a retry or a refusal.
 actor ProcessChannel {
     private static let id = SinkID(instance: "torture", want: "all")
     private let store: Store
@@ -14,7 +14,7 @@ actor ProcessChannel {
         position = state.cursor.sequence
     }
 
-    /// Takes a page and answers it; a line for each delivery, once its answer is confirmed.
+    /// Takes a page and answers it; returns a line for each delivery after its answer is confirmed.
     func run() async throws -> String {
         let page = try await store.deliveries(
             of: ProcessChannel.id, after: position, limits: DeliveryLimits(records: 500), inFlight: [], at: 1_000)
@@ -24,7 +24,7 @@ actor ProcessChannel {
             let result: SinkResult =
                 switch record.number % 11 {
                 case 0: .refused(reason: "no")
-                // Due at once: from its row it is given out again.
+                // Due at once: its row makes the store give it out again.
                 case 1 where record.sequence % 3 == 0: .retry(at: 1_000, reason: "busy")
                 case 2: .delivered(receipt: "r\(record.number)")
                 default: .delivered()

@@ -2,9 +2,9 @@ import Foundation
 import HubStore
 import Samples
 
-// Commits records without end and prints `<index> <number>` for each one that was confirmed, until it is killed.
-// Arguments: the store, the index of the first record, the records of a commit; with `sink` at the end it also delivers them and
-// prints `settled <number> <sequence>` for each delivery whose answer was confirmed.
+// Commits records in an endless loop and prints `<index> <number>` for each record that was confirmed, until it is killed.
+// Arguments: the store, the index of the first record, the records of a commit. With `sink` as the last argument it also delivers them,
+// and prints `settled <number> <sequence>` for each delivery whose answer was confirmed.
 guard [4, 5].contains(CommandLine.arguments.count), CommandLine.arguments.dropFirst(4).allSatisfy({ $0 == "sink" }),
     let first = Int(CommandLine.arguments[2]),
     let size = Int(CommandLine.arguments[3]), size > 0

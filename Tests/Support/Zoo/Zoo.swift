@@ -1,4 +1,4 @@
-// Plugins that misbehave, one for each name under which this program is started: what a hub has to live with.
+// Plugins that misbehave in ways that a hub has to survive. The name under which this program is started selects one.
 
 import CLinux
 import Foundation
@@ -6,7 +6,7 @@ import ZeroMQ
 
 @main enum Zoo {
     static func main() throws {
-        // `zoo-crash` is a link to this program.
+        // The name is a link to this program, such as `zoo-crash`.
         let name = URL(filePath: CommandLine.arguments[0]).lastPathComponent
         guard let animal = Animal(rawValue: String(name.drop { $0 != "-" }.dropFirst())) else {
             FileHandle.standardError.write(Data("start me as zoo-ANIMAL: \(Animal.allCases.map(\.rawValue))\n".utf8))
@@ -21,33 +21,33 @@ import ZeroMQ
 }
 
 enum Animal: String, CaseIterable {
-    /// Ends with an error before it says anything.
+    /// Ends with an error before it sends anything.
     case crash
-    /// Never greets the hub.
+    /// Never sends HELLO.
     case hang
-    /// Ends in good order before it says anything.
+    /// Ends successfully before it sends anything.
     case nothing
-    /// Prints a manifest that is none.
+    /// Prints an invalid manifest.
     case garbled
-    /// Sends records and does not mind its credit.
+    /// Sends records and ignores its credit.
     case flood
-    /// Holds more and more memory.
+    /// Allocates more and more memory.
     case leak
-    /// Holds more and more of it in files that it has not mapped.
+    /// Fills more and more memory in files that it has not mapped.
     case hoard
-    /// Holds more and more of it in sockets without a reader.
+    /// Fills more and more memory in sockets that have no reader.
     case clog
-    /// Minds neither STOP nor the end of stdin nor SIGTERM.
+    /// Ignores STOP, the end of stdin and SIGTERM.
     case deaf
-    /// Prints without end and without a line break.
+    /// Prints endlessly without a line break.
     case loud
-    /// Leaves children behind, in its group and out of it, and crashes.
+    /// Leaves children behind, inside and outside its process group, and crashes.
     case parent
     /// Does not read its stdin.
     case rude
-    /// Stops itself.
+    /// Stops itself with a signal.
     case frozen
-    /// Finds its settings wrong.
+    /// Reports its settings as wrong.
     case picky
 
     var manifest: String {
@@ -88,13 +88,13 @@ enum Animal: String, CaseIterable {
     }
 }
 
-/// As much of a plugin's dialogue as these need.
+/// The part of a plugin's dialogue that these plugins need.
 final class Session {
     private let context: Context
     private let socket: Socket
     private let instance: String
 
-    /// Greets the hub and returns when it has answered.
+    /// Greets the hub and returns after its answer.
     @discardableResult
     init(_ animal: Animal) throws {
         let environment = ProcessInfo.processInfo.environment
@@ -112,7 +112,7 @@ final class Session {
         while try receive() != "WELCOME" {}
     }
 
-    /// - Returns: whether the transport took it.
+    /// - Returns: whether libzmq accepted the message.
     @discardableResult
     private func send(_ verb: String, _ body: String) throws -> Bool {
         var message = Multipart()
@@ -121,7 +121,7 @@ final class Session {
         return try socket.sendMultipart(&message) == .sent
     }
 
-    /// Waits for a message; answers a PING by itself.
+    /// Waits for a message; answers a PING.
     private func receive() throws -> String? {
         guard try socket.wait(for: .readable, upTo: .milliseconds(200)).contains(.readable) else { return nil }
         var message = Multipart()
@@ -151,7 +151,7 @@ final class Session {
     func leak() throws -> Never {
         var held: [[UInt8]] = []
         while true {
-            // Enough to be noticed, and bounded, for a machine that sets no limit.
+            // Enough for the hub to notice, but bounded, in case the machine sets no limit.
             if held.count < 64 { held.append([UInt8](repeating: 1, count: 8 << 20)) }
             try send("PING", "{}")
             _ = try receive()
@@ -161,7 +161,7 @@ final class Session {
     func hoard() throws -> Never {
         let piece = [UInt8](repeating: 1, count: 1 << 20)
         let file = memfd_create("hoard", 0)
-        // Enough to be noticed, and bounded, for a machine that sets no limit.
+        // Enough for the hub to notice, but bounded, in case the machine sets no limit.
         for _ in 0..<256 { _ = piece.withUnsafeBytes { write(file, $0.baseAddress, $0.count) } }
         try idle()
     }

@@ -3,8 +3,8 @@ import HubStore
 import PluginState
 import Samples
 
-// Fills a store, a plugin's state and, where that hub had one, a file of tokens, by the hub's modules of the commit it is built with.
-// Arguments: a folder, and `closed` or `killed`: whether the store is closed, or left as kill -9 leaves it, with its log.
+// Fills a store, a plugin's state and, if that hub had one, a file of tokens, with the hub's modules of the commit it is built with.
+// Arguments: a folder, and `closed` (the store is closed) or `killed` (it is left with its log, as after kill -9).
 // SCHEMA is the number of the store's schema at that commit; `make` sets the flags.
 let folder = CommandLine.arguments[1]
 let second: Int64 = 1_000_000
@@ -60,7 +60,7 @@ func weight(_ key: String, _ kilograms: Double, day: Int64, version: Int64? = ni
         from: .now, recordedAt: tick())
 #endif
 
-// A year of weights for one, a month for the other, and what is of a person not known.
+// A year of weights of one person, a month of another, and weights whose person is not known.
 try await give(
     "ihealth-hs5", try (1...40).map { try weight("anna-\($0)", 62.5 + Double($0 % 8) / 8, day: Int64($0 * 9)) }, anna)
 try await give(
@@ -68,7 +68,7 @@ try await give(
 try await give(
     "ihealth-hs5", try (1...5).map { try weight("who-\($0)", 70.25 + Double($0), day: Int64(380 + $0)) },
     .nobody(reason: "several"))
-// Measured together, with what the source called it, the unit it wrote and bytes it was read from.
+// Values measured together, with the source's metadata, the unit that it wrote, and the bytes that were read.
 let together = [
     try sample(
         "g-w", "weight", .quantity(140, unit: "lb"), day: 390, zone: "Europe/Berlin", group: "g1",
@@ -86,7 +86,7 @@ try await give(
         .record(IntakeRecord(record: .sample(together[1]), assignment: anna)),
         .record(IntakeRecord(record: .sample(together[2]), assignment: anna)),
     ])
-// Long ones and other kinds, from a service.
+// Long samples and other kinds of values, from a service.
 try await give(
     "sami",
     [
@@ -100,7 +100,7 @@ try await give(
             try sample("steps", "stepCount", .quantity(10_412, unit: "count"), day: 393, of: phone, lasting: 86_400)),
         .sample(try sample("tale", "x.example.note", .other("forty days"), day: 340, of: phone, lasting: 3_456_000)),
     ], anna)
-// Versions, a repeat, one refused, retractions by the source, and one that comes back.
+// New versions, a repeat, a refused record, retractions by the source, and a record that comes back.
 try await give(
     "ihealth-hs5", [try weight("anna-3", 99.5, day: 27, version: 2), try weight("anna-4", 61.75, day: 36, version: 2)],
     anna)
@@ -113,7 +113,7 @@ for key in ["anna-7", "anna-8", "ben-2"] {
     try await give("ihealth-hs5", [.retraction(retraction)], anna)
 }
 try await give("ihealth-hs5", [try weight("anna-8", 63.5, day: 72, version: 10)], anna)
-// Days: two series, a new version, one taken back.
+// Days: two series, a new version, and a retracted day.
 func day(_ date: String, _ value: Double, series: String = "mean30") throws -> DayValue {
     DayValue(
         source: Source(plugin: "gap-filler"), person: "anna", type: try TypeID("weight"), series: series,
@@ -139,7 +139,7 @@ try await give(
     {
         let page = try await store.deliveries(
             of: sink, after: position, limits: DeliveryLimits(records: most), inFlight: [], at: tick())
-        // What has no answer is on its way: the cursor stays before it.
+        // Records without an answer are still on their way: the cursor stays before them.
         let open = page.records.filter { result($0) == nil }.map(\.sequence).min()
         let answers = page.records.compactMap { record in
             result(record).map { SinkAnswer(number: record.number, sequence: record.sequence, result: $0) }
@@ -156,7 +156,7 @@ try await give(
         }
     }
     try await answer(weights, after: 0, most: 20) { _ in .delivered() }
-    // What it has is taken back, which it cannot take: skipped, with a reason.
+    // A delivered record is retracted, which this sink does not support: the retraction is skipped with a reason.
     let gone = Retraction(identity: .sample(scale, RecordKey("anna-6")!), source: scale, sourceVersion: 9)
     try await give("ihealth-hs5", [.retraction(gone)], anna)
     let reached = try await store.sink(weights).cursor.sequence
@@ -169,7 +169,7 @@ try await give(
     try await give("ihealth-hs5", [try weight("after", 63.375, day: 399)], anna)
 #endif
 
-// What people do themselves.
+// Changes by people: edits, deletions and assignments.
 #if SCHEMA3
     var edit = SampleEdit(type: try TypeID("weight"))
     edit.value = .quantity(62.25, unit: "kg")
@@ -189,18 +189,18 @@ try await give(
     ]
     for action in actions { _ = try await store.carryOut(action, recordedAt: tick()) }
     #if SCHEMA19
-        // The documents of that time advised this; the reading stayed in the inbox.
+        // The documents of that time advised this command; the reading stayed in the inbox.
         _ = try await store.carryOut(
             .assign(numbers: [55], to: .nobody(reason: "guest"), wholeGroups: true, reason: "guest"),
             recordedAt: tick())
     #endif
-    // The source insists on what was edited.
+    // The source gives a new version of an edited record.
     try await give("ihealth-hs5", [try weight("anna-11", 70.5, day: 99, version: 4)], anna)
 #else
     _ = try await store.retract(numbers: [13, 14], reason: "not me", recordedAt: tick())
 #endif
 
-// By a household's rules: told by weight, with the odds.
+// Weights that a household's rules assign to people, with their odds.
 #if SCHEMA4
     let household = Household([
         .init(people[0], expectedWeight: 62.5), .init(people[1], expectedWeight: 82),
