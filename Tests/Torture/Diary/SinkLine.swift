@@ -1,17 +1,17 @@
-/// What a sink writes down: what it was handed, before it does anything with it, and what it answers, before it answers.
+/// A line of a sink's diary: the records it received, before it handles them, and its answers, before it sends them.
 public struct SinkLine: Codable, Sendable {
     public enum Event: String, Codable, Sendable {
         case started
         case begin
         case end
-        /// Asks for its subscription once more, which makes open deliveries void.
+        /// Asks for its subscription again, which makes open deliveries void.
         case again
     }
 
     public var at: Int64
     public var event: Event
     public var pid: Int32
-    /// Counts the deliveries of this process.
+    /// The number of this delivery in its process.
     public var delivery: Int?
     public var records: [Got]?
     public var answers: [Answer]?
@@ -22,11 +22,11 @@ public struct SinkLine: Codable, Sendable {
         (self.records, self.answers) = (records, answers)
     }
 
-    /// A record as it was handed over.
+    /// A record as the sink received it.
     public struct Got: Codable, Hashable, Sendable {
         public var epoch: String
         public var number, seq: Int64
-        /// Tells whose source it is.
+        /// The device, which identifies the source.
         public var device: String
         public var step: Step
         public var type: String

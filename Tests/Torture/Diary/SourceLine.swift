@@ -1,23 +1,23 @@
-/// What a source writes down: before it gives something, and after that was confirmed.
+/// A line of a source's diary, written before it gives records and after they are confirmed.
 public struct SourceLine: Codable, Sendable {
     public enum Event: String, Codable, Sendable {
         case started
-        /// About to be given; after a kill the same operation is given again.
+        /// The source is about to give the records; after a kill it gives the same operation again.
         case giving
-        /// Confirmed: by the hub, or by the spool, which must never lose it from then on.
+        /// Confirmed: by the hub, or by the spool, which must not lose the records from then on.
         case given
-        /// All up to this operation is confirmed by the hub: the spool is empty.
+        /// The hub has confirmed everything up to this operation: the spool is empty.
         case emptied
-        /// Nothing more will be given, and all is with the hub.
+        /// The source gives nothing more, and the hub has everything.
         case finished
     }
 
     public var at: Int64
     public var event: Event
-    /// Counts the calls of `give` or `store`.
+    /// The number of this call of `give` or `store`.
     public var operation: Int64?
     public var steps: [Step]?
-    /// What the hub answered to each step, where the source asks for that.
+    /// The hub's answer to each step, if the source asks for answers.
     public var answers: [Answer]?
 
     public init(
@@ -42,7 +42,7 @@ public struct SourceLine: Codable, Sendable {
 /// One version of a record on its way to the hub.
 public struct Step: Codable, Hashable, Sendable {
     public var key: String
-    /// Counts what the source has ever said of this key, from 1: the value of a put, the reason of a retraction.
+    /// The number of this step among all of its key, from 1: the value of a put, the reason of a retraction.
     public var version: Int
     public var isRetraction: Bool
 
@@ -50,6 +50,6 @@ public struct Step: Codable, Hashable, Sendable {
         (self.key, self.version, self.isRetraction) = (key, version, isRetraction)
     }
 
-    /// What is measured; the second sink wants only the one.
+    /// The type of the measurement; the second sink wants only step counts.
     public static func type(ofKey key: String) -> String { key.hasSuffix("s") ? "stepCount" : "flightsClimbed" }
 }

@@ -1,5 +1,5 @@
-// A sink that writes down what it is handed before it works on it, and what it answers before it answers. It can be slow, and it can
-// fail at random in every way there is. It may be killed at any instant.
+// A sink that notes the records it received before it works on them, and its answers before it sends them. It can be slow, and it can
+// fail at random in every possible way. It may be killed at any instant.
 
 import Foundation
 import PluginKit
@@ -62,7 +62,7 @@ import TortureDiary
         }
     }
 
-    /// A person repairs the log-in, after a while.
+    /// Asks for the subscription again after a while, as if a person had repaired the log-in.
     private func repairLater(_ want: Want, _ hub: PluginContext) {
         Task {
             try await Task.sleep(for: .milliseconds(Int.random(in: 50...800)))
@@ -126,7 +126,7 @@ import TortureDiary
     private struct Surprise: Error { let json: String }
 }
 
-/// The diary, once the settings are known, and the number of the last delivery.
+/// The diary, which is opened when the settings are known, and the number of the last delivery.
 private final class Desk: Sendable {
     private let state = Mutex((diary: Diary<SinkLine>?.none, delivery: 0))
 

@@ -2,7 +2,7 @@ import PluginKit
 import Seeds
 import TortureDiary
 
-/// Invents what to give next, by chance, from what was given.
+/// Chooses the next records at random, from those given so far.
 struct Author {
     private let seed: UInt64
     /// Whether one call may hold several versions of a record.
@@ -17,7 +17,7 @@ struct Author {
         chance = SeededGenerator(seed: seed)
     }
 
-    /// What an earlier life has written down.
+    /// Takes over a line of the diary of an earlier process.
     mutating func recall(_ line: SourceLine) {
         operation = max(operation, line.operation ?? 0)
         for step in line.steps ?? [] { note(step) }
@@ -36,7 +36,7 @@ struct Author {
         var used: Set<String> = []
         for _ in 0..<Int.random(in: 1...12, using: &chance) {
             let step = invent()
-            // Without a version of the source, the hub could not tell a repeat of such a call from news.
+            // Without a source version, the hub could not distinguish a repeat of such a call from a new one.
             guard used.insert(step.key).inserted || isVersioned else { continue }
             note(step)
             steps.append(step)
@@ -58,7 +58,7 @@ struct Author {
         }
     }
 
-    /// Mostly one of the last, whose deliveries are on their way; at times any.
+    /// Mostly one of the last records, whose deliveries are still under way; sometimes any.
     private mutating func recent() -> Step? {
         let first = Int.random(in: 0..<10, using: &chance) == 0 ? 0 : max(0, keys.count - 40)
         return keys[first...].randomElement(using: &chance).flatMap { last[$0] }

@@ -1,5 +1,5 @@
-// A source that writes down what it gives before it gives it, and what was confirmed after that: new records, new versions, repeats
-// and retractions, at random. It may be killed at any instant; it then gives again what was not confirmed.
+// A source that notes its records before it gives them, and again after they are confirmed: new records, new versions, repeats and
+// retractions, at random. It may be killed at any instant; it then gives the unconfirmed records again.
 
 import Foundation
 import PluginKit
@@ -69,14 +69,14 @@ import TortureDiary
     }
 }
 
-/// Gives steps in one of the two ways there are.
+/// Gives steps in one of the two possible ways: directly to the hub, or through the spool.
 struct Giver: Sendable {
     let hub: PluginContext
     let isDirect: Bool
 
     init(_ hub: PluginContext, isDirect: Bool) { (self.hub, self.isDirect) = (hub, isDirect) }
 
-    /// Returns what is to be written down once it is confirmed.
+    /// Gives the steps and returns the line for the diary after they are confirmed.
     func give(_ steps: [Step], _ operation: Int64) async throws -> SourceLine {
         let records = try steps.map(record)
         if isDirect {
@@ -89,7 +89,7 @@ struct Giver: Sendable {
             }
             return SourceLine(.given, operation: operation, answers: answers)
         }
-        // Spool and number are one commit: what the last life has spooled is not given again.
+        // Spool and number are one commit, so steps that an earlier process has spooled are not given again.
         while try await hub.state.integer("operation") ?? 0 < operation {
             do throws(GiveError) {
                 try await hub.give(records, saving: ["operation": .integer(operation)])
@@ -106,8 +106,8 @@ struct Giver: Sendable {
             throw PluginFailure(.failed, "a key of this form is always allowed")
         }
         let source = hub.source(device: hub.instance)
-        // Many are on their way at a time from the spool, and come again after a loss: only with its number can an older version
-        // that comes late be told from a newer one. Who gives one after the other needs none.
+        // Many records of the spool are under way at a time, and come again after a loss. Only a version number distinguishes an older version
+        // that arrives late from a newer one. A source that gives one record after the other needs none.
         let version = isDirect ? nil : Int64(step.version)
         if step.isRetraction {
             return .retraction(

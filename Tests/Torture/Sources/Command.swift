@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 
-/// `make torture`: rounds of faults, each from its own seed, and what became of each.
+/// `make torture`: runs rounds of faults, each from its own seed, and prints the result of each.
 @main struct Command: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hub-torture",
@@ -64,10 +64,10 @@ extension Round.Result {
         """
     }
 
-    /// What was wrong, where to look, and how to have it again.
+    /// The findings, where to look, and how to repeat the round.
     var complaint: [String] {
         guard !findings.isEmpty else { return [] }
-        // What was lost tells more than what came of it.
+        // A loss tells more than its consequences.
         let worst = findings.filter { $0.hasPrefix("LOST") } + findings.filter { !$0.hasPrefix("LOST") }
         return worst.prefix(6).map { "    \($0)" } + [
             "    \(findings.count) findings; all is in \(folder ?? "no folder"); again: make torture SEED=\(seed) ROUNDS=1"
@@ -75,7 +75,7 @@ extension Round.Result {
     }
 }
 
-/// What all rounds came to.
+/// The totals of all rounds.
 struct Summary {
     private(set) var rounds = 0
     private(set) var failed: [UInt64] = []
@@ -104,11 +104,11 @@ struct Summary {
     }
 }
 
-/// The torture's own mount namespace: whatever becomes of it, no mount of it is left.
+/// A mount namespace for the torture, so that none of its mounts remains however it ends.
 enum OwnMounts {
     private static let sign = "HUB_TORTURE_HAS_OWN_MOUNTS"
 
-    /// Begins this program again in one; returns in that, or where there can be none.
+    /// Starts this program again in such a namespace; returns there, or if none can be made.
     static func enter() throws {
         guard Disk.obstacle == nil, getenv(sign) == nil else { return }
         setenv(sign, "1", 1)

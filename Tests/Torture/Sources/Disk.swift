@@ -2,21 +2,21 @@ import Foundation
 import Glibc
 import HubProcess
 
-/// A disk of the hub's own: ext4 in a file in memory, which can be filled, frozen and made read-only.
+/// A disk for the hub: ext4 in a file in memory, which can be filled, frozen and made read-only.
 ///
-/// It is mounted in the torture's own mount namespace, and gone with that.
+/// It is mounted in the torture's own mount namespace, and disappears with it.
 final class Disk: Sendable {
     let path: String
     private let folder: String
 
-    /// Why there can be none here.
+    /// Why no disk can be mounted here; `nil` if one can.
     static let obstacle: String? = geteuid() == 0 ? nil : "only root can mount a disk"
 
     struct Fault: Error, CustomStringConvertible { let description: String }
 
     /// - Parameters:
-    ///   - path: where it is mounted; a folder that is made.
-    ///   - image: a folder, made as well, for the file that it lies in.
+    ///   - path: the mount point, a folder that is created.
+    ///   - image: a folder, also created, for the file with the file system.
     init(at path: String, image folder: String, megabytes: Int) throws {
         (self.path, self.folder) = (path, folder)
         for name in [path, folder] {
@@ -38,12 +38,12 @@ final class Disk: Sendable {
 
     private var filler: String { path + "/filler" }
 
-    /// Leaves no room at all.
+    /// Fills the disk completely.
     func fill() throws {
         var room = statvfs()
         guard statvfs(path, &room) == 0 else { throw Fault(description: "statvfs \(path): \(errno)") }
         Tool.run("fallocate", ["-l", "\(Int(room.f_bavail) * Int(room.f_bsize))", filler])
-        // What fallocate could not reckon with.
+        // The rest that fallocate could not know of.
         Tool.run("dd", ["if=/dev/zero", "of=\(filler).2", "bs=4096"])
     }
 
@@ -51,10 +51,10 @@ final class Disk: Sendable {
         for name in [filler, filler + ".2"] { unlink(name) }
     }
 
-    /// - Returns: false while a program has a file open for writing.
+    /// - Returns: `false` while a program has a file open for writing.
     func set(isReadOnly: Bool) -> Bool { Tool.run("mount", ["-o", "remount,\(isReadOnly ? "ro" : "rw")", path]) }
 
-    /// What is written waits in the kernel, and cannot be ended, until ``thaw()``.
+    /// Blocks writes in the kernel until ``thaw()``; a process that writes cannot even be killed.
     func freeze() throws { try Self.run("fsfreeze", "-f", path) }
     func thaw() throws { try Self.run("fsfreeze", "-u", path) }
 

@@ -3,7 +3,7 @@ import HubProcess
 import Synchronization
 import TortureDiary
 
-/// A program that is started again whenever it ends, as a service manager would.
+/// A program that is restarted whenever it ends, as by a service manager.
 final class Kept: Sendable {
     let name: String
     private let journal: Journal
@@ -19,14 +19,14 @@ final class Kept: Sendable {
         var failure: String?
     }
 
-    /// One run of it.
+    /// One run of the program.
     struct Life: Sendable {
         var began, ended: Int64
-        /// As ``ChildProcess/waitForExit()`` says.
+        /// The value of ``ChildProcess/waitForExit()``.
         var code: Int
-        /// Whether it was not asked to end, nor killed.
+        /// Whether it ended without a request or a kill.
         var isByItself: Bool
-        /// What it said on stderr.
+        /// The lines of its stderr.
         var said: [String]
     }
 
@@ -36,7 +36,7 @@ final class Kept: Sendable {
 
     var process: ChildProcess? { state.withLock(\.process) }
 
-    /// All of them, the one that runs as if it ended now.
+    /// All runs; the current one as if it ended now.
     var lives: [Life] {
         state.withLock { state in
             guard let process = state.process else { return state.lives }
@@ -49,7 +49,7 @@ final class Kept: Sendable {
     /// Why it could not be started.
     var failure: String? { state.withLock(\.failure) }
 
-    /// From now on it runs; where an earlier process has not gone yet, as soon as that has.
+    /// Starts the program, and keeps it running; if an earlier process still ends, as soon as that has ended.
     func begin() {
         state.withLock { state in
             state.isWanted = true
@@ -68,7 +68,7 @@ final class Kept: Sendable {
     }
 
     private func attend(_ process: ChildProcess) async {
-        // With all that it has said.
+        // The result contains all of its output.
         let code = Int(await process.result().code)
         let isWanted = state.withLock { state in
             let isByItself = !state.isAsked && code != -Int(SIGKILL)
@@ -81,14 +81,14 @@ final class Kept: Sendable {
             return state.isWanted
         }
         guard isWanted else { return }
-        // The pause of a service manager.
+        // The pause that a service manager makes.
         try? await Task.sleep(for: .milliseconds(200))
         state.withLock { state in
             if state.isWanted, state.process == nil { start(&state) }
         }
     }
 
-    /// Ends it at once, and until ``begin()`` it does not come again.
+    /// Kills it at once; it stays down until ``begin()``.
     func kill() {
         journal.note("kill -9", name)
         let process = state.withLock { state in
@@ -98,9 +98,9 @@ final class Kept: Sendable {
         process?.signal(SIGKILL)
     }
 
-    /// Asks it to end, and waits for that; what does not end is killed.
+    /// Asks it to end and waits for that; kills it if it takes too long.
     ///
-    /// - Returns: the code with which it ended; `nil` where it did not run.
+    /// - Returns: its exit code; `nil` if it did not run.
     @discardableResult
     func end(within seconds: Int = 15) async -> Int? {
         let process = state.withLock { state in
@@ -115,18 +115,18 @@ final class Kept: Sendable {
         return await process.waitForExit()
     }
 
-    /// Waits until there is no process of it.
+    /// Waits until it has no process.
     func goes(within seconds: Int) async -> Bool {
         await poll(within: .seconds(seconds)) { process == nil }
     }
 
-    /// Waits until the process that runs has said something; `false` where it did not in this time.
+    /// Waits until the current process prints a line with this word; `false` if it does not within this time.
     func says(_ word: String, within seconds: Int) async -> Bool {
         await poll(within: .seconds(seconds)) { process?.errorLines.contains { $0.contains(word) } == true }
     }
 }
 
-/// Looks until something is so, for a bounded time.
+/// Checks a condition repeatedly for a limited time; returns whether it became true.
 func poll(within limit: Duration, until isSo: () throws -> Bool) async rethrows -> Bool {
     let end = ContinuousClock.now + limit
     while try !isSo() {
@@ -136,7 +136,7 @@ func poll(within limit: Duration, until isSo: () throws -> Bool) async rethrows 
     return true
 }
 
-/// What was done to whom, as it happens.
+/// The disturbances so far, in order.
 final class Journal: Sendable {
     private let lines = Mutex<[Disturbance]>([])
 

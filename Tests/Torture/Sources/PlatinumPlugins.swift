@@ -3,15 +3,15 @@ import HubProcess
 import Synchronization
 import TortureDiary
 
-/// Two plugins as people have them, which `hub plugin test` calls platinum, among those that the torture has for itself.
+/// Two plugins that people use, both rated platinum by `hub plugin test`, beside the plugins made for the torture.
 ///
-/// A source as `hub plugin new` makes it, in Swift, and the sink of JSON Lines. Neither knows that it is tortured.
+/// One is a source as `hub plugin new` makes it in Swift, the other the sink of JSON Lines. Neither knows that it is tortured.
 final class PlatinumPlugins: Sendable {
     static let source = "climbs"
     static let sink = "archive"
     static let names = [source, sink]
 
-    /// What the hub starts under a name; `nil` for others.
+    /// The program that the hub starts under a name; `nil` for other names.
     static func program(_ name: String) -> String? {
         switch name {
         case source: "hub-climbs"
@@ -24,10 +24,10 @@ final class PlatinumPlugins: Sendable {
     private let program: String
     private let state = Mutex((readings: [String](), isOver: false))
 
-    /// Made and built once for all rounds.
+    /// The source's folder, made and built once for all rounds.
     private static let made = Task { () -> String in
         let place = try TemporaryFolder()
-        // The rounds need it until this program ends.
+        // The rounds need the folder until this program ends.
         place.keep()
         for words in [
             ["plugin", "new", source, "--lang", "swift", "--source", "flightsClimbed", "--in", place.path],
@@ -39,18 +39,18 @@ final class PlatinumPlugins: Sendable {
         return place.path
     }
 
-    /// Takes away what was made.
+    /// Removes the source's folder.
     static func cleanUp() async {
         if let path = try? await made.value { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    /// - Parameter folder: of the round.
+    /// - Parameter folder: the folder of the round.
     init(in folder: String) async throws {
         self.folder = folder
         program = "\(try await Self.made.value)/\(Self.source)/hub-\(Self.source)"
     }
 
-    /// Their tables of `hub.conf`.
+    /// The tables of these plugins in `hub.conf`.
     var sections: String {
         """
         [plugin.\(Self.source)]
@@ -65,10 +65,10 @@ final class PlatinumPlugins: Sendable {
         """
     }
 
-    /// The keys of what the source was given to read: each a line, once.
+    /// The keys in the file that the source reads, one for each line.
     var readings: [String] { state.withLock(\.readings) }
 
-    /// Writes a line every few milliseconds, as a device would.
+    /// Writes a line to the source's file every few milliseconds, as a device would.
     func begin() throws {
         let path = "\(folder)/readings.txt"
         guard FileManager.default.createFile(atPath: path, contents: nil) else {
@@ -86,7 +86,7 @@ final class PlatinumPlugins: Sendable {
         guard let file = FileHandle(forWritingAtPath: path) else { return }
         defer { try? file.close() }
         try file.seekToEnd()
-        // Under the lock: what is counted has been written.
+        // Under the lock, so that every counted line has been written.
         try state.withLock { state in
             guard !state.isOver else { return }
             let minute = state.readings.count
@@ -99,7 +99,7 @@ final class PlatinumPlugins: Sendable {
         }
     }
 
-    /// Nothing more is written.
+    /// Stops writing.
     func finish() throws { state.withLock { $0.isOver = true } }
 
     /// The lines of the archive, in the order in which they were written.

@@ -3,24 +3,24 @@ import Foundation
 import HubProcess
 import TortureDiary
 
-/// One round: a world, a schedule of faults, and a verdict.
+/// One round: it sets up a scene, carries out a schedule of faults, and judges the evidence.
 struct Round {
     let schedule: Schedule
 
-    /// What became of it.
+    /// The result of a round.
     struct Result: Sendable {
         var seed: UInt64
-        /// Those of the schedule, without kills and stops; what could not be made is in brackets.
+        /// The faults of the schedule without kills and stops; those that were not possible are in brackets.
         var faults: [String] = []
         var disturbances = 0
         var records = 0
-        /// What was handed to sinks.
+        /// The number of records that sinks received.
         var deliveries = 0
-        /// The longest time from a fault's end to the next record that the hub confirmed, milliseconds.
+        /// The longest time in milliseconds from the end of a fault to the next record that the hub confirmed.
         var slowest: Int64 = 0
         var seconds = 0.0
         var findings: [String] = []
-        /// Where everything is; `nil` where it is gone.
+        /// The folder with all files of the round; `nil` if it was removed.
         var folder: String?
     }
 
@@ -79,7 +79,7 @@ struct Round {
         result.slowest = judge.slowest
     }
 
-    /// Does what the schedule says, one thing after the other; at the end everything is lifted.
+    /// Carries out the schedule, one event after the other, and lifts all faults at the end.
     private func carryOut(in scene: Scene) async throws -> [Trial] {
         var plans = schedule.plans
         var trials: [Int: Trial] = [:]
@@ -110,14 +110,14 @@ struct Round {
                 trials[event.plan] = trial
             }
         } catch {
-            // A disk that stays frozen would keep everything, this program too.
+            // A disk that stays frozen would block every program, including this one.
             for index in open.sorted() { try? await lift(index) }
             throw error
         }
         return trials.sorted { $0.key < $1.key }.map(\.value).filter { !$0.kind.isEmpty }
     }
 
-    /// What a person needs to understand it, beside the diaries and the store.
+    /// Saves what a person needs to understand the round, beside the diaries and the store.
     private func keep(_ scene: Scene, _ result: Result) throws {
         for program in scene.programs.values {
             let text = program.lives.map { life in
@@ -129,7 +129,7 @@ struct Round {
         try scene.host.folder.write(journal.joined(separator: "\n"), to: "journal.txt")
         try scene.host.folder.write(schedule.lines.joined(separator: "\n"), to: "schedule.txt")
         try scene.host.folder.write(result.findings.joined(separator: "\n\n"), to: "findings.txt")
-        // The disk goes with this program.
+        // The disk disappears with this program.
         if scene.disk != nil {
             try FileManager.default.copyItem(atPath: scene.data, toPath: scene.host.folder.path + "/data.kept")
         }
@@ -137,7 +137,7 @@ struct Round {
 }
 
 extension Scene {
-    /// What sources and sinks have written down.
+    /// The diaries of sources and sinks, and the files of the platinum plugins.
     func evidence() throws -> Evidence {
         var evidence = Evidence()
         evidence.takebacks = takebacks
@@ -149,7 +149,7 @@ extension Scene {
         return evidence
     }
 
-    /// The whole story of every record, and the accounts, asked at the door.
+    /// Asks the hub at its door for the story of every record, and for its accounts.
     func askAll(_ evidence: inout Evidence) throws {
         let door = try DoorPeer(door, instance: "torture", #","mode":"once""#, patience: .seconds(30))
         let status = try door.ask("\"want\":\"status\"", "status", as: StatusSample.self)

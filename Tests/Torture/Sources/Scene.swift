@@ -3,45 +3,45 @@ import Foundation
 import HubProcess
 import TortureDiary
 
-/// The world of one round: a hub on a disk of its own, four sources, three sinks and a follower of the feed.
+/// The world of one round: a hub with its own disk, four sources, three sinks and a follower of the feed.
 ///
-/// Beside those that write a diary, and do all that plugins may, are two that people run (``PlatinumPlugins``): they are judged by what they
+/// Most of them write a diary and do all that plugins may do. Two are plugins that people use (``PlatinumPlugins``): they are judged by what they
 /// read and what they wrote.
 ///
-/// One source and one sink are started by the hub, confined as ever; one of each comes from outside, over the owner's door; and one source is on
-/// another machine, with its key.
+/// The hub starts one source and one sink, confined as usual. One of each runs outside, at the owner's door. One source is on another machine
+/// and has a key.
 final class Scene {
     static let hub = "hub"
     static let children = ["source-inside", "sink-inside"] + PlatinumPlugins.names
     static let guests = ["source-outside", "sink-outside", "source-remote"]
     static let sources = ["source-inside", "source-outside", "source-remote"]
-    /// By sink, what it wants; `nil` for all.
+    /// The sinks and the types that each wants; `nil` for all.
     static let sinks: [(name: String, types: [String]?)] = [("sink-inside", nil), ("sink-outside", ["stepCount"])]
 
     let host: HubHost
     let journal = Journal()
     let platinum: PlatinumPlugins
-    /// `nil` where none can be mounted, or no network namespace be made.
+    /// `nil` if no disk can be mounted, or no network namespace can be made.
     let disk: Disk?
     let machine: OtherMachine?
     private(set) var programs: [String: Kept] = [:]
     private(set) var takebacks: [Takeback] = []
-    /// What was found to be wrong on the way.
+    /// Errors that were found before the verdict.
     private(set) var findings: [String] = []
     private let hubFaults, guestFaults: Faults
-    /// What the shims do, each in the name of a fault.
+    /// The lines of the fault files, by the name of the fault.
     private var told: [String: [String]] = ["log": ["synced hub.sqlite-wal"]]
     private var toldGuests: [String: [String]] = [:]
-    /// The epoch that the store has.
+    /// The current epoch of the store.
     private(set) var epoch = ""
 
-    /// Something that is not to be had in any schedule: the round cannot go on.
+    /// An error that no schedule explains: the round cannot go on.
     struct Broken: Error, CustomStringConvertible {
         let description: String
         init(_ description: String) { self.description = description }
     }
 
-    /// Milliseconds from call to call of a source.
+    /// The pace of a source, in milliseconds between two calls.
     private static let pace = 60
 
     init(seed: UInt64) async throws {
@@ -77,7 +77,7 @@ final class Scene {
         keep(Self.hub) { try ChildProcess("hub", ["run", "--config", configuration], environment: faults) }
         try await beginHub()
         for guest in Self.guests { try await begin(guest) }
-        // What is superseded before a subscription exists was never wanted: the sources begin after that.
+        // A version that is superseded before a subscription exists was never wanted, so the sources begin only after the subscriptions.
         guard await poll(within: .seconds(20), until: { (try? status(within: .seconds(5)))?.sinks.count == 3 }) else {
             throw Broken("the sinks did not come within 20 s")
         }
@@ -128,11 +128,11 @@ final class Scene {
         programs[guest]?.begin()
     }
 
-    // MARK: - What is where
+    // MARK: - Paths
 
     var data: String { host.folder.path + "/data" }
     var door: String { host.environment["HUB_DOOR"] ?? "" }
-    /// How long the store's log was when it was last flushed, as the shim notes.
+    /// The file in which the shim notes the length of the store's log at its last flush.
     var flushedLength: String { host.folder.path + "/hub.faults.synced" }
     func diary(_ name: String) -> String { "\(host.folder.path)/\(name).diary" }
 
@@ -148,24 +148,24 @@ final class Scene {
 
     private func sign(_ name: String) throws { try host.folder.write("", to: "signs/\(name)") }
 
-    /// Something was found to be wrong; the round goes on.
+    /// Adds a finding; the round goes on.
     func find(_ text: String) { findings.append(text) }
 
     // MARK: - Faults
 
-    /// What the shim does to the hub from now on, in the name of one fault; nothing for an empty list.
+    /// Sets the faults of the hub under one name; an empty list removes them.
     func tellHub(_ name: String, _ lines: [String]) throws {
         told[name] = lines
         try hubFaults.begin(told.sorted { $0.key < $1.key }.flatMap(\.value))
     }
 
-    /// The same for the programs from outside.
+    /// The same for the programs that the hub does not start.
     func tellGuests(_ name: String, _ lines: [String]) throws {
         toldGuests[name] = lines
         try guestFaults.begin(toldGuests.sorted { $0.key < $1.key }.flatMap(\.value))
     }
 
-    /// Kills the hub, does something, and has it come again.
+    /// Ends the hub, runs `body`, and starts the hub again.
     func withoutHub(isOrderly: Bool = false, _ body: () async throws -> Void) async throws {
         guard let hub = programs[Self.hub] else { return }
         if isOrderly { await hub.end() } else { hub.kill() }
@@ -174,10 +174,10 @@ final class Scene {
         try await body()
     }
 
-    /// Puts the store back to what it was at some time, and hears what the hub says of that.
+    /// Puts the store back to an earlier state, and reads how the hub reports that.
     ///
     /// - Parameters:
-    ///   - since: what was confirmed before is still there.
+    ///   - since: everything that was confirmed before this time is still there.
     ///   - isProvable: whether the hub can know that something is missing.
     func takeBack(
         since: Int64, isProvable: Bool, isOrderly: Bool = false, _ why: String, _ body: () async throws -> Void
@@ -190,18 +190,18 @@ final class Scene {
             find("after \(why) the hub has a new epoch and does not say what is missing: \(status.store)")
         }
         journal.note("\(why): \(epoch)-… became \(status.epoch)-\(status.head)", Self.hub)
-        // A hub that says nothing must not have lost anything.
+        // If the hub reports nothing, it must not have lost anything.
         guard isTold || !isProvable else { return }
         takebacks.append(
             Takeback(since: since, until: millisecondsNow(), why: why, before: epoch, after: status.epoch))
         epoch = status.epoch
     }
 
-    /// Has the hub run, and returns when it is ready.
+    /// Starts the hub and returns when it is ready.
     func beginHub() async throws {
         guard let hub = programs[Self.hub] else { return }
         hub.begin()
-        // A stop would be lifted only afterwards.
+        // A stopped hub would continue only when that fault is lifted.
         hub.process?.signal(SIGCONT)
         journal.note("continue", Self.hub)
         guard await hub.says("ready", within: 20) else {
@@ -222,15 +222,15 @@ final class Scene {
 
     // MARK: - Processes
 
-    /// Has the hub start a plugin again that it would start only after a while.
+    /// Makes the hub start a plugin at once that it would start only after a while.
     func release(_ child: String) async throws {
         guard let process = programs[Self.hub]?.process, !Self.isStopped(process.pid) else { return }
-        // There may be nothing to release; a hub that cannot answer starts it by itself, later.
+        // There may be nothing to release. A hub that cannot answer starts the plugin itself later.
         let release = try ChildProcess("hub", ["release", child], environment: ["HUB_CONF": host.configuration])
         if await !poll(within: .seconds(3), until: { !release.isRunning }) { await release.killAndWait() }
     }
 
-    /// The process of a plugin that the hub has started, as this machine sees it.
+    /// The process of a plugin that the hub has started, by its number on this machine.
     func pid(ofChild name: String) -> pid_t? {
         let program = Data(Self.program(name).utf8)
         let state = Data("HUB_STATE=\(data)/plugins/\(name)".utf8)
@@ -249,7 +249,7 @@ final class Scene {
 
     // MARK: - The end
 
-    /// Has the sources come to their end and the sinks fail no more; returns when nothing is left to do, or after `limit`.
+    /// Makes the sources finish and the sinks stop failing; returns when nothing is left to do, or after `limit`.
     func finish(within limit: Duration) async throws {
         for program in programs.values { program.begin() }
         try platinum.finish()
@@ -273,7 +273,7 @@ final class Scene {
             "\"want\":\"status\"", "status")
     }
 
-    /// Ends all programs; how each ended.
+    /// Ends all programs and returns their exit codes.
     func end() async -> [String: Int] {
         var ends: [String: Int] = [:]
         for name in Self.guests + [Self.hub] { ends[name] = await programs[name]?.end() }

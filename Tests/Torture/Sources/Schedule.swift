@@ -1,12 +1,12 @@
 import Seeds
 
-/// What is done in one round, and when: the same for the same seed.
+/// The faults of one round with their times; the same seed makes the same schedule.
 struct Schedule {
     /// One fault and its time, in milliseconds from the beginning of the round.
     struct Plan {
         var begin, end: Int
         var fault: any Fault
-        /// As it is told in the round's line; `nil` for kills and stops, of which there are many.
+        /// The name in the round's line; `nil` for kills and stops, because there are many.
         var kind: String?
     }
 
@@ -14,7 +14,7 @@ struct Schedule {
     private(set) var plans: [Plan] = []
     private(set) var length = 0
 
-    /// So many kinds of ``StoreFault`` a round has: rounds with five seeds in a row from a multiple of five have all of them.
+    /// The number of kinds of ``StoreFault`` in a round; five consecutive seeds from a multiple of five have all kinds.
     static let storeFaults = 3
     static let roundsForAll = StoreFault.allCases.count / storeFaults
 
@@ -37,14 +37,14 @@ struct Schedule {
         plans.append(beside("spool", FailingSpool(line: line), &chance))
     }
 
-    /// A loss that no hub can find, and the judge has to: all of the hub's folder is put back as it was.
+    /// A loss that the hub cannot find and the judge must find: the whole folder of the hub is put back to an earlier state.
     init(planted seed: UInt64) {
         self.seed = seed
         let fault = LyingDisk(start: 0, keepsSequences: false, isSecret: true)
         (plans, length) = ([Plan(begin: 1_000, end: 2_000, fault: fault, kind: "planted")], 2_000)
     }
 
-    /// All kinds shuffled for five rounds at a time, and this round's share of them.
+    /// This round's share of all kinds, which are shuffled for each five rounds.
     static func kinds(of seed: UInt64) -> ArraySlice<StoreFault> {
         let rounds = UInt64(roundsForAll)
         var chance = SeededGenerator(seed: seed / rounds)
@@ -52,7 +52,7 @@ struct Schedule {
         return StoreFault.allCases.shuffled(using: &chance)[place..<place + storeFaults]
     }
 
-    /// Beside the faults of the store, at any time.
+    /// A fault beside those of the store, at any time.
     private func beside(_ kind: String, _ fault: any Fault, _ chance: inout SeededGenerator) -> Plan {
         let begin = Int.random(in: 300...length / 2, using: &chance)
         let end = begin + Int.random(in: 300...length / 2, using: &chance)
@@ -73,7 +73,7 @@ struct Schedule {
         }
     }
 
-    /// Programs die and hang all the time; the hub twice as often, for everything hangs on it.
+    /// Adds kills and stops of programs; the hub is chosen twice as often, because everything depends on it.
     private mutating func addKills(_ chance: inout SeededGenerator) {
         let victims = [Scene.hub, Scene.hub] + Scene.children + Scene.guests
         var time = 0
@@ -87,7 +87,7 @@ struct Schedule {
         }
     }
 
-    /// What happens, in its order.
+    /// The beginnings and ends of the faults, in order.
     var events: [(at: Int, plan: Int, isEnd: Bool)] {
         plans.indices.flatMap { index in
             [(plans[index].begin, index, false), (plans[index].end, index, true)]
@@ -95,7 +95,7 @@ struct Schedule {
             .map { (at: $0.0, plan: $0.1, isEnd: $0.2) }
     }
 
-    /// The whole of it as text.
+    /// The schedule as text.
     var lines: [String] {
         plans.sorted { $0.begin < $1.begin }.map { "\($0.begin)…\($0.end) ms: \($0.fault)" }
     }

@@ -6,7 +6,7 @@ import Samples
 import Synchronization
 import TortureDiary
 
-/// Asks for the accounts again and again while everything else happens.
+/// Asks for the accounts again and again during the round.
 final class Watcher: Sendable {
     private let state = Mutex((sightings: [Sighting](), isOver: false, hasEnded: false))
 
@@ -15,7 +15,7 @@ final class Watcher: Sendable {
         Thread.detachNewThread { [self] in
             while !state.withLock(\.isOver) {
                 let asked = millisecondsNow()
-                // Longer than the hub waits for its own disk before it says so.
+                // Longer than the time after which the hub reports that its disk does not answer.
                 let status = try? DoorPeer(door, instance: "torture", #","mode":"once""#, patience: .seconds(5)).ask(
                     "\"want\":\"status\"", "status", as: StatusSample.self)
                 if let status {
@@ -28,7 +28,7 @@ final class Watcher: Sendable {
         }
     }
 
-    /// What was seen; returns when nothing more is asked.
+    /// Stops asking and returns all answers.
     func end() async -> [Sighting] {
         state.withLock { $0.isOver = true }
         _ = await poll(within: .seconds(10)) { state.withLock(\.hasEnded) }

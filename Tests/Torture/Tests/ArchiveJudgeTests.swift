@@ -3,7 +3,7 @@ import TortureDiary
 
 @testable import hub_torture
 
-/// What the judge finds of the two plugins that write no diary.
+/// The judge's findings about the two plugins that write no diary.
 @Suite struct ArchiveJudgeTests: JudgeSuite {
     private static let reading = "2026-03-01T00:00:05+01:00"
 
@@ -13,7 +13,7 @@ import TortureDiary
             source: .init(device: device), value: value, reason: value == nil ? "2" : nil, seq: seq)
     }
 
-    /// The world of ``JudgeTests/good``, with a reading of the platinum source, and all of it in the files of the platinum sink.
+    /// The evidence of ``JudgeTests/good``, with a reading of the platinum source, and all records in the files of the platinum sink.
     static var good: Evidence {
         var evidence = JudgeTests.good
         evidence.readings = [reading]
@@ -44,9 +44,9 @@ import TortureDiary
         return evidence
     }
 
-    @Test func `where all is well nothing is found`() { #expect(findings { _ in } == []) }
+    @Test func `good evidence has no findings`() { #expect(findings { _ in } == []) }
 
-    @Test func `a reading that the hub lacks is lost, a restore or not`() {
+    @Test func `a reading that the hub lacks is lost, even after a restore`() {
         let restore = Takeback(since: 0, until: 1_000, why: "restore", before: "e", after: "f")
         finds("LOST: /\(Self.reading)") { $0.stories.removeLast() }
         finds("LOST: /\(Self.reading)") {
@@ -55,18 +55,18 @@ import TortureDiary
         }
     }
 
-    @Test func `a reading that no program gave is found`() {
+    @Test func `a stored reading that no program gave is a finding`() {
         finds("/\(Self.reading) is in the store") { $0.readings = [] }
     }
 
-    @Test func `a delivered record that the files lack, or have last in an older version, is lost`() {
+    @Test func `a delivered record is lost if the files lack it or have an older version last`() {
         finds("LOST: the hub counts /\(Self.reading)") { $0.archive.removeLast() }
         finds("LOST: the hub counts source/") { $0.archive.swapAt(0, 1) }
         finds("LOST: the hub knows nothing of /\(Self.reading)") { $0.stories[1].deliveries.removeFirst() }
         finds("LOST: /\(Self.reading) is pending") { $0.stories[1].deliveries[0].state = "pending" }
     }
 
-    @Test func `a line that is there twice is doubled, unless the store was put back`() {
+    @Test func `a line that occurs twice is doubled, unless the store was put back`() {
         finds("DOUBLED: archive has /\(Self.reading)") { $0.archive.append($0.archive[2]) }
         let twice = findings {
             $0.archive.append($0.archive[2])

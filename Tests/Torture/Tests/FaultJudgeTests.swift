@@ -3,7 +3,7 @@ import TortureDiary
 
 @testable import hub_torture
 
-/// What is planted beside each fault is found all the same; only what a restore or a disk has taken back may be missing.
+/// A fault must not hide a planted error; only what a restore or a disk has taken back may be missing.
 @Suite struct FaultJudgeTests: JudgeSuite {
     private typealias Good = JudgeTests
 
@@ -13,14 +13,14 @@ import TortureDiary
         Trial(kind: kind.rawValue, applied: 90, lifted: 4_000, words: words, patience: patience)
     }
 
-    /// The store was put back to what it was at 115, and runs again from 205 on.
+    /// The store was put back to its state at 115, and is in use again from 205 on.
     private static func takeBack(_ evidence: inout Evidence) {
         evidence.takebacks = [Takeback(since: 115, until: 205, why: "restore", before: "e", after: "f")]
         for (index, seq) in [(1, Int64(1)), (3, 2)] {
             evidence.sources["source"]?[index].answers = [.init(result: "stored", number: 1, seq: seq)]
         }
         evidence.last?.epoch = "f"
-        // The retraction was given while that happened, and is missing.
+        // The retraction was given in between, and is missing.
         evidence.stories[0].versions.removeLast()
         (evidence.stories[0].seq, evidence.stories[0].deliveries[0].seq) = (1, 1)
         evidence.last?.accounts[0].received = 1
@@ -51,7 +51,7 @@ import TortureDiary
         #expect(found({ $0.last?.head = 1 }) != [])
     }
 
-    @Test func `what was confirmed after the backup may be missing after a restore, and no more`() {
+    @Test func `after a restore only what was confirmed after the backup may be missing`() {
         func found(_ change: (inout Evidence) -> Void) -> [String] {
             findings { evidence in
                 Self.takeBack(&evidence)
@@ -60,9 +60,9 @@ import TortureDiary
         }
         #expect(found { _ in } == [])
         #expect(!found { $0.takebacks = [] }.isEmpty)
-        // Confirmed before the backup: it has to be there.
+        // Confirmed before the backup, so it must be there.
         #expect(found { $0.stories = [] }.contains { $0.hasPrefix("LOST: source/") })
-        // Given after the restore: the same.
+        // Given after the restore, so it must be there.
         #expect(
             found { $0.sources["source"]?[2].at = 300 }.contains { $0.contains("has the versions 1, and was given") })
     }
@@ -84,7 +84,7 @@ import TortureDiary
         #expect(!found(emptied: 50).isEmpty)
     }
 
-    @Test func `a sink that is not told the new epoch is found`() {
+    @Test func `a sink that does not get the new epoch is a finding`() {
         let found = findings { evidence in
             Self.takeBack(&evidence)
             evidence.sinks["sink"]?.lines += Good.handover(3, at: 60_000, Good.got(1, Good.step(1)), .delivered)
@@ -93,13 +93,13 @@ import TortureDiary
     }
 
     @Test
-    func `what a stopped sink reads late of the hub before is of the epoch before, and excuses nothing in the same`() {
+    func `a stopped sink may read deliveries of the old epoch late, but none of the current epoch`() {
         func found(epoch: String) -> [String] {
             findings { evidence in
                 Self.takeBack(&evidence)
                 var again = Good.got(1, Good.step(1))
                 again.epoch = epoch
-                // It has read the retraction when the store was put back already.
+                // It has read the retraction when the store was already put back.
                 evidence.sinks["sink"]?.lines += Good.handover(3, at: 400, again, .delivered)
             }.filter { $0.contains("after 2") }
         }
@@ -119,7 +119,7 @@ import TortureDiary
         #expect(!skipped(epoch: "f").isEmpty)
     }
 
-    @Test func `what a sink has confirmed while a backup was taken the restored hub may know`() {
+    @Test func `a restored hub may know answers that a sink gave while the backup was taken`() {
         func skipped(_ change: (inout Evidence) -> Void) -> [String] {
             findings { evidence in
                 evidence.takebacks = [Takeback(since: 200, until: 405, why: "restore", before: "e", after: "f")]
@@ -127,13 +127,13 @@ import TortureDiary
                 change(&evidence)
             }.filter { $0.contains("was skipped") }
         }
-        // It has confirmed the retraction: a later one of the same has nothing to take back.
+        // The sink has confirmed the retraction, so a later one of the same record has nothing to take back.
         #expect(skipped { _ in } == [])
         let unconfirmed = skipped { evidence in evidence.sinks["sink"]?.lines.removeLast(2) }
         #expect(!unconfirmed.isEmpty)
     }
 
-    @Test func `a follower that misses something, gets it twice, late, or is not told of a loss is found`() {
+    @Test func `a follower that misses a record, gets it twice or late, or does not learn of a loss is a finding`() {
         func found(_ lines: [FeedLine]) -> [String] { findings { $0.follower = lines } }
         let (first, second) = (Self.shown(1, value: 1), Self.shown(2, value: nil))
         #expect(found([first, second]) == [])
@@ -146,7 +146,7 @@ import TortureDiary
         let restored = FeedLine(at: 600, event: .restored)
         #expect(found([first, second, restored]).contains { $0.hasPrefix("LOST: the follower") })
         #expect(found([first, second, restored, first, second]) == [])
-        // It was shown the retraction, which the store has lost.
+        // The follower was shown the retraction, which the store has lost.
         func lost(_ lines: [FeedLine]) -> [String] {
             findings { evidence in
                 Self.takeBack(&evidence)
@@ -158,7 +158,7 @@ import TortureDiary
         #expect(!lost([first, second, Self.shown(1, value: 1, epoch: "f")]).isEmpty)
     }
 
-    @Test func `a hub that confirms nothing and does not say why is found`() {
+    @Test func `a hub that confirms nothing and does not say why is a finding`() {
         func found(_ store: StatusSample.Store, said: [String] = []) -> [String] {
             findings { evidence in
                 evidence.trials = [Self.trial(.fullDisk, words: ["full"], patience: 1_500)]
@@ -177,7 +177,7 @@ import TortureDiary
         #expect(found(.init(), said: ["hub: the disk is full"]).isEmpty)
     }
 
-    @Test func `a hub that ends by itself and does not say why is found`() {
+    @Test func `a hub that ends without a request and does not say why is a finding`() {
         func found(_ said: String, isByItself: Bool = true) -> [String] {
             findings { evidence in
                 evidence.trials = [Self.trial(.readOnlyDisk, words: ["read-only"])]
@@ -191,7 +191,7 @@ import TortureDiary
         #expect(found("what").contains { $0.contains("ended by itself with 71") })
     }
 
-    @Test func `what is confirmed after damage was told and before a person has decided is found`() {
+    @Test func `a confirmation after the hub reported damage and before a person decided is a finding`() {
         func found(toldAt: Int64) -> [String] {
             findings { evidence in
                 evidence.trials = [Self.trial(.damagedPage)]
@@ -205,7 +205,7 @@ import TortureDiary
         #expect(found(toldAt: 150).contains { $0.contains("was confirmed after damage was told") })
     }
 
-    @Test func `a hub that takes a minute to confirm again is found`() {
+    @Test func `a hub that takes a minute to confirm again is a finding`() {
         let found = findings { evidence in
             evidence.trials = [Trial(kind: "wire", applied: 90, lifted: 95)]
             for index in [1, 3] { evidence.sources["source"]?[index].answers = [] }

@@ -2,14 +2,14 @@ import Testing
 
 @testable import hub_torture
 
-/// Tests that change evidence in which all is well, and look at what the judge finds then.
+/// Tests that change good evidence and check the judge's findings.
 protocol JudgeSuite {
-    /// Evidence in which all is well.
+    /// Evidence without any error.
     static var good: Evidence { get }
 }
 
 extension JudgeSuite {
-    /// What is found in ``good`` after a change.
+    /// The findings in ``good`` after a change.
     func findings(_ change: (inout Evidence) -> Void) -> [String] {
         var evidence = Self.good
         change(&evidence)
@@ -17,7 +17,7 @@ extension JudgeSuite {
         return judge.judge()
     }
 
-    /// Expects that something is found that begins with `beginning`.
+    /// Expects a finding that begins with `beginning`.
     func finds(
         _ beginning: String = "", _ location: SourceLocation = #_sourceLocation, _ change: (inout Evidence) -> Void
     ) {

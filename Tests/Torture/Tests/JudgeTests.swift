@@ -3,7 +3,7 @@ import TortureDiary
 
 @testable import hub_torture
 
-/// A judge that finds nothing proves nothing, unless it finds what is there: each kind of loss and doubling, planted by hand.
+/// Proves that the judge finds each kind of loss and doubling, because a judge that never finds anything proves nothing.
 @Suite struct JudgeTests: JudgeSuite {
     static let key = "1700000000-s"
 
@@ -53,7 +53,7 @@ import TortureDiary
             ])
     }
 
-    /// A record and its retraction, given, stored and delivered.
+    /// The evidence of a record and its retraction, which were given, stored and delivered.
     static var good: Evidence {
         var evidence = Evidence()
         evidence.sources["source"] = [
@@ -74,34 +74,34 @@ import TortureDiary
         return evidence
     }
 
-    @Test func `where all is well nothing is found`() {
+    @Test func `good evidence has no findings`() {
         #expect(findings({ _ in }) == [])
     }
 
-    @Test func `a confirmed record that is not in the store is lost, and its story is told`() throws {
+    @Test func `a confirmed record that is not in the store is lost, and the finding includes its story`() throws {
         let found = findings { $0.stories = [] }
         let text = try #require(found.first { $0.hasPrefix("LOST: source/\(Self.key) was confirmed") })
         #expect(text.contains("source: gives version 1, operation 1") && text.contains("sink: answers delivered"))
     }
 
-    @Test func `a version that is missing, twice, or was never given is found`() {
+    @Test func `a version that is missing, stored twice or never given is a finding`() {
         finds { $0.stories[0].versions.removeFirst() }
         finds { $0.stories[0].versions.insert(Self.record(3, value: 1), at: 1) }
         finds { $0.sources["source"]?.removeFirst(2) }
         finds { $0.stories.append($0.stories[0]) }
     }
 
-    @Test func `what the hub counts as delivered and the sink never confirmed is lost`() {
+    @Test func `a record that the hub counts as delivered and the sink never confirmed is lost`() {
         let found = findings { $0.sinks["sink"]?.lines.removeLast(2) }
         #expect(found.contains { $0.hasPrefix("LOST: the hub counts") })
     }
 
-    @Test func `what waits for ever is lost`() {
+    @Test func `a delivery that never ends is lost`() {
         finds("LOST") { $0.stories[0].deliveries[0].state = "pending" }
         finds("LOST") { $0.stories[0].deliveries = [] }
     }
 
-    @Test func `a retraction is not skipped where the target has the record`() {
+    @Test func `a retraction is not skipped if the target has the record`() {
         finds("LOST") { evidence in
             evidence.stories[0].deliveries[0].state = "skipped"
             evidence.sinks["sink"]?.lines.removeLast(2)
@@ -112,7 +112,7 @@ import TortureDiary
         }
     }
 
-    @Test func `a refusal is on record with its reason`() {
+    @Test func `a refusal is recorded with its reason`() {
         func refused(_ reason: String) -> [String] {
             findings { evidence in
                 evidence.sinks["sink"]?.lines[3].answers = [.init(.refused, "why")]
@@ -124,7 +124,7 @@ import TortureDiary
         #expect(!refused("else").isEmpty)
     }
 
-    @Test func `a version that comes again for no reason is doubled; after a kill or a retry it is not`() {
+    @Test func `a version that comes again is doubled, unless there was a kill or a retry`() {
         func again(_ result: SinkLine.Answer.Result = .delivered, _ disturbances: [Disturbance] = []) -> [String] {
             findings { evidence in
                 evidence.sinks["sink"]?.lines.insert(
@@ -139,7 +139,7 @@ import TortureDiary
         #expect(!again(.delivered, [Disturbance(at: 400, victim: "hub", what: "kill -9")]).isEmpty)
     }
 
-    @Test func `a version that comes again after the hub has counted it is doubled whatever happened`() {
+    @Test func `a version that comes again after the hub has counted it is doubled even after a kill`() {
         let found = findings { evidence in
             evidence.sinks["sink"]?.lines.insert(
                 contentsOf: Self.handover(3, at: 160, Self.got(1, Self.step(1)), .delivered), at: 2)
@@ -148,7 +148,7 @@ import TortureDiary
         #expect(found.contains { $0.contains("after the hub had counted it") })
     }
 
-    @Test func `a sink gets nothing old, nothing foreign and nothing unasked`() {
+    @Test func `a sink gets no old version, no foreign record and no unwanted type`() {
         finds { $0.sinks["sink"]?.types = ["flightsClimbed"] }
         finds { $0.sinks["sink"]?.lines[0].records?[0].step.version = 7 }
         finds { $0.sinks["sink"]?.lines[0].records?[0].epoch = "f" }
@@ -157,7 +157,7 @@ import TortureDiary
         }
     }
 
-    @Test func `accounts that do not balance, go back or claim too much are found`() {
+    @Test func `accounts that do not balance, go back or claim too much are findings`() {
         finds { $0.last?.accounts[0].received = 3 }
         finds { $0.last?.sinks[0].skipped = 1 }
         finds { $0.last?.sinks[0].wanted = 3 }
@@ -166,7 +166,7 @@ import TortureDiary
         finds { $0.sightings[0].status.epoch = "f" }
     }
 
-    @Test func `an operation that was never confirmed, or refused, is found`() {
+    @Test func `an operation that was never confirmed, or was refused, is a finding`() {
         finds { $0.sources["source"]?.remove(at: 3) }
         finds { $0.sources["source"]?.removeLast() }
         finds { $0.sources["source"]?[1].answers = [.init(result: "value")] }

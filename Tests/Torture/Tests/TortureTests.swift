@@ -4,12 +4,12 @@ import Testing
 
 @testable import hub_torture
 
-/// The promise that matters most: whatever dies, hangs, lies or is cut, nothing confirmed is lost and nothing doubled, and the hub says what is wrong.
+/// The most important promise: whatever dies, hangs, lies or is cut, no confirmed record is lost or doubled, and the hub reports what is wrong.
 @Suite(.timeLimit(.minutes(5))) struct TortureTests {
-    /// Rounds with these have every fault of disk and store, and no long one.
+    /// Rounds with these seeds have every fault of disk and store, and no long fault.
     static let seeds: Range<UInt64> = 30..<35
 
-    @Test func `a hub holds against the faults of a round, and of all rounds with make test-all`() async throws {
+    @Test func `a hub survives the faults of one round, and with make test-all those of all rounds`() async throws {
         let rounds = Thoroughness.isWhole ? Self.seeds.count : 1
         let run = try await ChildProcess(
             "hub-torture", ["--rounds", "\(rounds)", "--seed", "\(Self.seeds.lowerBound)"]
@@ -18,7 +18,7 @@ import Testing
         #expect(run.output.contains("\(rounds) of \(rounds) rounds held"))
     }
 
-    @Test func `a loss that no hub can find is found, and the round says how to have it again`() async throws {
+    @Test func `the judge finds a loss that the hub cannot find, and the round says how to repeat it`() async throws {
         let run = try await ChildProcess("hub-torture", ["--rounds", "1", "--seed", "7", "--plant"]).result()
         #expect(run.code == 1)
         #expect(run.output.contains("BROKEN seed 7: planted") && run.output.contains("    LOST: "), "\(run.output)")
@@ -30,12 +30,12 @@ import Testing
         try FileManager.default.removeItem(atPath: String(folder))
     }
 
-    @Test func `the rounds of make test-all have every fault`() {
+    @Test func `the rounds of make test-all have every kind of fault`() {
         let kinds = Self.seeds.flatMap { Schedule.kinds(of: $0) }
         #expect(Set(kinds) == Set(StoreFault.allCases))
     }
 
-    @Test func `the same seed makes the same schedule, another seed another one`() {
+    @Test func `the same seed makes the same schedule, and other seeds make other ones`() {
         for seed in UInt64(0)..<200 { #expect(Schedule(seed: seed).lines == Schedule(seed: seed).lines) }
         #expect(Set((UInt64(0)..<200).map { Schedule(seed: $0).lines }).count == 200)
     }

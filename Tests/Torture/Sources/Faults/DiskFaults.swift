@@ -1,4 +1,4 @@
-/// No room is left on the hub's disk.
+/// The hub's disk is full.
 struct FullDisk: Fault {
     var description: String { "full disk" }
     var words: [String] { ["full", "No space left"] }
@@ -8,7 +8,7 @@ struct FullDisk: Fault {
     func lift(from scene: Scene) async throws { try scene.needDisk().empty() }
 }
 
-/// The machine comes up with the hub's disk read-only: the hub is told when it starts.
+/// The machine is restarted with the hub's disk read-only, which the hub finds out when it starts.
 struct ReadOnlyDisk: Fault {
     var description: String { "read-only disk" }
     var words: [String] { ["read-only", "readOnly", "Read-only"] }
@@ -17,7 +17,7 @@ struct ReadOnlyDisk: Fault {
     func apply(to scene: Scene) async throws {
         let disk = try scene.needDisk()
         try await scene.withoutHub {
-            // What the hub had started may hold a file for a moment longer.
+            // A program that the hub had started may hold a file for a moment longer.
             if await !poll(within: .seconds(5), until: { disk.set(isReadOnly: true) }) {
                 throw NotPossible("a program has a file of the disk open for writing")
             }
@@ -27,7 +27,7 @@ struct ReadOnlyDisk: Fault {
     func lift(from scene: Scene) async throws { _ = try scene.needDisk().set(isReadOnly: false) }
 }
 
-/// The hub's disk does not answer: what writes waits in the kernel, and cannot even be killed.
+/// The hub's disk does not answer: a process that writes waits in the kernel and cannot even be killed.
 struct FrozenDisk: Fault {
     var description: String { "frozen disk" }
     var words: [String] { ["has not returned for", "does not answer"] }
@@ -37,14 +37,14 @@ struct FrozenDisk: Fault {
     func lift(from scene: Scene) async throws { try scene.needDisk().thaw() }
 }
 
-/// Calls of the hub on files of its store fail, wait, take part only, or take long.
+/// Calls of the hub on files of its store fail, hang, write only a part, or take long.
 struct FailingFile: Fault {
     enum Operation: String { case read, write, sync }
 
     static let stores = ["hub.sqlite", "hub.sqlite-wal", "hub.sqlite.sequences"]
 
     let operation: Operation
-    /// As `Tests/Support/Faults/faults.c` knows it.
+    /// The kind of fault, as in `Tests/Support/Faults/faults.c`.
     let kind: String
     let files: [String]
     let milliseconds: Int
@@ -58,7 +58,7 @@ struct FailingFile: Fault {
         switch kind {
         case "eio": ["input", "I/O error", "Input/output"]
         case "full": ["full", "No space left"]
-        // To SQLite, of which the hub hears it, a write that fails is an error of the disk, unless there is no room.
+        // The hub gets the error from SQLite, which reports a failed write as a disk error unless the disk is full.
         case "readonly": ["read-only", "readOnly", "Read-only", "I/O error", "input"]
         default: ["has not returned for", "does not answer"]
         }

@@ -1,10 +1,10 @@
 import Seeds
 
-/// Something that is done to the hub's world, and undone: one type for each kind.
+/// Something that is done to the hub's environment, and undone; each kind is a type.
 protocol Fault: Sendable, CustomStringConvertible {
-    /// One of these words the hub says, in its status, its log or as its last words, where it confirms nothing because of this fault.
+    /// The hub must use one of these words in its status, its log or its last lines if it confirms nothing because of this fault.
     var words: [String] { get }
-    /// For so many milliseconds it may confirm nothing and say nothing; `nil` where it need not know.
+    /// The milliseconds for which the hub may confirm nothing without a reason; `nil` if it need not notice the fault.
     var patience: Int64? { get }
     mutating func apply(to scene: Scene) async throws
     mutating func lift(from scene: Scene) async throws
@@ -15,13 +15,13 @@ extension Fault {
     var patience: Int64? { nil }
 }
 
-/// A fault that cannot be made on this machine, or at this moment.
+/// A fault that is not possible on this machine, or at this moment.
 struct NotPossible: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// The faults of disk and store, which come one after the other; the kills, the clock and the wire go on beside them.
+/// The faults of disk and store, which come one after the other, while kills, clock jumps and cut wires go on.
 enum StoreFault: String, CaseIterable, Sendable {
     case fullDisk, readOnlyDisk, frozenDisk, failingWrite, failingSync, failingRead, shortWrite, slowDisk, hangingSync
     case powerCut, lyingDisk, lostFile, cutTail, restore, damagedPage
@@ -50,6 +50,6 @@ enum StoreFault: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether it may also last longer than the hub is silent about.
+    /// Whether it may last longer than the time for which the hub may be silent.
     var mayBeLong: Bool { self == .frozenDisk || self == .hangingSync }
 }

@@ -1,5 +1,5 @@
 import HubProcess
-/// The clock of the hub, and of the programs beside it, shows another time; the time that runs goes on evenly.
+/// The wall clock of the hub and of the programs beside it jumps; the monotonic clock runs on evenly.
 struct ClockJump: Fault {
     let seconds: Int
     var description: String { "clock \(seconds > 0 ? "+" : "")\(seconds)s" }
@@ -14,9 +14,9 @@ struct ClockJump: Fault {
     }
 }
 
-/// The disk of the sources from outside fails, on which their spool and their state are.
+/// The disk with spool and state of the sources that the hub does not start fails.
 struct FailingSpool: Fault {
-    /// As `Tests/Support/Faults/faults.c` knows it.
+    /// The fault, as in `Tests/Support/Faults/faults.c`.
     let line: String
     var description: String { "spool \(line)" }
 
@@ -28,7 +28,7 @@ struct FailingSpool: Fault {
     func lift(from scene: Scene) async throws { try scene.tellGuests("spool", []) }
 }
 
-/// Nothing comes through between the hub and the source on the other machine, and neither is told.
+/// Nothing passes between the hub and the source on the other machine, and neither gets an error.
 struct CutWire: Fault {
     var description: String { "wire cut" }
 
@@ -36,9 +36,9 @@ struct CutWire: Fault {
     func lift(from scene: Scene) async throws { try scene.needMachine().setWire(isWhole: true) }
 }
 
-/// The other side of a connection dies while the wire is cut: what is left of the connection knows nothing of it.
+/// One end of a connection dies while the wire is cut, and the other end does not notice.
 struct HalfOpen: Fault {
-    /// The hub, or the source on the other machine.
+    /// The end that dies: the hub, or the source on the other machine.
     let victim: String
     var description: String { "half-open by \(victim)" }
 

@@ -3,9 +3,9 @@ import HubProcess
 import Seeds
 import TortureDiary
 
-/// The machine goes down and comes up again, with a disk that kept its word: what was not flushed may be anything.
+/// The machine loses power and is restarted, with an honest disk: only data that was not flushed may be anything.
 struct PowerCut: Fault {
-    /// What tells one start of the machine from another.
+    /// The number in the boot identity of the restarted machine.
     let start: UInt64
     var description: String { "power cut" }
 
@@ -34,14 +34,14 @@ struct PowerCut: Fault {
     }
 }
 
-/// From one moment on the disk only says that it keeps what it is given, until the power goes.
+/// From one moment on, the disk only pretends to keep what is written, until the power fails.
 ///
-/// Where the reserve of sequences is lost with the store, the hub cannot know what it has confirmed: those who were told more than it
-/// has must be told so. Where that file stays, as when an old store is copied back, the hub says what is missing.
+/// If the reserve of sequences is lost with the store, the hub cannot know what it has confirmed. Peers that have seen more than the store
+/// has must then get a new epoch. If that file stays, as when an old store is copied back, the hub reports what is missing.
 struct LyingDisk: Fault {
     let start: UInt64
     let keepsSequences: Bool
-    /// Planted, to see that it is found: nothing tells the hub that the machine was started again, and nothing the judge.
+    /// Planted to prove that the judge finds it: neither the hub nor the judge learns that the machine was restarted.
     let isSecret: Bool
     private var since: Int64 = 0
 
@@ -55,7 +55,7 @@ struct LyingDisk: Fault {
         try FileManager.default.createDirectory(atPath: platter(scene), withIntermediateDirectories: true)
         try await scene.beginHub()
         guard let process = scene.programs[Scene.hub]?.process else { throw NotPossible("the hub is not there") }
-        // Of one instant: nothing is written while it is copied.
+        // The copy is of one instant, because the hub is stopped meanwhile.
         since = millisecondsNow()
         process.signal(SIGSTOP)
         defer { process.signal(SIGCONT) }
@@ -89,7 +89,7 @@ struct LyingDisk: Fault {
     }
 }
 
-/// The end of the store's log is missing after a power cut.
+/// After a power cut, the end of the store's log is missing.
 struct CutTail: Fault {
     private var since: Int64 = 0
     private var length: UInt64 = 0
@@ -103,7 +103,7 @@ struct CutTail: Fault {
 
     func lift(from scene: Scene) async throws {
         try await scene.takeBack(since: since, isProvable: true, description) {
-            // A log that was begun again meanwhile is shorter, and what was in the old one is in the store.
+            // If the log was restarted meanwhile it is shorter, and the content of the old log is in the store.
             let file = try FileHandle(forWritingTo: log(scene))
             defer { try? file.close() }
             try file.truncate(atOffset: min(length, try size(scene)))

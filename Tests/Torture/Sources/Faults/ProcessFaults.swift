@@ -2,7 +2,7 @@ import Glibc
 import HubProcess
 import TortureDiary
 
-/// Ends a program as a power cut would; it comes again when that is lifted.
+/// Kills a program as a power cut would; it is started again when the fault is lifted.
 struct Kill: Fault {
     let victim: String
     var description: String { "kill \(victim)" }
@@ -21,7 +21,7 @@ struct Kill: Fault {
     }
 }
 
-/// Stops a program where it is, and lets it go on when that is lifted.
+/// Stops a program, and lets it continue when the fault is lifted.
 struct Stop: Fault {
     let victim: String
     private var pid: pid_t?
@@ -37,7 +37,7 @@ struct Stop: Fault {
     }
 
     func lift(from scene: Scene) async throws {
-        // Numbers come again: only where it is still that process.
+        // Process numbers are reused: continue only if it is still the same process.
         guard let pid, pid == scene.programs[victim].map({ $0.process?.pid }) ?? scene.pid(ofChild: victim) else {
             return
         }

@@ -4,9 +4,9 @@ import HubProcess
 import Seeds
 import TortureDiary
 
-/// A person takes a backup, lets the hub go on, and restores it.
+/// A person takes a backup, lets the hub run on, and restores the backup.
 struct Restore: Fault {
-    /// Whether the hub is killed before, or stopped in order.
+    /// Whether the hub is killed before the restore, or stopped normally.
     let isKilled: Bool
     private var backup = Backup()
 
@@ -19,7 +19,7 @@ struct Restore: Fault {
     func lift(from scene: Scene) async throws { try await backup.restore(in: scene, isKilled: isKilled, description) }
 }
 
-/// What `hub backup` has made.
+/// A backup made with `hub backup`.
 struct Backup: Sendable {
     private var file = ""
     private var since: Int64 = 0
@@ -33,11 +33,11 @@ struct Backup: Sendable {
         guard made.status == 0 else { throw NotPossible("hub backup: \(made.errors.last ?? "\(made.status)")") }
     }
 
-    /// Puts it in the place of the store, as a person does.
+    /// Replaces the store with the backup, as a person does.
     func restore(in scene: Scene, isKilled: Bool, _ why: String) async throws {
         try await scene.takeBack(since: since, isProvable: false, isOrderly: !isKilled, why) {
             var restored = try await scene.host.command("restore", file, "--yes")
-            // The second within a second finds the name of the replaced store taken, and says so.
+            // A second restore in the same second finds the name for the replaced store taken, and reports that.
             let end = ContinuousClock.now + .seconds(3)
             while restored.errors.contains(where: { $0.contains("try again") }), ContinuousClock.now < end {
                 restored = try await scene.host.command("restore", file, "--yes")
@@ -49,10 +49,10 @@ struct Backup: Sendable {
     }
 }
 
-/// The disk gives other bytes of some pages than were written; a person looks, and decides.
+/// The disk returns some pages with other bytes than were written; a person checks the store and decides.
 struct DamagedPage: Fault {
     let chance: UInt64
-    /// Whether the disk gives them rightly when it is asked again.
+    /// Whether a later read returns the right bytes again.
     let isPassing: Bool
     private var backup = Backup()
     private var pages: [UInt64: (good: Data, bad: Data)] = [:]
@@ -66,7 +66,7 @@ struct DamagedPage: Fault {
         backup = try await Backup(scene)
         var damaged: [UInt64: (good: Data, bad: Data)] = [:]
         let chance = chance
-        // What is in the log would be read instead: the hub ends in order, and its log is in the file then.
+        // SQLite would read the log instead of a page, so the hub ends normally: then its log is in the file.
         try await scene.withoutHub(isOrderly: true) {
             let file = try FileHandle(forUpdating: store(scene))
             defer { try? file.close() }
@@ -89,7 +89,7 @@ struct DamagedPage: Fault {
     }
 
     func lift(from scene: Scene) async throws {
-        // What stands still doctor leaves alone.
+        // doctor leaves a stopped hub alone, so the hub must continue.
         scene.programs[Scene.hub]?.process?.signal(SIGCONT)
         scene.journal.note("continue", Scene.hub)
         let looked = try await scene.host.command("doctor", "--deep")
@@ -98,7 +98,7 @@ struct DamagedPage: Fault {
         if !left.isEmpty, !isDamaged {
             scene.find("\(left.count) damaged pages are in the store, and hub doctor --deep says \(looked.lines)")
         }
-        // What was found may have been written over since by what was in memory.
+        // The hub may have replaced a damaged page since, with the content that it had in memory.
         guard isDamaged else { return }
         scene.journal.note("damage found", Scene.hub)
         guard isPassing else { return try await backup.restore(in: scene, isKilled: false, description) }
@@ -118,7 +118,7 @@ struct DamagedPage: Fault {
 
     private func store(_ scene: Scene) -> URL { URL(filePath: scene.data + "/hub.sqlite") }
 
-    /// What they should be, of the pages that are still as they were damaged.
+    /// The right bytes of those pages that still are as they were damaged.
     private func leftPages(_ scene: Scene) throws -> [UInt64: Data] {
         let file = try FileHandle(forReadingFrom: store(scene))
         defer { try? file.close() }

@@ -1,10 +1,10 @@
 import TortureDiary
 
 extension Checker {
-    /// What the platinum sink has in its files: the last version of each record that the hub counts as delivered, and no line twice.
+    /// The files of the platinum sink must have the last version of each record that the hub counts as delivered, and no line twice.
     ///
-    /// Its files know no epoch: where the store was put back, the same line may be there once for each past, and what it says last
-    /// need not be what the hub has.
+    /// The files have no epochs. If the store was put back, a line may be there once for each past, and the last line of a record
+    /// need not be the hub's last version.
     mutating func judgeArchive() {
         struct Line: Hashable {
             var identity: Identity
@@ -37,7 +37,7 @@ extension Checker {
                 find("LOST: the hub knows nothing of \(identity) and \(name)", identity)
                 continue
             }
-            guard let step = versions[story.seq]?.step else { continue }  // Found already.
+            guard let step = versions[story.seq]?.step else { continue }  // Already a finding.
             let line = Line(identity: identity, step: step, seq: story.seq)
             let (isThere, isLast) = (counts[line] != nil, last[identity] == line)
             switch delivery.state {

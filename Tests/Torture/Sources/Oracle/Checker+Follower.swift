@@ -1,6 +1,6 @@
 import TortureDiary
 
-/// What a follower of the feed believes to be in the store.
+/// The content of the store, as a follower of the feed has seen it.
 struct FeedPicture {
     struct Version: Hashable {
         var epoch: String
@@ -8,7 +8,7 @@ struct FeedPicture {
         var step: Step
     }
 
-    /// The newest of each record, since all was begun again.
+    /// The newest version of each record since the follower last began again.
     private(set) var newest: [Identity: Version] = [:]
     private(set) var faults: [String] = []
 
@@ -43,7 +43,7 @@ struct FeedPicture {
         }
     }
 
-    /// What it believes otherwise than it is.
+    /// The differences between this picture and the store.
     func differences(from stories: [Story]) -> [(identity: Identity, text: String)] {
         var left = newest
         var found: [(identity: Identity, text: String)] = []
@@ -69,7 +69,7 @@ struct FeedPicture {
 }
 
 extension Story.Record {
-    /// As its source gave it; `nil` where that cannot be.
+    /// The step as its source gave it; `nil` if no source can have given it.
     var step: Step? {
         let isRetraction = kind == "retraction"
         return (isRetraction ? reason.flatMap { Int($0) } : value.map { Int($0) }).map {
@@ -79,7 +79,7 @@ extension Story.Record {
 }
 
 extension Checker {
-    /// A follower has been shown every record as it is, each version once and in order, and begun again where the store was put back.
+    /// A follower must see every record as it is, each version once and in order, and begin again if the store was put back.
     mutating func judgeFollower() {
         guard !evidence.follower.isEmpty else { return }
         let picture = FeedPicture(evidence.follower)

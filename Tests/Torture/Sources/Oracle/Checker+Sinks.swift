@@ -1,7 +1,7 @@
 import TortureDiary
 
 extension Checker {
-    /// A record in the hands of a sink, once.
+    /// One delivery of a record to a sink.
     struct Visit {
         var begin: Int64
         var end: Int64?
@@ -10,7 +10,7 @@ extension Checker {
         var result: SinkLine.Answer.Result? { answer?.result }
     }
 
-    /// Everything wanted came, or was refused with its reason on record; nothing came twice that had been counted.
+    /// Everything wanted must come, or be refused with its reason on record; nothing may come again after it was counted.
     mutating func judgeSink(_ name: String) {
         guard let sink = evidence.sinks[name] else { return }
         var visits: [Identity: [Visit]] = [:]
@@ -33,7 +33,7 @@ extension Checker {
         judgeAccount(name, sink, visits.values.flatMap(\.self))
     }
 
-    // MARK: - What came
+    // MARK: - Records that came
 
     private mutating func judge(_ identity: Identity, _ visits: [Visit], _ name: String, _ sink: Evidence.Sink) {
         var last: Int64 = 0
@@ -53,7 +53,7 @@ extension Checker {
                 find("\(name) was told the epoch \(got.epoch) of \(identity) when it was \(epochs)", identity)
             }
             if sink.types?.contains(got.type) == false { find("\(name) got \(got), which it does not want", identity) }
-            // After a restore it counts from the backup on, and in another epoch.
+            // After a restore it counts from the backup, and in another epoch.
             if let before,
                 before.got.epoch != got.epoch || losses.haveTakenBack(between: before.begin, and: visit.begin)
             {
@@ -65,7 +65,7 @@ extension Checker {
         }
     }
 
-    /// When what was on its way to a sink may have been lost: its process or the hub's ended, or it asked again.
+    /// The times at which records under way to a sink may have been lost: its process or the hub's ended, or it subscribed again.
     private func voids(of name: String, _ sink: Evidence.Sink) -> [ClosedRange<Int64>] {
         var moments = sink.lines.filter { $0.event == .started || $0.event == .again }.map(\.at)
         var stops: [String: Int64] = [:]
@@ -77,29 +77,29 @@ extension Checker {
             case "continue":
                 guard let since = stops.removeValue(forKey: event.victim), since <= event.at else { continue }
                 if event.victim == name { pauses.append(since...event.at) }
-                // A session that is silent for so long ends (R4.6).
+                // A session that is silent for more than 15 s ends (R4.6).
                 if event.at - since > 15_000 { silences.append(since...event.at + Self.lag) }
             default: moments.append(event.at)
             }
         }
         return silences + losses.times.map { $0.lowerBound...$0.upperBound + Self.lag }
             + moments.map { moment in
-                // What a hub sent before it died, a sink that was stopped reads when it goes on.
+                // If a hub sent records and died, a stopped sink reads them when it continues.
                 let read = pauses.first { $0.contains(moment) }?.upperBound ?? moment
                 return moment...read + Self.lag
             }
     }
 
-    /// Milliseconds until a sink that runs has worked off what an earlier session has sent it.
+    /// Milliseconds until a running sink has handled everything that an earlier session sent it.
     private static let lag: Int64 = 2_000
 
-    /// R10.3, R10.6, R10.19: the same version comes again only where its answer may not have been counted.
+    /// R10.3, R10.6, R10.19: the same version comes again only if its answer may not have been counted.
     private mutating func judgeRepeats(
         _ identity: Identity, _ visits: [Visit], _ name: String, _ voids: [ClosedRange<Int64>]
     ) {
         for (index, visit) in visits.enumerated() {
             guard let later = visits[(index + 1)...].first(where: { $0.got.seq == visit.got.seq }) else { continue }
-            // A clock of milliseconds: what happened in the same one may have come before.
+            // The clock has milliseconds, so two events of the same millisecond may have happened in either order.
             let isVoid = voids.contains { $0.overlaps(visit.begin - 1...max(visit.begin, later.begin) + 1) }
             switch visit.result {
             case .retry, .unauthorized: continue
@@ -110,7 +110,7 @@ extension Checker {
                         identity)
                 }
             }
-            // Of a first version the cursor alone tells whether it was counted.
+            // For a first version, the cursor alone shows whether it was counted.
             guard visit.result == .delivered, index == 0, visit.got.number == visit.got.seq, let end = visit.end else {
                 continue
             }
@@ -129,10 +129,10 @@ extension Checker {
         }
     }
 
-    // MARK: - What did not come
+    // MARK: - Records that did not come
 
     private mutating func judgeEnd(_ identity: Identity, _ visits: [Visit], _ name: String) {
-        guard let story = stories[identity] else { return }  // Found already.
+        guard let story = stories[identity] else { return }  // Already a finding.
         guard let delivery = story.deliveries.first(where: { $0.sink == "\(name)/all" }) else {
             return find("LOST: the hub knows nothing of \(identity) and \(name)", identity)
         }
@@ -158,8 +158,9 @@ extension Checker {
         }
     }
 
-    /// What the hub may know of the visits to a target: a store that was put back is as it was at some time of the two between which what was
-    /// confirmed may be missing, and what was sent after that was never delivered.
+    /// The visits to a target that the hub may know of, one list for each possible state of the store.
+    ///
+    /// A store that was put back has the state of some moment in the takeback's range. Later visits of the old epoch were never delivered for it.
     private func knowable(_ visits: [Visit]) -> [[Visit]] {
         let visits = visits.filter { !losses.wasSentBefore($0.got.epoch, at: $0.begin) }
         return losses.times.reduce([visits]) { all, times in
@@ -173,8 +174,10 @@ extension Checker {
         }
     }
 
-    /// Whether the target may have a record after all these visits: what it confirmed it has, until it confirmed a retraction; what it
-    /// did not answer it may have, whatever it answered the next time.
+    /// Whether the target may have the record after all these visits.
+    ///
+    /// It has a record that it confirmed, until it confirms a retraction. It may have a record that it did not answer, even if its next answer was
+    /// another one.
     private static func mayHaveIt(_ visits: [Visit]) -> Bool {
         var (has, isDoubtful) = (false, false)
         for visit in visits {

@@ -1,6 +1,6 @@
 import TortureDiary
 
-/// What the hub must say: why it confirms nothing, why it ended, and that it has found damage.
+/// The reports that the hub owes: why it confirms nothing, why it ended, and that it has found damage.
 extension Checker {
     mutating func judgeWords() {
         for trial in evidence.trials where trial.obstacle == nil { judgeSilence(trial) }
@@ -9,7 +9,7 @@ extension Checker {
         if slowest > 45_000 { find("after a fault had ended the hub confirmed nothing for \(slowest) ms") }
     }
 
-    /// Milliseconds from the end of a fault to the next confirmation, at most.
+    /// The longest time in milliseconds from the end of a fault to the next confirmation.
     var slowest: Int64 {
         let confirmed = evidence.sources.values.joined().filter { $0.event == .given && $0.answers != nil }.map(\.at)
             .sorted()
@@ -18,10 +18,10 @@ extension Checker {
         }.max() ?? 0
     }
 
-    /// Milliseconds until plugins are with a hub that is there again.
+    /// Milliseconds until plugins are connected to a restarted hub.
     private static let greeting: Int64 = 2_000
 
-    /// A source that waits in vain, while nothing else is done to it or the hub, is not the first to hear of it.
+    /// If a source waits without success, and nothing else happens to it or the hub, the hub must have reported the reason.
     private mutating func judgeSilence(_ trial: Trial) {
         guard let patience = trial.patience, let lifted = trial.lifted else { return }
         for (device, lines) in evidence.sources where device == "source-inside" {
@@ -30,7 +30,7 @@ extension Checker {
                 let events = evidence.disturbances.filter { $0.victim == Scene.hub || $0.victim == device }.map(\.at)
                 let end = min(given, lifted)
                 var begin = max(line.at, trial.applied)
-                // The longest rest in which nothing else was done.
+                // The last period without other disturbances.
                 for event in events.sorted() where event < end {
                     if event >= begin - Self.greeting { begin = max(begin, event + Self.greeting) }
                 }
@@ -55,7 +55,7 @@ extension Checker {
             }
     }
 
-    /// A hub ends by itself only for a fault, and says which.
+    /// A hub may end without a request only because of a fault, which it must name.
     private mutating func judgeEnding(_ life: Kept.Life) {
         let reasons = evidence.trials.filter { trial in
             life.ended >= trial.applied && life.began <= (trial.lifted ?? .max)
@@ -70,7 +70,7 @@ extension Checker {
         }
     }
 
-    /// After damage was told nothing is confirmed until a person has decided.
+    /// After the hub has reported damage, it must confirm nothing until a person has decided.
     private mutating func judgeDamage(_ trial: Trial) {
         let decided =
             evidence.disturbances.first { $0.what == "damage found" && $0.at >= trial.applied }?.at ?? trial.lifted

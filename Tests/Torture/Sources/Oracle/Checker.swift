@@ -1,20 +1,20 @@
 import TortureDiary
 
-/// Finds out what was lost, doubled, miscounted or not said.
+/// Finds out what was lost, doubled, miscounted or not reported.
 ///
-/// It knows the promises (Docs/Protocol.md, Storage.md, Operating.md) and the evidence, and nothing of how the hub works. What a restore or a
-/// disk has taken back may be missing, no more than that, and those who depend on the hub must have been told.
+/// It knows the promises (Docs/Protocol.md, Storage.md, Operating.md) and the evidence, but not how the hub works. Only records that a restore
+/// or a disk has taken back may be missing, and the hub must have reported that to its peers.
 struct Checker {
     let evidence: Evidence
     private(set) var findings: [String] = []
     let losses: Losses
-    /// What each source has said of each record, in order, each version once.
+    /// The versions that each source gave of each record, in order, without repeats.
     let said: [Identity: [Step]]
     var stories: [Identity: Story] = [:]
     /// The versions in the store, by their sequence.
     var versions: [Int64: (identity: Identity, step: Step, type: String)] = [:]
 
-    /// So many findings come with the story of their record.
+    /// The number of findings that include the story of their record.
     private static let stories = 8
 
     init(_ evidence: Evidence) {
@@ -23,11 +23,11 @@ struct Checker {
         for (device, lines) in evidence.sources {
             for step in lines.lazy.filter({ $0.event == .giving }).flatMap({ $0.steps ?? [] }) {
                 let identity = Identity(device: device, key: step.key)
-                // A repeat says nothing new.
+                // A repeat adds nothing.
                 if said[identity]?.last?.version ?? 0 < step.version { said[identity, default: []].append(step) }
             }
         }
-        // Each once; no device is named.
+        // Each reading was given once, without a device.
         for key in evidence.readings {
             said[Identity(device: "", key: key)] = [Step(key: key, version: 1, isRetraction: false)]
         }
@@ -47,14 +47,14 @@ struct Checker {
     }
 
     mutating func find(_ text: String, _ identity: Identity? = nil) {
-        // A story takes long to tell, and a few are enough to understand what went wrong.
+        // A story takes long to make, and a few are enough to understand an error.
         let story = findings.count < Self.stories ? identity.map { "\n\(Timeline(evidence, $0))" } : nil
         findings.append(text + (story ?? ""))
     }
 
     // MARK: - Sources and store
 
-    /// A source that has finished has had everything confirmed.
+    /// A source that has finished must have got everything confirmed.
     private mutating func judgeSources() {
         for (device, lines) in evidence.sources.sorted(by: { $0.key < $1.key }) {
             if lines.last?.event != .finished { find("\(device) did not come to its end; last: \(lines.suffix(3))") }
@@ -65,7 +65,7 @@ struct Checker {
                 guard line.event == .given, let steps = open.removeValue(forKey: operation) else { continue }
                 for (step, answer) in zip(steps, line.answers ?? [])
                 where !["stored", "duplicate"].contains(answer.result) {
-                    // What it takes back was taken back already.
+                    // The record that it retracts was already taken back.
                     if step.isRetraction, losses.mayMiss(step, Identity(device: device, key: step.key)) { continue }
                     find(
                         "\(device) was refused version \(step.version) of \(step.key): \(answer.result)",
@@ -79,7 +79,7 @@ struct Checker {
         }
     }
 
-    /// Every confirmed version is in the store, once, in its order, and nothing else is.
+    /// Every confirmed version must be in the store, once and in order, and nothing besides.
     private mutating func judgeStore() {
         for story in evidence.stories {
             guard let first = story.versions.first?.record else {
@@ -120,7 +120,7 @@ struct Checker {
                 find("\(identity) has the versions \(Self.text(there)), and was given \(Self.text(steps))", identity)
             }
         }
-        // After a power cut sequences may be left out.
+        // After a power cut, sequences may be skipped.
         let isGapless = !evidence.trials.contains {
             ["powerCut", "lyingDisk", "lostFile", "cutTail"].contains($0.kind)
         }
@@ -131,7 +131,7 @@ struct Checker {
         judgeAnswers()
     }
 
-    /// What the hub has confirmed under a sequence is there under that sequence.
+    /// A version that the hub confirmed with a sequence must have that sequence in the store.
     private mutating func judgeAnswers() {
         for (device, lines) in evidence.sources {
             var steps: [Step] = []
@@ -156,7 +156,7 @@ struct Checker {
 
     // MARK: - Accounts
 
-    /// They balance whenever they are looked at, never go back, and never claim what is not so.
+    /// The accounts must balance in every sighting, never go back, and never claim more than the diaries show.
     private mutating func judgeAccounts() {
         var before: Sighting?
         let end = evidence.last.map { Sighting(asked: .max, answered: .max, status: $0) }
@@ -170,7 +170,7 @@ struct Checker {
                 find("\(device) has no account")
                 continue
             }
-            // What is in the store has been judged already.
+            // The content of the store has been judged already.
             let own = versions.values.filter { $0.identity.device == device }
             let first = Int64(Set(own.map(\.identity)).count)
             let retractions = Int64(own.count(where: \.step.isRetraction))

@@ -1,49 +1,49 @@
 import Foundation
 import TortureDiary
 
-/// Something was done to a program, or happened to it.
+/// An action on a program, or an event of it.
 struct Disturbance: Codable, Sendable {
     var at: Int64
     var victim: String
-    /// What was done: `kill -9`, `stop`, `continue`, `start`.
+    /// The action: `kill -9`, `stop`, `continue`, `start`.
     var what: String
 }
 
-/// One fault of the schedule, as it came.
+/// One fault of the schedule, as it was carried out.
 struct Trial: Codable, Sendable {
     var kind: String
     var applied: Int64
     var lifted: Int64?
-    /// Why it could not be made.
+    /// Why it was not possible.
     var obstacle: String?
     var words: [String] = []
     var patience: Int64?
 }
 
-/// The store was put back to what it had been at some time: by a person who restored a backup, or by a disk.
+/// The store was put back to an earlier state: by a person who restored a backup, or by a disk.
 struct Takeback: Codable, Sendable {
-    /// What was confirmed before is still there.
+    /// Everything that was confirmed before this time is still there.
     var since: Int64
-    /// From then on all runs with what is left.
+    /// From this time on, all programs run with the earlier state.
     var until: Int64
     var why: String
-    /// The epochs; the same where the hub cannot know.
+    /// The epochs, which are equal if the hub cannot know.
     var before, after: String
 
     var times: ClosedRange<Int64> { since...max(since, until) }
 }
 
-/// A sample of what the hub said of itself: when it was asked, when it had answered.
+/// A status of the hub, with the times of the request and the answer.
 struct Sighting: Sendable {
     var asked, answered: Int64
     var status: StatusSample
 }
 
-/// What a follower of the feed was shown.
+/// An event of a follower of the feed.
 struct FeedLine: Sendable {
     enum Event: Sendable {
         case record(epoch: String, Story.Record)
-        /// What it has handed out does not count any more: all comes again from the beginning.
+        /// Earlier events do not count any more: the feed comes again from the beginning.
         case restored
         case away, back
         case failed(String)
@@ -52,13 +52,13 @@ struct FeedLine: Sendable {
     var event: Event
 }
 
-/// All that the judge may look at: what the sources wrote down, what the sinks and the follower received, what the hub says through its door; and what
-/// was done to whom, when.
+/// All that the judge may use: the diaries of the sources, what the sinks and the follower received, the hub's answers at its door, and
+/// the disturbances with their times.
 struct Evidence: Sendable {
-    /// By instance, which is also the device of its records.
+    /// By instance, which is also the device of the source's records.
     var sources: [String: [SourceLine]] = [:]
     var sinks: [String: Sink] = [:]
-    /// The keys of what the platinum source read, and what the platinum sink wrote.
+    /// The keys that the platinum source read, and the lines that the platinum sink wrote.
     var readings: [String] = []
     var archive: [Story.Record] = []
     var follower: [FeedLine] = []
@@ -66,20 +66,20 @@ struct Evidence: Sendable {
     var trials: [Trial] = []
     var takebacks: [Takeback] = []
     var sightings: [Sighting] = []
-    /// Each run of the hub, and what it said.
+    /// Each run of the hub, with its output.
     var lives: [Kept.Life] = []
-    /// What the hub says at the end.
+    /// The hub's status at the end.
     var last: StatusSample?
     var stories: [Story] = []
 
     struct Sink: Sendable {
         var lines: [SinkLine] = []
-        /// `nil` for all.
+        /// The wanted types; `nil` for all.
         var types: [String]?
     }
 }
 
-/// What names a record for its source, and so for everyone.
+/// The device and key that identify a record.
 struct Identity: Hashable, Sendable, CustomStringConvertible {
     var device, key: String
     var description: String { "\(device)/\(key)" }

@@ -1,11 +1,11 @@
 import TortureDiary
 
-/// What may be missing by the rules: what was confirmed after the time to which a restore or a disk has put the store back.
+/// The versions that may be missing by the rules: those confirmed after the time to which a restore or a disk has put the store back.
 struct Losses {
     private let takebacks: [Takeback]
-    /// By record, the versions that may be missing.
+    /// The versions that may be missing, by record.
     private let missable: [Identity: Set<Int>]
-    /// Those that were given while it was not certain that they stay; they may be there all the same, or again.
+    /// The versions that were given at an uncertain time; they may be in the store, or come again.
     private let uncertain: [Identity: Set<Int>]
 
     init(_ evidence: Evidence, _ said: [Identity: [Step]]) {
@@ -16,7 +16,7 @@ struct Losses {
         }
         var missable: [Identity: Set<Int>] = [:]
         var uncertain: [Identity: Set<Int>] = [:]
-        // The plugin gives all of its file again to a hub that was restored: none may be missing, and each may have another sequence.
+        // A plugin gives its whole file again to a restored hub: no reading may be missing, but each may have another sequence.
         for key in evidence.readings { uncertain[Identity(device: "", key: key)] = [1] }
         for (device, lines) in evidence.sources {
             var safe: [Identity: Set<Int>] = [:]
@@ -34,7 +34,7 @@ struct Losses {
             for (identity, steps) in said where identity.device == device {
                 var isBeforeMissable = false
                 for step in steps {
-                    // A retraction of what is missing is refused, or says nothing new.
+                    // A retraction of a missing version is refused or changes nothing.
                     isBeforeMissable =
                         safe[identity]?.contains(step.version) != true || step.isRetraction && isBeforeMissable
                     if isBeforeMissable { missable[identity, default: []].insert(step.version) }
@@ -44,14 +44,14 @@ struct Losses {
         (self.missable, self.uncertain) = (missable, uncertain)
     }
 
-    /// From when on a call was under way until the hub had confirmed it.
+    /// The times from the beginning of each call until the hub had confirmed it.
     private static func calls(_ lines: [SourceLine]) -> [(begin: Int64, end: Int64, steps: [Step])] {
         var calls: [Int64: (begin: Int64, end: Int64, steps: [Step])] = [:]
         for line in lines {
             guard let operation = line.operation else { continue }
             switch line.event {
             case .giving: calls[operation] = (line.at, .max, line.steps ?? [])
-            // Without answers it is the spool that confirmed.
+            // Without answers, the spool has confirmed, not the hub.
             case .given where line.answers != nil: calls[operation]?.end = line.at
             case .emptied:
                 for (number, call) in calls where number <= operation && call.end == .max {
@@ -65,33 +65,33 @@ struct Losses {
 
     var times: [ClosedRange<Int64>] { takebacks.map(\.times) }
 
-    /// Whether a version of a record need not be in the store.
+    /// Whether this version of a record may be missing from the store.
     func mayMiss(_ step: Step, _ identity: Identity) -> Bool { missable[identity]?.contains(step.version) == true }
 
-    /// Whether what a version was confirmed or handed over as may not count any more.
+    /// Whether a confirmation or a delivery of this version may not count any more.
     func mayHaveLost(_ step: Step, _ identity: Identity) -> Bool { uncertain[identity]?.contains(step.version) == true }
 
-    /// Whether what was handed over at this time may have been taken back.
+    /// Whether a delivery at this time may have been taken back.
     func isUncertain(at time: Int64, lag: Int64) -> Bool {
         takebacks.contains { ($0.since...$0.until + lag).contains(time) }
     }
 
-    /// Whether between two moments the store was put back.
+    /// Whether the store was put back between two moments.
     func haveTakenBack(between first: Int64, and last: Int64) -> Bool {
         takebacks.contains { first <= $0.until && last >= $0.since }
     }
 
-    /// Whether what was handed over then was sent by the hub whose store was put back: a sink that was stopped reads it when it goes on.
+    /// Whether a delivery was sent by the hub before its store was put back; a stopped sink reads it when it continues.
     func wasSentBefore(_ epoch: String, at time: Int64) -> Bool {
         takebacks.contains { $0.before == epoch && $0.after != epoch && time > $0.until }
     }
 
-    /// Whether what was so at a time may have been put back before a later one.
+    /// Whether a fact of one time may have been taken back before a later time.
     func isTakenBack(_ time: Int64, before later: Int64) -> Bool {
         takebacks.contains { $0.since <= time && time <= $0.until && later >= $0.since }
     }
 
-    /// The epochs that what was sent may have, where it changed at all.
+    /// The epochs that a message of this time may have; `nil` if the epoch never changed.
     func epochs(at time: Int64, lag: Int64) -> Set<String>? {
         guard let first = takebacks.first else { return nil }
         var epochs: Set<String> = []

@@ -1,4 +1,4 @@
-/// What the hub says of itself: the part of `status` that the judge looks at.
+/// The part of the hub's `status` that the judge uses.
 struct StatusSample: Decodable, Sendable {
     var epoch: String
     var head: Int64
@@ -7,7 +7,7 @@ struct StatusSample: Decodable, Sendable {
     var store = Store()
 
     struct Store: Decodable, Sendable {
-        /// `ok`, or what is wrong.
+        /// `ok`, or the fault.
         var state = "ok"
         var error: String?
         var warning: String?
@@ -21,12 +21,12 @@ struct StatusSample: Decodable, Sendable {
     struct Sink: Decodable, Sendable {
         var name: String
         var wanted, delivered, pending, retrying, refused, superseded, skipped: Int64
-        /// Up to where everything is settled.
+        /// The position up to which everything is settled.
         var cursor: String
     }
 }
 
-/// The story of a record, as `trace` tells it.
+/// The story of a record, as `trace` returns it.
 struct Story: Decodable, Sendable {
     var number, seq: Int64
     var versions: [Version]

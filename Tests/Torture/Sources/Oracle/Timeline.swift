@@ -1,6 +1,6 @@
 import TortureDiary
 
-/// Everything that the diaries tell of one record, and what was done to whom in between: what a person needs to understand a finding.
+/// Everything that the diaries contain about one record, and the disturbances in between, so that a person can understand a finding.
 struct Timeline: CustomStringConvertible {
     let description: String
 
@@ -39,7 +39,7 @@ struct Timeline: CustomStringConvertible {
                 && $0.versions.first?.record.source.device == identity.device
         }
         let start = first + 1_000
-        // What others asked for long before or after says nothing here.
+        // Disturbances of other times are of no use here.
         let lines = events.sorted { $0.at < $1.at }.filter { (first...last).contains($0.at) }
             .map { "    \($0.at - start) ms: \($0.text)" }
         let end = story.map { story in
@@ -55,7 +55,7 @@ struct Timeline: CustomStringConvertible {
     }
 }
 
-/// One call of a sink: what it was handed, and what it answered, if it came to that.
+/// One call of a sink: the records it received, and its answers if there are any.
 struct Handover: Sendable {
     var pid: Int32
     var number: Int
@@ -67,7 +67,7 @@ struct Handover: Sendable {
         var handovers: [Handover] = []
         var places: [[Int]: Int] = [:]
         for line in lines {
-            // The number of a process may come again.
+            // Process numbers are reused.
             if line.event == .started { places = [:] }
             guard let delivery = line.delivery else { continue }
             switch line.event {
