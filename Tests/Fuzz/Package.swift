@@ -1,23 +1,22 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// libFuzzer against everything that reads what others send: the record codec, the bodies of phones, and the parsers and dialogues of the scales.
+/// Runs libFuzzer against all code that reads foreign input: the record codec, the bodies of phones, and the parsers and dialogues of the scales.
 ///
-/// A package of its own: its flags are unsafe ones, which no package that others
-/// use may have.
+/// It is a separate package, because it needs unsafe flags, and a package that others use may not have these.
 ///
 ///     swift build --package-path Tests/Fuzz -c release --sanitize fuzzer
 ///     Tests/Fuzz/corpus unpack Tests/Fuzz/Corpora/hsl.txt /tmp/seeds
 ///     Tests/Fuzz/.build/release/fuzz-hsl -max_len=4096 -rss_limit_mb=512 -runs=10000000 /tmp/corpus /tmp/seeds
 ///
-/// What an export of Apple Health may be: `Tags`, `Zip`, and `Export`, all that is made of it.
-/// What comes to `hub-http-ingest`: `Phones`, the bodies, and `Door`, whole requests and messages of a broker with their answers.
-/// Parsers alone (`Frames`, `Decoders`, `Lines`, `SIG`), which see ten million inputs in minutes, and whole sessions.
+/// For exports of Apple Health: `Tags`, `Zip`, and `Export`, which makes all records.
+/// For `hub-http-ingest`: `Phones`, the bodies, and `Door`, whole requests and messages of a broker with their answers.
+/// For scales: the parsers alone (`Frames`, `Decoders`, `Lines`, `SIG`), which read ten million inputs in minutes, and whole sessions.
 let scales = ["Frames", "Decoders", "Lines", "SIG", "HS3", "HS4", "HS5", "HSL"]
 
 let exports = ["Tags", "Export", "Zip"]
 
-/// What the sources of a plugin may use of the package that they are of, by the name that it has there: that of its folder.
+/// The package's name for the compiler, which is that of its folder: with it the sources of a plugin may use `package` declarations.
 let folder = Context.packageDirectory.split(separator: "/").dropLast(2).last ?? ""
 let packageOfPlugin = String(folder.lowercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
 
@@ -57,7 +56,7 @@ let package = Package(
                 .product(name: "Samples", package: "health-hub"),
             ],
             swiftSettings: [.unsafeFlags(["-parse-as-library"])]),
-        // Its folder Ingest is the plugin's sources: what they have stays their own.
+        // Its folder Ingest has the plugin's sources, so that their declarations can stay internal.
         .executableTarget(
             name: "FuzzDoor",
             dependencies: [

@@ -61,7 +61,7 @@ extension Attack {
             for peer in peers {
                 for id in 1...60 { try peer.send("QUERY", #"{"id":\#(id),"want":"records","limit":60}"#) }
             }
-            // Long enough for the hub to be idle, and to look for memory that it could give back while they hold it.
+            // Long enough for the hub to become idle, and to look for memory that it could give back while they hold it.
             sleep(12)
         }
         scene.note("memory at most", await most.end(), "MiB")
@@ -71,7 +71,7 @@ extension Attack {
     }
 }
 
-/// Small questions and single records, one after the other: the milliseconds of each.
+/// Sends small questions and single records, one after the other, and returns the milliseconds of each.
 private func small(_ door: String, _ count: Int) throws -> (asked: Quantiles, stored: Quantiles) {
     let name = "kitchen-\(UInt32.random(in: 0 ... .max))"
     let peer = try DoorPeer(door, instance: name, patience: .seconds(60))
@@ -90,7 +90,7 @@ private func small(_ door: String, _ count: Int) throws -> (asked: Quantiles, st
     return (Quantiles(asked), Quantiles(stored))
 }
 
-/// Keeps two questions open until it is over, and leaves in the midst of some; how many were answered.
+/// Keeps two questions open until `over` is closed, and leaves in the middle of some; returns the number of answers.
 private func dear(_ door: String, _ index: Int, until over: Latch) throws -> Int {
     let parts = Array(repeating: #"{"partOf":"workout"}"#, count: 80).joined(separator: ",")
     let questions = [
@@ -116,7 +116,7 @@ private func dear(_ door: String, _ index: Int, until over: Latch) throws -> Int
         try ask()
         try ask()
         while !over.isClosed, again > .now {
-            // One that waits for long is taken for dead by the hub, as it does not PING, and begins again.
+            // A peer that waits long without a PING is dead for the hub, so it connects again.
             do { _ = try peer.receive("RESULT") } catch is DoorPeer.Silence { break }
             answers += 1
             try ask()
@@ -125,7 +125,7 @@ private func dear(_ door: String, _ index: Int, until over: Latch) throws -> Int
     return answers
 }
 
-/// Years of a household.
+/// Fills the store with years of a household.
 private func household(_ count: Int, _ host: HubHost) async throws {
     let filled = try await FilledStore(of: host)
     let heart = ("heartRate", "count/min")
@@ -137,7 +137,7 @@ private func household(_ count: Int, _ host: HubHost) async throws {
             at: 1_400_000_000_000_000 + Int64(number) * 30_000_000, Double(number % 100), unit: unit)
         return IntakeRecord(record: .sample(sample), assignment: filled.me)
     }
-    // A group as large as one may be, of which a question may ask a hundred things for each of its records.
+    // A group of the maximum size, about which a question may ask a hundred things for each record.
     try await filled.give(1_000, "filler") { number in
         var sample = try FilledStore.sample("group \(number)", "bloodGlucose", 5, unit: "mg/dL")
         sample.group = "all"

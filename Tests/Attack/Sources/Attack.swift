@@ -1,11 +1,10 @@
-/// What a hostile program does to a hub, and what must hold all the same.
+/// A hostile program's attack on a hub, and the promise that must hold nevertheless.
 ///
-/// One is a file of this folder, which adds itself to ``all``. It runs a hub of its own, and finds out by what a person or another program
-/// sees of it.
+/// Each attack is in a file of this folder and in ``all``. It runs its own hub, and judges it by what a person or another program can see.
 struct Attack: Sendable {
-    /// As it is asked for: `hub-attack NAME`.
+    /// The name in `hub-attack NAME`.
     let name: String
-    /// What it does, and what must hold, a sentence each.
+    /// What it does, and what must hold: one sentence each.
     let does, holds: String
     let run: @Sendable (Scene) async throws -> Void
 
@@ -15,14 +14,14 @@ struct Attack: Sendable {
     ]
 }
 
-/// Something that was looked at.
+/// An observation of an attack.
 struct Finding: Codable, Sendable {
     let what: String
     var value: Double
     let unit: String
-    /// What it may be at most; `nil` where it is only told.
+    /// The maximum; `nil` if the value is only reported.
     let atMost: Double?
-    /// Whether the bound holds on a machine that has nothing else to do only: it is not judged with `--quick`.
+    /// Whether the maximum holds only on a machine that does nothing besides: with `--quick` it is not judged.
     let isTime: Bool
 
     var holds: Bool { atMost.map { value <= $0 } ?? true }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// `make attack`: runs the attacks and prints what became of each.
+/// `make attack`: runs the attacks and prints the findings of each.
 @main struct Command: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hub-attack",
@@ -51,11 +51,11 @@ import Foundation
     }
 }
 
-/// What became of one attack.
+/// The result of one attack.
 private struct Result: Encodable {
     let name: String
     let findings: [Finding]
-    /// Why it could not be carried out to its end.
+    /// The error that ended it early.
     let failure: String?
     let held: Bool
 

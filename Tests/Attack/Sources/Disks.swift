@@ -49,7 +49,7 @@ private func isConfirmed(_ door: String) throws -> Bool {
     do { return try !peer.receive("STORED").isEmpty } catch is DoorPeer.Silence { return false }
 }
 
-/// Changes a bit of the page of a table in which `text` stands.
+/// Flips a bit in the page of a table that contains `text`.
 ///
 /// - Returns: the number of the page.
 private func flip(_ store: String, after text: String) throws -> Int {

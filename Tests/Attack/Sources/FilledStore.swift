@@ -5,9 +5,9 @@ import Samples
 
 /// A store that is written directly, before its hub starts.
 ///
-/// At the door millions of records take minutes, and leave the same file behind.
+/// At the door, millions of records would take minutes and make the same file.
 struct FilledStore {
-    /// `ATTACK_RECORDS` says otherwise.
+    /// The number of records, which `ATTACK_RECORDS` can change.
     static func size(_ usual: Int) -> Int {
         ProcessInfo.processInfo.environment["ATTACK_RECORDS"].flatMap { Int($0) } ?? usual
     }
@@ -36,7 +36,7 @@ struct FilledStore {
         }
     }
 
-    /// Apart: Swift 6.3 crashes when it optimises an asynchronous function that has this within itself.
+    /// A separate function, because Swift 6.3 crashes when it optimises an asynchronous function that contains this code.
     @inline(never)
     private func items(_ numbers: Range<Int>, _ record: (Int) throws -> IntakeRecord) throws -> [IntakeItem] {
         try numbers.map { IntakeItem.record(try record($0)) }

@@ -3,7 +3,7 @@ import Foundation
 import HubProcess
 
 extension Attack {
-    /// The importers keep to the protocol; it is the hub that has to be fair.
+    /// The importers follow the protocol; the hub has to be fair.
     static let importers = Attack(
         name: "importers",
         does: "sixteen importers give at full speed, and one scale gives a record every ten milliseconds",
@@ -14,7 +14,7 @@ extension Attack {
             let door = host.door
             let most = MostMemory(of: hub)
             let areDone = Latch()
-            // Made before: what the importers do beside sending takes cores from the hub.
+            // Made before, because work of the importers besides sending would take cores from the hub.
             let batches = (0..<16).map { Importer.batches("importer\($0)", each, of: 500) }
             let scale = Task { try await scene.onThread { try weighings(door, until: areDone) } }
             let begin = ContinuousClock.now
@@ -22,7 +22,7 @@ extension Attack {
                 for (index, batches) in batches.enumerated() {
                     group.addTask {
                         try await scene.onThread {
-                            // They are elsewhere in life, and do not take the cores that hub and scale have here.
+                            // Real importers run on other machines, so they must not take the cores of hub and scale here.
                             setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
                             try Importer(door, "importer\(index)").give(batches)
                         }
@@ -100,9 +100,7 @@ extension Attack {
     }
 }
 
-/// A source that keeps to its credit.
-///
-/// For one thread.
+/// A source that keeps to its credit, for one thread.
 final class Importer {
     private let peer: DoorPeer
     private let name: String
@@ -120,13 +118,13 @@ final class Importer {
         (records, bytes) = (credit.records, credit.bytes)
     }
 
-    /// A second apart each.
+    /// A record as JSON; the times of consecutive numbers are a second apart.
     static func record(_ name: String, _ number: Int) -> String {
         let time = Date(timeIntervalSince1970: 1_420_070_400 + Double(number)).ISO8601Format()
         return #"{"type":"heartRate","value":60.5,"unit":"count/min","start":"\#(time)","key":"\#(name)-\#(number)"}"#
     }
 
-    /// A batch that is ready to be sent.
+    /// A batch that is ready to send.
     struct Batch {
         let body: String
         let records: Int
@@ -143,13 +141,13 @@ final class Importer {
         return Batch(body: "{\"batch\":\(number),\"records\":[\(all)]}", records: places.count)
     }
 
-    /// Returns when all are STORED.
+    /// Returns when all batches are STORED.
     func give(_ batches: [Batch]) throws {
         var (sent, answered) = (0, 0)
         while answered < batches.count {
             while sent < batches.count, try send(batches[sent]) { sent += 1 }
             let answer = try peer.receive("STORED")
-            // The credit stands at the end, after a result for each record.
+            // The credit is at the end of the answer, after a result for each record.
             let end = answer.range(of: Data("\"credit\":".utf8), options: .backwards)?.upperBound ?? answer.endIndex
             let credit = try JSONDecoder().decode(Terms.Credit.self, from: answer[end...].dropLast())
             records += credit.records
@@ -158,7 +156,7 @@ final class Importer {
         }
     }
 
-    /// Sends as much as it may, and reads nothing.
+    /// Sends as much as its credit allows, and reads nothing.
     func spendAll(batch size: Int) throws {
         var number = 0
         while try send(Self.batch(name, number, number * size..<(number + 1) * size)) { number += 1 }
@@ -175,7 +173,7 @@ final class Importer {
     }
 }
 
-/// Milliseconds from SAMPLES to STORED, one record after the other, as long as the importers are at work.
+/// Sends one record after the other while the importers run, and returns the milliseconds from SAMPLES to STORED.
 private func weighings(_ door: String, until over: Latch) throws -> [Double] {
     let peer = try DoorPeer(door, instance: "scale", patience: .seconds(60))
     var times: [Double] = []

@@ -50,7 +50,7 @@ extension Attack {
                     guard answer.contains(#""result":"stored""#) else { throw NotStored(answer: answer) }
                 }
             }
-            // The queue, and what the store and the allocator hold beside it.
+            // The limit of the queue, and the memory of the store and the allocator.
             scene.note("memory that the hub took", await most.end() - before, "MiB", atMost: 16 + 48)
             let rests = hub.errorLines.filter { $0.contains("a feed rests") && $0.contains("of=\"the owner\"") }
             scene.expectNone("the feed was not ended", rests.isEmpty ? 1 : 0)
@@ -60,7 +60,7 @@ extension Attack {
     }
 }
 
-/// Listens to a feed, and reads none of it.
+/// A subscriber of a feed that reads nothing.
 private final class StoppedListener {
     private let context: Context
     private let socket: Socket
@@ -72,7 +72,7 @@ private final class StoppedListener {
         try socket.set(.receiveHighWaterMark, to: 1)
         try socket.subscribe(prefix)
         try socket.connect(endpoint)
-        // The first pulse shows that the hub knows of it.
+        // The first pulse shows that the hub knows this subscriber.
         try socket.subscribe("hub/pulse/")
     }
 }

@@ -3,9 +3,9 @@ import Foundation
 import HubProcess
 import Synchronization
 
-/// What an attack works with: a hub, its size, and what it finds.
+/// The environment of an attack: its hub, its size and its findings.
 final class Scene: Sendable {
-    /// Whether it is to be done in seconds; the figures are smaller then, and times are not judged.
+    /// Whether the attack should take only seconds: sizes are smaller then, and times are not judged.
     let isQuick: Bool
     private let notes = Mutex<[Finding]>([])
 
@@ -13,7 +13,7 @@ final class Scene: Sendable {
 
     var findings: [Finding] { notes.withLock { $0 } }
 
-    /// The one of two sizes.
+    /// Chooses one of two sizes.
     func size(_ full: Int, quick: Int) -> Int { isQuick ? quick : full }
 
     func note(_ what: String, _ value: Double, _ unit: String, atMost: Double? = nil, isTime: Bool = false) {
@@ -22,7 +22,7 @@ final class Scene: Sendable {
         }
     }
 
-    /// Something that must not have happened; where it is said more than once, in all.
+    /// Records how often something happened that must not happen; repeated calls are added up.
     func expectNone(_ what: String, _ count: Int) {
         notes.withLock { notes in
             if let index = notes.firstIndex(where: { $0.what == what && $0.atMost == 0 }) {
@@ -33,10 +33,10 @@ final class Scene: Sendable {
         }
     }
 
-    /// MiB, of every hub that is attacked.
+    /// The `memory_limit` of every attacked hub, in MiB.
     static let memoryLimit = 256.0
 
-    /// A hub, for the length of `body`.
+    /// Runs a hub during `body`.
     func withHub<Value>(_ body: (HubHost, ChildProcess) async throws -> Value) async throws -> Value {
         let host = try HubHost(hub: #"memory_limit = "\#(Int(Scene.memoryLimit))MiB""#)
         let hub = try await host.start()
@@ -46,9 +46,9 @@ final class Scene: Sendable {
         return value
     }
 
-    /// Waits until `isSo`, at most so many seconds.
+    /// Waits up to `seconds` until `isSo`.
     ///
-    /// - Returns: the seconds that it took; `nil` where it did not become so.
+    /// - Returns: the seconds that it took; `nil` if it did not happen.
     func wait(upTo seconds: Double, until isSo: () throws -> Bool) async throws -> Double? {
         let begin = ContinuousClock.now
         while try !isSo() {
@@ -58,7 +58,7 @@ final class Scene: Sendable {
         return begin.duration(to: .now) / .seconds(1)
     }
 
-    /// Does blocking work on a thread of its own.
+    /// Does blocking work on its own thread.
     func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
@@ -73,11 +73,11 @@ extension HubHost {
 
 extension ChildProcess {
     var residentMiB: Double { Double(residentBytes ?? 0) / 1_048_576 }
-    /// Without the pages of its program and libraries.
+    /// The memory without the pages of its program and libraries.
     var ownMiB: Double { Double(ownBytes ?? 0) / 1_048_576 }
 }
 
-/// The 99th percentile and the middle of milliseconds.
+/// The quantiles of a list of milliseconds.
 struct Quantiles {
     private let sorted: [Double]
 
@@ -88,7 +88,7 @@ struct Quantiles {
     }
 }
 
-/// The most memory that a hub held while it was looked at.
+/// The peak memory of a hub while it is watched.
 final class MostMemory: Sendable {
     private let watch: Task<Double, Never>
 
@@ -103,7 +103,7 @@ final class MostMemory: Sendable {
         }
     }
 
-    /// In MiB.
+    /// Stops watching and returns the peak in MiB.
     func end() async -> Double {
         watch.cancel()
         return await watch.value
@@ -111,9 +111,9 @@ final class MostMemory: Sendable {
 }
 
 extension Scene {
-    /// After a burst, with every program gone.
+    /// Expects that the hub gives memory back after a burst, when all programs have left.
     func expectMemoryBack(_ hub: ChildProcess) async throws {
-        // A program that was not built for release has twice as many pages of its own, which are no memory that it holds.
+        // A debug build has twice as many pages of program code, which are no memory that the hub holds.
         let (most, name) = isQuick ? (44.0, "memory of its own") : (80, "memory")
         func held() -> Double { isQuick ? hub.ownMiB : hub.residentMiB }
         let seconds = try await wait(upTo: 30) { held() < most }
@@ -122,7 +122,7 @@ extension Scene {
     }
 }
 
-/// Closes once; asked from another thread.
+/// A flag that is set once and can be read by other threads.
 final class Latch: Sendable {
     private let closed = Atomic(false)
     var isClosed: Bool { closed.load(ordering: .relaxed) }

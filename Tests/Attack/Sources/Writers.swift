@@ -40,11 +40,11 @@ extension Attack {
     }
 }
 
-/// Returns the number of the record with very many versions.
+/// Fills the store and returns the number of the record with very many versions.
 private func leaveBehind(_ count: Int, _ host: HubHost, _ scene: Scene) async throws -> Int64 {
     let filled = try await FilledStore(of: host)
     let (store, me) = (filled.store, filled.me)
-    // What a hub without limits let in: each day has a series of its own.
+    // Without limits, as an old hub stored them: each day has its own series.
     try await filled.give(count, "days", InstanceLimits(factor: 1_000)) { try seriesOfItsOwn($0, me) }
     try await filled.give(count, "types") { number in
         let sample = try FilledStore.sample("t\(number)", "x.evil.t\(number)", device: "\(number)")
@@ -70,12 +70,12 @@ private func seriesOfItsOwn(_ number: Int, _ me: Assignment) throws -> IntakeRec
 
 private let metadata = JSONObject(trusted: "{\"a\":\"\(String(repeating: "x", count: 16_000))\"}")
 
-/// A version of one record, a sample of ten thousand years or of the beginning of time, an implausible one, one without a person.
+/// Returns a version of one record, a sample of ten thousand years or at the beginning of time, an implausible one, or one without a person.
 private func other(_ number: Int, _ me: Assignment) throws -> IntakeRecord {
     var sample = try FilledStore.sample(number % 4 == 0 ? "v" : "\(number)", "weight", device: "b")
     switch number % 4 {
     case 0:
-        // Beyond the ten thousand that are kept they only take time.
+        // The hub keeps ten thousand versions; more would only take time.
         sample = try FilledStore.sample(
             number < 60_000 ? "v" : "\(number)", "weight", device: "b", Double(number + 1))
         if number < 60_000 { sample.metadata = metadata }

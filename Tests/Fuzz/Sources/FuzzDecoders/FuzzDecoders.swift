@@ -3,7 +3,7 @@ import ScaleStandIns
 
 /// One input of libFuzzer: the body of a frame as a message of each model, and its end as a record of each.
 ///
-/// The first byte says which model and who sends. What can be read is the same after it was written and read again.
+/// The first byte chooses the model and the sender. A value that was read must be the same after it is written and read again.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count).prefix(300))

@@ -1,9 +1,9 @@
 import PluginKit
 
-/// One input of libFuzzer: how the hub behaves, how the sender does, and what it sends, as an HTTP request or as a message of a broker.
+/// One input of libFuzzer: the behaviour of the hub and of the sender, and an HTTP request or a message of a broker.
 ///
-/// Ends the process where an answer breaks what Docs/Phones.md promises: one of its statuses, of a bounded length and without a token; success
-/// only when the hub has stored or refused, or the answer tells, each record that the body makes; nothing new when the same comes again.
+/// Ends the process if an answer breaks a promise of Docs/Phones.md. It must have a permitted status, a limited length and no token. It may
+/// report success only if the hub has stored or refused each record of the body, or the answer names it. A repeat must store nothing new.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard count > 3 else { return 0 }
@@ -23,17 +23,17 @@ struct Input: Sendable {
 
     var hub: Hub
     var isMessage: Bool
-    /// The body is packed here: a fuzzer does not find sums of its own.
+    /// The body is compressed here, because a fuzzer cannot find checksums.
     var isPacked: Bool
     /// The connection is cut at the end of the body.
     var isCut: Bool
-    /// The same comes once more.
+    /// The same input comes a second time.
     var isRepeated: Bool
     var isRetained: Bool
     var takesComputed: Bool
-    /// Tokens are older than what tells the apps of Health Connect apart.
+    /// The tokens are older than the distinction between the apps of Health Connect.
     var hadTokens: Bool
-    /// Bytes of a piece of the body.
+    /// The number of bytes in a piece of the body.
     var piece: Int
     var lines: [String]
     var body: [UInt8]

@@ -7,13 +7,13 @@ import NIOCore
 import PhonePayloads
 import PluginKit
 
-/// Whether what was answered is what Docs/Phones.md says.
+/// Checks the answers against Docs/Phones.md.
 struct Judge {
     struct Answer {
         var status: Int
         var fields: HTTPFields
         var body: [UInt8]
-        /// Bytes of the body that were read for it.
+        /// The number of bytes that were read of the body.
         var read: Int
     }
 
@@ -23,7 +23,7 @@ struct Judge {
     let clock: HubClock
 
     private static let statuses: Set<Int> = [200, 201, 204, 400, 401, 403, 404, 405, 408, 413, 415, 422, 429, 503]
-    /// A hundred refusals, a hundred omissions, and what stands around them.
+    /// The maximum for a hundred refusals, a hundred omissions and the rest of the answer.
     private static let mostAnswer = 200 * 1_024
 
     func check(_ answer: Answer, _ hub: StandInHub.Counts, turn: Int) {
@@ -44,7 +44,7 @@ struct Judge {
         let isPage = answer.fields[.contentType]?.hasPrefix("text/html") ?? false
         let tree = JSONTree(answer.body)
         demand(isPage || answer.body.isEmpty || tree != nil, "an answer that is not JSON")
-        // Refused by its head: nothing of the body is read.
+        // If the head was refused, nothing of the body is read.
         if [401, 404, 405].contains(answer.status) { demand(answer.read == 0, "\(answer.status) after reading") }
         demand(answer.read <= max(Scene.mostBytes + input.piece, 4_096 + input.piece), "read beyond the limit")
         demand(
@@ -55,7 +55,7 @@ struct Judge {
         check(report, hub, answer, place!, turn)
     }
 
-    /// Success: all that the body makes is with the hub, or told.
+    /// Checks a success: the hub has every record of the body, or the answer names it.
     private func check(_ report: JSONTree, _ hub: StandInHub.Counts, _ answer: Answer, _ place: Place, _ turn: Int) {
         let body = unpacked
         func count(_ name: String) -> Int {
@@ -69,7 +69,7 @@ struct Judge {
             made.records == hub.stored + hub.duplicate + hub.rejected + made.falling(hub, told),
             "a record is not with the hub")
         demand(told >= made.told + hub.rejected, "a refusal is not told")
-        // Of two that Health Connect does not tell apart the later stands.
+        // If Health Connect does not distinguish two records, the later one replaces the first.
         if turn > 0, input.hub == .stores, !made.hasTwins { demand(hub.stored == 0, "the same again is stored again") }
         if answer.status == 422 { demand(hub.stored == 0 && told > 0, "in vain, and not told") }
     }
@@ -85,14 +85,14 @@ struct Judge {
         return Array(room[..<given])
     }
 
-    /// What a body makes, read once more.
+    /// The records that a body makes when it is read again.
     struct Made {
         var records = 0
         var told = 0
-        /// Whether two have one identity.
+        /// Whether two records have the same identity.
         var hasTwins = false
 
-        /// Days of the past that would fall are told, and not given.
+        /// The number of past days whose value would decrease: the answer names them, and they are not given.
         func falling(_ hub: StandInHub.Counts, _ told: Int) -> Int {
             max(0, min(records - hub.stored - hub.duplicate - hub.rejected, told - self.told - hub.rejected))
         }
@@ -137,7 +137,7 @@ struct Judge {
         guard isDone, let topic, ["hae", "plain"].contains(topic.format), !message.payload.isEmpty else { return }
         let isSilent = hub.stored + hub.duplicate + hub.rejected == 0 && hub.events.allSatisfy(\.isEmpty)
         guard isSilent else { return }
-        // Nothing came of it, and nothing was said: then there was nothing in it.
+        // If nothing was stored and no event was sent, the message must have had no records.
         let format: PhoneFormat = topic.format == "hae" ? .healthAutoExport : .plain
         demand(
             Self.made(message.payload, format, nil, self, isFresh: false).records == 0, "a message is lost in silence")
@@ -156,7 +156,7 @@ extension Request {
     }
 }
 
-/// Ends the process with what is wrong, also in a release build.
+/// Ends the process with a description of the fault, also in a release build.
 func demand(_ holds: Bool, _ fault: @autoclosure () -> String) {
     if !holds { fatalError(fault()) }
 }

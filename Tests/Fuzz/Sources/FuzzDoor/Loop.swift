@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Runs tasks on the thread of the fuzzer, so that an input costs no change of threads but those of the plugin's state.
+/// Runs tasks on the thread of the fuzzer, so that only the plugin's state causes changes of threads.
 final class Loop: TaskExecutor {
     private let jobs = Mutex<[UnownedJob]>([])
     private let bell = DispatchSemaphore(value: 0)

@@ -13,25 +13,25 @@ import PhonePayloads
 import PluginKit
 import Synchronization
 
-/// The door and the messages of a broker, with a state of their own that is empty at each input.
+/// The door and the messages of a broker, with a plugin state that is emptied for each input.
 final class Scene: Sendable {
     static let secret = "a-secret-that-is-no-secret"
-    /// Of a post, unpacked.
+    /// The maximum size of an uncompressed post, in bytes.
     static let mostBytes = 3_000
-    /// When the plugin was begun for the first time, in microseconds since 1970: among the times of the seeds.
+    /// The time of the plugin's first start, in microseconds since 1970: it is among the times of the seeds.
     static let began: Int64 = 1_770_800_400_000_000
 
     private let state: PluginState
     private let clock = HubClock(.simulated(start: try! Timestamp(parsing: "2026-02-11T12:00:00Z"), rate: 0.001))
     private let logger = Logger(label: "door") { _ in WatchedLog() }
-    /// From nowhere; one, since a channel that is not closed stays for ever.
+    /// The visit of an unknown sender, made only once because a channel that is not closed is never released.
     private let visit: Desk.Visit
     private let settings: [Bool: IngestSettings]
     private let tokens: TokenStore
     private let topics: [BrokerSettings.Topic]
 
     init() {
-        // In memory: what is kept on a disk is not what is looked at here.
+        // In memory, because durability is not tested here.
         let folder = "/dev/shm/fuzz-door-\(getpid())"
         try? FileManager.default.removeItem(atPath: folder)
         state = try! PluginState(directory: folder)
@@ -75,7 +75,7 @@ final class Scene: Sendable {
         await empty()
     }
 
-    /// Forgets what the plugin has remembered.
+    /// Empties the plugin's state.
     private func empty() async {
         try! await state.transaction { transaction in
             for key in try transaction.keys(prefix: "") { try transaction.set(key, to: nil) }
@@ -101,7 +101,7 @@ final class Scene: Sendable {
                 read: pieces.taken.withLock { $0 })
             if input.hub == .isAway {
                 hub.release()
-                // What was answered before it was done ends now on another thread, and gives its turn back.
+                // A post that was answered early ends on another thread, which gives its turn back: wait for that.
                 for id in ["0badcafe", "0badf00d"] {
                     while !desk.turns.take(id) { try! await Task.sleep(for: .microseconds(20)) }
                 }
@@ -138,7 +138,7 @@ final class Scene: Sendable {
         for turn in 0..<(input.isRepeated ? 2 : 1) {
             let isDone: Bool
             if input.hub == .isAway {
-                // Who waits for a hub that is away waits for it as long as that takes.
+                // The plugin waits for an absent hub without a limit.
                 let taking = Task(executorPreference: globalConcurrentExecutor) { await self.take(message, messages) }
                 await Task.yield()
                 hub.release()
@@ -152,7 +152,7 @@ final class Scene: Sendable {
         }
     }
 
-    /// On both connections, as the broker gives it.
+    /// Takes the message on both connections, as the broker delivers it.
     private func take(_ message: MQTTClient.Message, _ messages: BrokerMessages) async -> Bool {
         let first = await messages.take(message, isTimed: true)
         let second = await messages.take(message, isTimed: false)
@@ -160,7 +160,7 @@ final class Scene: Sendable {
     }
 }
 
-/// A body in pieces, and how much of it was read.
+/// A body in pieces, which counts the bytes that were read.
 struct Pieces: AsyncSequence, Sendable {
     struct Cut: Error {}
 
@@ -190,7 +190,7 @@ struct Pieces: AsyncSequence, Sendable {
     func makeAsyncIterator() -> Iterator { Iterator(pieces: self) }
 }
 
-/// A value that a copy shares.
+/// A value that all copies share.
 final class Shared<Value: Sendable>: Sendable {
     private let value: Mutex<Value>
 
@@ -201,7 +201,7 @@ final class Shared<Value: Sendable>: Sendable {
     }
 }
 
-/// What an answer's body is.
+/// Collects the body of an answer.
 struct Collector: ResponseBodyWriter {
     let bytes = Shared<[UInt8]>([])
 

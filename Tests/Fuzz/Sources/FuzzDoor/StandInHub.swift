@@ -3,7 +3,7 @@ import Logging
 import PluginKit
 import Synchronization
 
-/// What the plugin asks of a hub, answered as an input wants it.
+/// A stand-in for the hub, which answers the plugin as the input says.
 final class StandInHub: IngestHub {
     let kind = "http-ingest"
     let persons = [Welcome.PersonEntry(name: "me", zone: "Europe/Berlin")]
@@ -15,7 +15,7 @@ final class StandInHub: IngestHub {
     struct Counts: Sendable {
         var calls = 0
         var (stored, duplicate, rejected, retracted) = (0, 0, 0, 0)
-        /// Records that were kept for later.
+        /// Records that were accepted for later.
         var given = 0
         var events: [String] = []
     }
@@ -27,7 +27,7 @@ final class StandInHub: IngestHub {
         var isReleased = false
     }
 
-    /// What the hub knows a record by.
+    /// The identity of a record in the hub.
     enum Key: Hashable {
         case sample(Source, RecordKey)
         case other(String)
@@ -39,7 +39,7 @@ final class StandInHub: IngestHub {
         (self.behaviour, self.state, self.clock, self.logger) = (behaviour, state, clock, logger)
     }
 
-    /// What was counted since it was asked last.
+    /// Returns the counts since the last call.
     func takeCounts() -> Counts {
         held.withLock { held in
             defer { held.counts = Counts() }
@@ -49,7 +49,7 @@ final class StandInHub: IngestHub {
 
     var isStopping: Bool { behaviour == .isStopping }
 
-    /// Who is away has come back: nothing waits for it any more.
+    /// The absent hub is back: all waiting calls go on.
     func release() {
         let waiting = held.withLock { held in
             held.isReleased = true
@@ -128,7 +128,7 @@ final class StandInHub: IngestHub {
     func event(_ event: DeviceEvent) async { held.withLock { $0.counts.events.append(event.text ?? "") } }
 }
 
-/// Lines that nobody reads, but for what must not stand in them.
+/// A log that checks its lines for a token and for their length, and drops them.
 struct WatchedLog: LogHandler {
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?

@@ -2,10 +2,10 @@ import AppleExport
 import HubWire
 import Samples
 
-/// One input of libFuzzer: what stands within `<HealthData>`.
+/// One input of libFuzzer: the content of `<HealthData>`.
 ///
-/// Whatever it is, every record that is made of it is one that the hub can read, and the same input makes the same records, however many
-/// are asked for at a time.
+/// The hub must be able to read every record that is made of it. The same input must make the same records, however many are requested
+/// at a time.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array("<HealthData>".utf8) + Array(UnsafeBufferPointer(start: start, count: count))
@@ -17,7 +17,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         guard let result = try? record.withUnsafeBytes({ try decoder.record($0) }) else {
             preconditionFailure("a record is not JSON: \(String(decoding: record, as: UTF8.self))")
         }
-        // Values that no body has and groups that are not whole are the hub's to refuse; what has no form is ours.
+        // The hub may refuse impossible values and incomplete groups. A malformed record is an error of the reader.
         guard case .failure(let rejection) = result else { continue }
         precondition(
             rejection.code == .value && ["impossible", "a day has no more"].contains { rejection.reason.contains($0) },

@@ -1,11 +1,11 @@
 import ScaleProtocols
 
-/// One input of libFuzzer: a stream of bytes, cut in two ways, must hold the same frames.
+/// One input of libFuzzer: a stream of bytes must have the same frames when it is cut in two ways.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
     guard let first = bytes.first else { return 0 }
-    // The scanner of one layout and direction; all of them for each input would be six times as slow and find the same.
+    // Only the scanner of one layout and direction: all of them for each input would be six times as slow and find the same errors.
     let origin = first & 32 == 0 ? FrameOrigin.host : .scale
     let scanner =
         switch first >> 6 {

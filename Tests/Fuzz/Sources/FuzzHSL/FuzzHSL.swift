@@ -1,9 +1,9 @@
 import ScaleProtocols
 import ScaleStandIns
 
-/// One input of libFuzzer: lines of HSL/1, read alone and as a session of either side.
+/// One input of libFuzzer: lines of HSL/1, read one by one and as a session of either side.
 ///
-/// The first byte says which model the connector serves. Holds that nothing is acknowledged before it is kept.
+/// The first byte chooses the model that the connector serves. The connector must acknowledge nothing before it is kept.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))

@@ -1,9 +1,9 @@
 import JSON
 import ScaleProtocols
 
-/// One input of libFuzzer: lines of HSL/1, each read alone.
+/// One input of libFuzzer: lines of HSL/1, read one by one.
 ///
-/// What can be read is the same after it was written and read again.
+/// A line that was read must be the same after it is written and read again.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))

@@ -4,7 +4,7 @@ import Samples
 
 /// One input of libFuzzer: a byte that chooses the sender and its settings, and the body that it posts.
 ///
-/// Ends the process where a record is not one that the hub reads back as it was, or where two have one key.
+/// Ends the process if the hub would not read a record back as it was, or if two records have the same key.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard let start, count > 0 else { return 0 }
@@ -38,7 +38,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 }
 
 private func check(_ record: PhoneRecord, _ decoder: inout RecordDecoder) {
-    // The kit refuses these with what is wrong.
+    // The plugin kit refuses these times with a reason.
     if case .sample(let sample) = record.record {
         guard sample.start.isRepresentable, sample.end.isRepresentable else { return }
     }

@@ -4,7 +4,7 @@ import Samples
 
 /// One input of libFuzzer: any bytes as a SAMPLES body, as one record and as a stored record.
 ///
-/// Ends the process where a law of the codec does not hold.
+/// Ends the process if a law of the codec does not hold.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = UnsafeRawBufferPointer(start: start, count: count)

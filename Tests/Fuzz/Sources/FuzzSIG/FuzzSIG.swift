@@ -1,8 +1,8 @@
 import ScaleProtocols
 
-/// One input of libFuzzer: the value of a characteristic; the first byte says of which.
+/// One input of libFuzzer: the value of a characteristic, which the first byte chooses.
 ///
-/// What can be read is the same after it was written and read again.
+/// A value that was read must be the same after it is written and read again.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))

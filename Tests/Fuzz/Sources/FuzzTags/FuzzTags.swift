@@ -2,7 +2,7 @@ import AppleExport
 
 /// One input of libFuzzer: an XML file as any program may have written it, in pieces of any size.
 ///
-/// Every range lies within the input, and the same tags come however the input is cut.
+/// Every range must be within the input, and the tags must not depend on the pieces.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
@@ -42,7 +42,7 @@ private func tags(_ source: some ByteSource, _ count: Int) -> [[UInt8]] {
     return found
 }
 
-/// Bytes a few at a time.
+/// A source that returns a few bytes at a time.
 private final class Pieces: ByteSource {
     private let bytes: [UInt8]
     private let size: Int

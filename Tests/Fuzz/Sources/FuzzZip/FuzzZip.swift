@@ -1,9 +1,9 @@
 import AppleExport
 import Glibc
 
-/// One input of libFuzzer: a zip, in a file without a name, in memory: a disk would be what is waited for.
+/// One input of libFuzzer: a zip in an anonymous file in memory, because a disk would be too slow.
 ///
-/// What its entries unpack to is never more than its directory says.
+/// An entry must not unpack to more bytes than the directory says.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard count > 0, let start, ftruncate(file, 0) == 0, pwrite(file, start, count, 0) == count,

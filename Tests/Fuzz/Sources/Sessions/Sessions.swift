@@ -1,10 +1,10 @@
 public import ScaleProtocols
 public import ScaleStandIns
 
-/// Plays an input of libFuzzer as both sides of a session: pieces of it as what the host hears, and as what the scale does.
+/// Plays an input of libFuzzer as both sides of a session: the host and the scale each receive every piece of it.
 ///
-/// A piece has its length in its first byte; where that is odd it becomes a whole frame, so that the dialogue is reached, and else
-/// goes over the link as it is. Holds that a delivery has readings, and that nothing is waited for without a link.
+/// The first byte of a piece is twice its length. If it is odd, the piece becomes a whole frame, so that it reaches the dialogue; otherwise
+/// it goes over the link as it is. A delivery must have readings, and without a link nothing must be waited for.
 /// - Parameter whole: makes a frame of a piece.
 public func play(
     _ bytes: [UInt8], _ host: some ScaleDialogue, _ device: some ScaleStandIn,
