@@ -4,9 +4,9 @@ import Testing
 
 @testable import hub_central_admin
 
-/// The centre, against servers of its own: what Tests/Central tries without three hosts.
+/// The centre with its own servers: the part of Tests/Central that needs no three hosts.
 ///
-/// `make test-central` has those.
+/// `make test-central` runs the part with three hosts.
 @Suite(
     .enabled(if: Need.postgresql.isMet, "\(Need.postgresql.reason)"),
     .enabled(if: Need.psycopg.isMet, "\(Need.psycopg.reason)"))
@@ -21,7 +21,7 @@ struct CentralAdminTests {
         #expect(result.code == 0, "\(result.output)\n\(result.errors)")
     }
 
-    @Test func `the program has all migrations that there are`() throws {
+    @Test func `the program contains all migrations`() throws {
         let schema = URL(filePath: Self.folder).appending(path: "../../Plugins/Central/Schema").standardizedFileURL
         let names = try FileManager.default.contentsOfDirectory(atPath: schema.path).sorted()
         #expect(names == Migrations.all.map { "\($0.name).sql" })

@@ -2,7 +2,7 @@ import Foundation
 import HubProcess
 import Testing
 
-/// The promises of the libraries of `Clients/`, played by `clients.py` against one hub: Python's, and with `make test-all` all of them.
+/// `clients.py` checks the promises of the libraries of `Clients/` against one hub: Python's, and with `make test-all` all of them.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ClientTests {
     private struct Check: Decodable {
         var language, what, detail: String
@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test
-    func `every client library ends with exactly what it must have, through kill -9 and a restore`()
+    func `every client library has exactly the right records after kill -9 and a restore`()
         async throws
     {
         let runner = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "clients.py")

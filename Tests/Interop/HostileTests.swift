@@ -2,11 +2,10 @@ import Foundation
 import HubProcess
 import Testing
 
-/// A hub among peers that do everything wrong.
+/// A hub whose peers do everything wrong.
 @Suite(.serialized) struct HostileTests {
-    /// `HOSTILE_SECONDS` makes it longer.
-    @Test func `R3.6 bad input of all kinds harms neither the hub nor a source and a follower beside it`() async throws
-    {
+    /// `HOSTILE_SECONDS` sets the duration.
+    @Test func `R3.6 bad input of any kind harms neither the hub nor a source and a follower`() async throws {
         let environment = ProcessInfo.processInfo.environment
         let seconds = environment["HOSTILE_SECONDS"].flatMap(Int.init) ?? 3
         let seed = environment["HOSTILE_SEED"].flatMap(UInt32.init) ?? UInt32.random(in: 0 ... .max)

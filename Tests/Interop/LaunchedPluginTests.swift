@@ -2,9 +2,9 @@ import Foundation
 import HubProcess
 import Testing
 
-/// What the protocol promises to people who write a plugin that the hub starts, done with the program that stands there.
+/// The promises of Docs/Protocol.md to authors of plugins that the hub starts, checked with the program of that document.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct LaunchedPluginTests {
-    /// A hub whose `hub.conf` names the program, and a folder for the file that it reads.
+    /// A hub whose `hub.conf` names the program, and the path of the file that the program reads.
     private static func host() throws -> (host: HubHost, file: String) {
         let path = "/tmp/hub-\(UInt32.random(in: 0 ... .max))"
         let file = "\(path)/weights.txt"
@@ -16,7 +16,7 @@ import Testing
                 file = "weights.txt"
                 every = 1
                 """)
-        // Exactly as it stands, but for a Python that has zmq.
+        // The program is used as it is, except for a Python that has zmq.
         let text = try ReadmePrograms("Docs/Protocol.md").text("hub-weight-file")
         let first = "#!/usr/bin/env python3\n"
         try #require(text.hasPrefix(first))
@@ -68,7 +68,7 @@ import Testing
         let restart = try await host.command("restart", "kitchen")
         #expect(restart.status == 0 && restart.lines == ["kitchen was running and is being ended and started again"])
         try await Self.stopped(host, times: 1)
-        // All that it gives again is a duplicate.
+        // Everything that it gives again is a duplicate.
         try Data("2024-03-18T07:29:00+01:00 72.6\n".utf8).write(to: URL(filePath: file))
         #expect(try await Self.samples(host, count: 4).count == 4)
         hub.signal(SIGTERM)
@@ -76,14 +76,14 @@ import Testing
         try await Self.stopped(host, times: 2)
     }
 
-    /// It heard that it shall stop, and was not ended by a signal.
+    /// Waits until the plugin has written that it stops: a plugin that a signal ends does not write it.
     private static func stopped(_ host: HubHost, times: Int) async throws {
         try await eventually {
             try await host.command("logs", "kitchen").lines.count { $0.hasSuffix("stopped") } >= times
         }
     }
 
-    @Test func `what such a plugin says against its settings stands at its line of hub check`() async throws {
+    @Test func `an error that such a plugin finds in its settings is shown by hub check at its line`() async throws {
         let (host, _) = try Self.host()
         let conf = try String(contentsOfFile: host.configuration, encoding: .utf8)
         _ = try host.folder.write(conf.replacing("\"weights.txt\"", with: "\"away/weights.txt\""), to: "hub.conf")

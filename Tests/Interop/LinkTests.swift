@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the documents lead to.
+/// The targets of the links in the documents.
 @Suite struct LinkTests {
     private static let project = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
         .standardizedFileURL

@@ -2,7 +2,7 @@ import Foundation
 import HubProcess
 import Testing
 
-/// Plugins, listeners and strangers on a machine that reaches the hub by the network alone.
+/// Plugins, listeners and strangers on a machine that reaches the hub only by the network.
 @Suite(
     .serialized, .timeLimit(.minutes(3)),
     .enabled(if: OtherMachine.obstacle == nil, "\(OtherMachine.obstacle ?? "")"))
@@ -39,7 +39,7 @@ struct OtherMachineTests {
             return path
         }
 
-        /// A source made with PluginKit gives `count` records from there.
+        /// Starts a source made with PluginKit on the other machine; it gives `count` records.
         func give(_ count: Int, seed: Int, key: String, rate: Int = 0) throws -> ChildProcess {
             let settings = try host.folder.write(
                 "count = \(count)\nseed = \(seed)\nrate = \(rate)\ngiven = \"\(host.folder.path)/given-\(seed)\"\n",
@@ -65,14 +65,15 @@ struct OtherMachineTests {
         }
     }
 
-    @Test func `with its key a plugin gives and the README's program listens, until the key is revoked and it says so`()
+    @Test
+    func `a plugin gives and the README's program listens with their keys, until a key is revoked, which it reports`()
         async throws
     {
         let place = try await Place()
         let (bedroom, laptop) = (try await place.key("bedroom"), try await place.key("laptop"))
         let program = try ReadmePrograms().write("remote.py", in: place.host)
         let listener = try place.machine.start([try Tool.python(with: "zmq"), program], ["HUB_KEY": laptop])
-        // A listener hears what is published once it is there, so the source gives until it does.
+        // A listener only receives what is published after it has subscribed, so the source gives until then.
         let source = try place.give(100_000, seed: 1, key: bedroom, rate: 100)
         let heard = await listener.lines(count: 1)
         #expect(heard.first?.hasPrefix("sample/weight/me/example-source/ ") == true, "\(listener.errorLines)")
@@ -88,7 +89,8 @@ struct OtherMachineTests {
         await place.end()
     }
 
-    @Test func `R2.6 without a key nothing can be learnt or written, whatever is said, and however often`() async throws
+    @Test func `R2.6 without a key a program can learn and write nothing, whatever and however often it sends`()
+        async throws
     {
         let place = try await Place()
         let bedroom = try await place.key("bedroom")
@@ -104,7 +106,7 @@ struct OtherMachineTests {
         await place.end()
     }
 
-    @Test func `two hundred connections that say nothing keep no plugin away, and are ended`() async throws {
+    @Test func `two hundred silent connections keep no plugin away, and are ended`() async throws {
         let place = try await Place()
         let bedroom = try await place.key("bedroom")
         let idle = try place.stranger("idle", key: bedroom)

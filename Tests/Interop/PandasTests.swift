@@ -4,25 +4,25 @@ import HubProcess
 import Samples
 import Testing
 
-/// The daily series beside the one that people would compute themselves.
+/// Compares the daily series with one that people would compute themselves.
 @Suite struct PandasTests {
     private struct Case: Encodable {
         var zone, today: String
         var times: [String] = []
         var values: [Double] = []
-        /// What we make of it.
+        /// The series that the hub's function computes.
         var days: [String: Double] = [:]
 
         private enum CodingKeys: String, CodingKey { case zone, today, times, values }
 
-        /// Weigh-ins of a year or two, at all hours, some days many, some weeks none.
+        /// Makes weigh-ins of a year or two, at all hours, with many on some days and none in some weeks.
         init(zone: String, today: LocalDate) throws {
             (self.zone, self.today) = (zone, today.text)
             let calendar = try #require(DayCalendar(.fixed, zone: zone))
             var readings: [Reading] = []
             let midnight = Int64(today.daysSinceEpoch) * 86_400_000_000
             for number in 1...Int64.random(in: 2...400) {
-                // Clusters, so that there are holes of all lengths.
+                // Clusters make holes of all lengths.
                 let cluster = Int64.random(in: 0...11) * 60 + .random(in: 0...15)
                 let time = Timestamp(
                     microseconds: midnight - cluster * 86_400_000_000 - .random(in: 0..<86_400_000) * 1_000)
@@ -39,9 +39,9 @@ import Testing
         }
     }
 
-    @Test func `the series is what pandas makes: resample a day, mean, ffill limit 29`() async throws {
+    @Test func `the series equals that of pandas with resample by day, mean and ffill with limit 29`() async throws {
         let today = try #require(LocalDate("2024-11-20"))
-        // Zones where every day has a midnight: pandas fails on the others.
+        // Only zones in which every day has a midnight: pandas fails on the others.
         let zones = ["Europe/Berlin", "America/New_York", "Asia/Kathmandu", "UTC", "Australia/Melbourne"]
         let cases = try (0..<60).map { try Case(zone: zones[$0 % zones.count], today: today) }.filter {
             !$0.times.isEmpty

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubStore
 
-/// What Docs/Clients.md promises to people who write clients, done as they would do it.
+/// The promises of Docs/Clients.md to people who write clients, checked with the programs of that document.
 @Suite(.serialized) struct ReadmeTests {
     private let programs: ReadmePrograms
 
@@ -37,7 +37,7 @@ import Testing
         #expect(await hub.waitForExit() == 0)
     }
 
-    /// `publish.py` with other records, as JSON of Python, and with waits of `patience` milliseconds.
+    /// The text of `publish.py` with other records, which are Python code, and with other changes of its lines.
     private func publisher(_ records: String, _ changes: (String, String)...) throws -> String {
         var text = try programs.text("publish.py")
         for (line, other) in changes + [("door = zmq", "BATCH[\"records\"] = \(records)\ndoor = zmq")] {
@@ -47,12 +47,12 @@ import Testing
         return text
     }
 
-    /// As many records, of weights that a person may have.
+    /// Records of weights with these numbers, as Python code.
     private static func weights(_ numbers: Range<Int>) -> String {
         "[dict(BATCH['records'][0], value=20 + n % 300, key=f'k{n}') for n in range(\(numbers.lowerBound), \(numbers.upperBound))]"
     }
 
-    @Test func `Days of steps are asked for in Python, phone and watch together and each alone, over pages`()
+    @Test func `A Python program reads days of steps over several pages, phone and watch together and each alone`()
         async throws
     {
         let host = try HubHost(plugins: "[priority.steps]\nsources = [\"watch\"]\n")
@@ -76,7 +76,7 @@ import Testing
                 "2026-01-10T00:00:00+01:00 600 {'watch': 600, 'phone': 500}", "2026-01-11T00:00:00+01:00 None {}",
                 "2026-01-12T00:00:00+01:00 70 {'phone': 70}",
             ])
-        // By hour it is more than a page.
+        // By hour, the answer is longer than a page.
         try await give("phone", "c", "2026-03-10", 7)
         let byHour = try programs.text("steps.py").replacing(#""unit": "day""#, with: #""unit": "hour""#)
         let hours = try ChildProcess(
@@ -90,15 +90,16 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `R4.30 a thousand records reach a hub that was away for half a minute, each once`(isOurs: Bool) async throws {
+    func `R4.30 a thousand records reach a hub once each after it was away for half a minute`(isOurs: Bool) async throws
+    {
         let host = try HubHost()
-        // Half a minute in which the program turns fifteen times, told here by a line each.
+        // The waits are shortened: half a minute is fifteen turns of the program, which prints a line for each.
         let turn = (
             #"say(b"PING", {})"#,
             #"say(b"\#(isOurs ? "PING" : "HELLO")", \#(isOurs ? "{}" : "HELLO")); print("away", flush=True)"#
         )
         let patience = ("2.0 if again is None", "(0.02 if session is None else 10) if again is None")
-        // A naive client greets at each turn, and sends its batch at each WELCOME.
+        // A naive client sends HELLO at each turn, and its batch at each WELCOME.
         let session = (#"if body["session"] != session:"#, isOurs ? #"if body["session"] != session:"# : "if True:")
         let file = try host.folder.write(
             publisher(Self.weights(0..<1_000), turn, patience, session), to: "publish.py")
@@ -113,7 +114,7 @@ import Testing
         #expect(await hub.waitForExit() == 0)
     }
 
-    @Test func `R7.9 a follower that lives through a restore ends with the records of the restored store, all of them`()
+    @Test func `R7.9 after a restore a running follower has exactly the records of the restored store`()
         async throws
     {
         let host = try HubHost()
@@ -133,7 +134,7 @@ import Testing
         #expect(await hub.waitForExit() == 0)
         #expect(try await host.command("restore", "\(host.folder.path)/b.sqlite", "--yes").status == 0)
         hub = try await host.start()
-        // At once, before any pulse can have told of the new epoch: numbers 21 to 50 for the second time.
+        // At once, before a pulse can announce the new epoch: numbers 21 to 50 occur for the second time.
         try await publish(100..<130)
         let lines = await follower.lines(count: 90)
         let heard = [String](lines.dropFirst(40))
@@ -144,7 +145,7 @@ import Testing
         #expect(await hub.waitForExit() == 0)
     }
 
-    @Test func `R8.38 a follower hears that a power cut has taken what it was shown live since the last pulse`()
+    @Test func `R8.38 a follower learns that a power cut has taken live records that it received after the last pulse`()
         async throws
     {
         let host = try HubHost()
@@ -169,7 +170,7 @@ import Testing
         try await publish(3..<5)
         #expect(await follower.lines(count: 5).count == 5)
         await hub.killAndWait()
-        // As if nothing of the last two had reached the disk, and the machine had been started since.
+        // As if the last two records had not reached the disk, and the machine had been restarted.
         try copyStore(kept, data)
         var record = try #require(try SequenceReserve.read(of: data + "hub.sqlite"))
         record.places[0].boot = "another-start"
@@ -183,7 +184,7 @@ import Testing
         #expect(await hub.waitForExit() == 0)
     }
 
-    /// Gives 200,000 records of some 250 bytes, as much at a time as the credit allows.
+    /// A program that gives 200,000 records of some 250 bytes, as fast as the credit allows.
     private static let filler = """
         import json, os, zmq
         door = zmq.Context().socket(zmq.DEALER)
@@ -204,14 +205,14 @@ import Testing
                 sent, room = sent + 1, room - 1
         """
 
-    @Test func `R4.20 two hundred thousand records, 50 MiB, are followed to the end`() async throws {
+    @Test func `R4.20 a follower reads two hundred thousand records, 50 MiB, to the end`() async throws {
         let host = try HubHost()
         let hub = try await host.start()
         let python = try Tool.python(with: "zmq")
         let filler = try ChildProcess(
             python, [try host.folder.write(Self.filler, to: "fill.py")], environment: host.environment)
         #expect(await filler.waitForExit() == 0, "\(filler.errorLines)")
-        // The last line alone, and how much the program has read.
+        // Prints only the last line, and the number of bytes that the program has read.
         let counting = try programs.text("follow.py").replacing(
             "verb, text = door.recv_multipart()",
             with:
@@ -240,11 +241,11 @@ import Testing
         #expect(await hub.waitForExit() == 0)
     }
 
-    @Test func `Five lines of Python hear weights`() async throws {
+    @Test func `Five lines of Python receive weights`() async throws {
         let host = try HubHost()
         let hub = try await host.start()
         let subscriber = try programs.start("subscribe.py", in: host)
-        // A subscriber hears what is published once its subscription has arrived, so the source gives until it does.
+        // A subscriber only receives what is published after its subscription has arrived, so the source gives until then.
         let source = try ExampleSource(in: host, count: 100_000, rate: 200)
         let lines = await subscriber.lines(count: 1)
         source.process.signal(SIGTERM)
@@ -256,8 +257,7 @@ import Testing
         #expect(await hub.waitForExit() == 0)
     }
 
-    @Test func `Following since a cursor has no gap and no double while the hub is killed and restarted`() async throws
-    {
+    @Test func `A follower with a cursor has no gap and no double when the hub is killed and restarted`() async throws {
         let seed = UInt64.random(in: 0 ... .max)
         var generator = SeededGenerator(seed: seed)
         let host = try HubHost()
@@ -265,7 +265,7 @@ import Testing
         let follower = try programs.start("follow.py", in: host)
         let source = try ExampleSource(in: host, count: 900, rate: 300)
         for round in 1...6 {
-            // Somewhere in the middle of what it is given.
+            // At a random moment while it receives records.
             _ = await follower.lines(count: round * 100 + Int.random(in: 0..<100, using: &generator))
             await hub.killAndWait()
             hub = try await host.start()

@@ -2,9 +2,9 @@ import Foundation
 import HubProcess
 import Testing
 
-/// The official Python SDK of SAMI's successor drives our server, unchanged; `make setup-test` installs it.
+/// The unchanged official Python SDK of SAMI's successor uses our server; `make setup-test` installs it.
 @Suite(.enabled(if: Need.artikcloud.isMet, "\(Need.artikcloud.reason)")) struct SAMISDKTests {
-    @Test func `The official Python SDK finds in our server all that it can call`() async throws {
+    @Test func `Our server answers all calls of the official Python SDK`() async throws {
         let server = try ChildProcess(
             "hub-sami-server", ["--listen", "127.0.0.1:0", "--dialect", "artik"])
         let address = try #require(await server.lines(count: 1).first)

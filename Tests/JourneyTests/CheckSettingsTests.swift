@@ -2,9 +2,9 @@ import Foundation
 import HubProcess
 import Testing
 
-/// `hub check` and `hub apply` ask the plugins' own programs about their settings.
+/// `hub check` and `hub apply` ask the programs of the plugins about their settings.
 @Suite(.serialized) struct CheckSettingsTests {
-    @Test func `what only a plugin can judge is found before it is started`() async throws {
+    @Test func `hub check finds errors that only a plugin can judge before the plugin is started`() async throws {
         let host = try HubHost(
             plugins: """
                 [plugin.ihealth-hs3]
@@ -40,7 +40,7 @@ import Testing
         #expect(lines.last?.hasSuffix(": 4 errors") == true, "\(lines)")
     }
 
-    @Test func `a running hub applies no link that cannot be, and goes on`() async throws {
+    @Test func `a running hub does not apply an impossible link, and runs on`() async throws {
         let host = try HubHost(
             plugins: "[plugin.ihealth-hs3]\nlink = \"tcp://127.0.0.1:9\"\ndevice_id = \"020000003001\"")
         let hub = try await host.start()

@@ -2,13 +2,13 @@ import Foundation
 import HubProcess
 import Testing
 
-/// A disk that fills up, or refuses, while sources send.
+/// A disk that becomes full, or refuses writes, while sources send.
 @Suite(.serialized) struct FullDiskTests {
     private static let recordsOfEach = 8_000
 
     @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
     func
-        `R5.5 R5.7 the disk fills in the middle of the work of four sources: with room again each record is there once`()
+        `R5.5 R5.7 if the disk fills while four sources send, each record is stored once when there is room again`()
         async throws
     {
         let host = try HubHost()
@@ -21,19 +21,19 @@ import Testing
         #expect(status.lines.contains { $0.hasPrefix("store") && $0.contains("full") && $0.contains("make room") })
         let early = try await statusReport(host)
         #expect(early.records < 4 * Self.recordsOfEach)
-        // Sources go on trying; nothing more is confirmed than fits.
+        // The sources try again and again; the hub confirms only as much as fits.
         disk.resize(bytes: 200_000_000)
         try await settle(sources, in: host)
-        // Without a restart, and without a source that tries: the hub itself finds out.
+        // The hub itself finds out, without a restart and without a source that tries.
         try await state(of: host) { $0.state == "ok" }
         hub.signal(SIGTERM)
         #expect(await hub.waitForExit() == 0)
         _ = disk
     }
 
-    /// SQLite's index of its log is written through memory: what the disk has no room for there would end the process.
+    /// SQLite maps the index of its log into memory: a write there without room on the disk would end the process.
     @Test(.enabled(if: Need.blockDisk.isMet, "\(Need.blockDisk.reason)"))
-    func `a hub on a full disk of small blocks says so and is not ended, and has everything when there is room`()
+    func `a hub on a full disk of small blocks says so without a crash, and has everything when there is room`()
         async throws
     {
         let host = try HubHost()
@@ -68,12 +68,12 @@ import Testing
     }
 
     @Test(.enabled(if: Need.immutableFiles.isMet, "\(Need.immutableFiles.reason)"))
-    func `R5.5 R5.7 writing is forbidden and allowed again: nothing is confirmed meanwhile, and nothing lost`()
+    func `R5.5 R5.7 while writing is forbidden nothing is confirmed, and nothing is lost`()
         async throws
     {
         let host = try HubHost()
         let hub = try await host.start()
-        // Immutable files refuse also those who have them open, as a file system does that went read-only.
+        // Immutable files also refuse writes by programs that have them open, like a file system that became read-only.
         #expect(Tool.run("chattr", ["+i", host.folder.path + "/data/hub.sqlite-wal"]))
         defer { Tool.run("chattr", ["-i", host.folder.path + "/data/hub.sqlite-wal"]) }
         let sources = try sources(of: host)
@@ -88,12 +88,12 @@ import Testing
     }
 
     @Test(.enabled(if: Need.immutableFiles.isMet, "\(Need.immutableFiles.reason)"))
-    func `a hub that is sent nothing finds out by itself that it can store again`() async throws {
+    func `a hub that receives nothing finds out that it can store again`() async throws {
         let host = try HubHost()
         let hub = try await host.start()
         #expect(Tool.run("chattr", ["+i", host.folder.path + "/data/hub.sqlite-wal"]))
         defer { Tool.run("chattr", ["-i", host.folder.path + "/data/hub.sqlite-wal"]) }
-        // A source that gives up: it is ended once the hub has refused it.
+        // This source gives up: it is killed after the hub has refused its records.
         let source = try ExampleSource(in: host, count: 10)
         try await state(of: host) { $0.state != "ok" }
         await source.process.killAndWait()
@@ -103,7 +103,7 @@ import Testing
         #expect(await hub.waitForExit() == 0)
     }
 
-    // MARK: - Parts
+    // MARK: - Helpers
 
     private func sources(of host: HubHost) throws -> [ExampleSource] {
         try (1...4).map { number in
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    /// Waits until all sources have given everything, and compares it with what the hub has.
+    /// Waits until all sources have given everything, and compares it with the hub's records.
     private func settle(_ sources: [ExampleSource], in host: HubHost) async throws {
         for source in sources { #expect(await source.process.waitForExit() == 0) }
         let given = try sources.flatMap { try $0.keys() }
@@ -142,7 +142,7 @@ import Testing
             Report.self, from: Data(try await host.command("status", "--json").lines.joined().utf8))
     }
 
-    /// Waits, at most a minute, until the store is as it should be.
+    /// Waits at most a minute until the store has this state.
     private func state(of host: HubHost, _ isMeant: (Report.Store) -> Bool) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         var last: Report.Store?

@@ -3,15 +3,14 @@ import HubProcess
 import Seeds
 import Testing
 
-/// What a person does by hand while the hub is killed: it is done whole or not at all, and doing it once more is safe.
+/// Changes by hand are complete or not there if the hub is killed meanwhile, and can safely be repeated.
 @Suite(.serialized) struct HandKillTests {
-    /// Kills of each action; `HAND_KILLS` asks for more.
+    /// The number of kills of each action, which `HAND_KILLS` can change.
     private static let kills = ProcessInfo.processInfo.environment["HAND_KILLS"].flatMap(Int.init) ?? 3
     private static let count = 300
 
     @Test(.timeLimit(.minutes(5)))
-    func `assign, edit and retract are whole or not there when the hub is killed, and can be said again`() async throws
-    {
+    func `assign, edit and retract are complete or not there if the hub is killed, and can be repeated`() async throws {
         let seed = ProcessInfo.processInfo.environment["HAND_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
         var generator = SeededGenerator(seed: seed)
         let host = try HubHost(plugins: "[person.you]\n")
@@ -20,7 +19,7 @@ import Testing
         #expect(await source.process.waitForExit() == 0)
         let numbers = (1...Self.count).map(String.init)
 
-        /// Says it while the hub is killed, looks, says it again, and looks again.
+        /// Runs the command while the hub is killed, checks the records, repeats the command, and checks again.
         func torture(_ words: [String], _ isDone: (Facts) -> Bool, undo: [String]) async throws {
             for _ in 0..<Self.kills {
                 let before = try await Self.facts(host)
@@ -33,7 +32,7 @@ import Testing
                 let after = try await Self.facts(host)
                 let isUntouched = after.all == before.all
                 #expect(isUntouched || isDone(after), "seed \(seed): \(words[0]) was done in part: \(after.all.count)")
-                // Who was told that it is done can rely on it.
+                // A command that reported success must have been carried out.
                 if said == 0 { #expect(isDone(after), "seed \(seed): \(words[0]) was confirmed and is not there") }
                 let again = try await host.command(words)
                 #expect(again.status == 0, "seed \(seed): \(again.errors)")

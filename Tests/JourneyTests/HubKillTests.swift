@@ -3,13 +3,13 @@ import HubProcess
 import Seeds
 import Testing
 
-/// What STORED is worth: kill -9 of the hub while sources send.
+/// Every STORED record survives kill -9 of the hub while sources send.
 @Suite(.serialized) struct HubKillTests {
-    /// Kills of the hub in one run; `HUB_KILLS` asks for more.
+    /// The number of kills of the hub in one run, which `HUB_KILLS` can change.
     private static let kills = ProcessInfo.processInfo.environment["HUB_KILLS"].flatMap(Int.init) ?? 20
     private static let recordsOfEach = 25_000
 
-    @Test func `R5.1 R5.7 Four sources send 100,000 records while the hub is killed: each is there once`() async throws
+    @Test func `R5.1 R5.7 Each of 100,000 records of four sources is stored once while the hub is killed`() async throws
     {
         let seed = ProcessInfo.processInfo.environment["HUB_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
         var generator = SeededGenerator(seed: seed)
@@ -19,7 +19,7 @@ import Testing
             try ExampleSource(in: host, name: "source-\(number)", count: Self.recordsOfEach, seed: number)
         }
         for _ in 0..<Self.kills {
-            // At random instants of its work, counted in what it has stored.
+            // At random moments of its work, measured in stored records.
             let stored = try await storedRecords(host)
             try await storedRecords(host, reach: stored + Int.random(in: 1...4_000, using: &generator))
             await hub.killAndWait()
@@ -57,7 +57,7 @@ import Testing
         return try Int(JSONDecoder().decode(Status.self, from: Data(status.lines.joined().utf8)).records)
     }
 
-    /// Waits until the hub holds `count` records, or all there will be.
+    /// Waits until the hub has `count` records, or all of them.
     private func storedRecords(_ host: HubHost, reach count: Int) async throws {
         let goal = min(count, 4 * Self.recordsOfEach)
         while try await storedRecords(host) < goal {}

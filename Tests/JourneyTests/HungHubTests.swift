@@ -2,11 +2,10 @@ import Foundation
 import HubProcess
 import Testing
 
-/// A hub that is there and does not answer.
+/// A hub whose process does not answer.
 @Suite struct HungHubTests {
     @Test(.timeLimit(.minutes(1)))
-    func `status of a hub that was stopped says which process it is and how it goes on, and then it does`() async throws
-    {
+    func `hub status names the process of a stopped hub and how to continue it, and then works`() async throws {
         let host = try HubHost()
         let hub = try await host.start()
         hub.signal(SIGSTOP)

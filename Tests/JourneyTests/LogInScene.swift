@@ -2,13 +2,13 @@ import Foundation
 import HubProcess
 import OAuthServer
 
-/// A service, a hub with a plugin of it, and a person at the hub's command line.
+/// A service, a hub with a plugin for it, and a person at the hub's command line.
 final class LogInScene: Sendable {
     let server: OAuthServer
     let host: HubHost
     let redirect: String
 
-    /// - Parameter settings: more of `[plugin.cloud]`.
+    /// - Parameter settings: more settings of `[plugin.cloud]`.
     init(_ settings: String = "", host name: String = "127.0.0.1", hub: String = "") throws {
         server = try OAuthServer()
         redirect = "http://\(name):\(try FreePort.next())/back"
@@ -42,7 +42,7 @@ final class LogInScene: Sendable {
         return String(line.dropFirst(2))
     }
 
-    /// The same with a person who pastes; `answer` makes the line of the page's address.
+    /// Begins `hub login cloud --paste`; `answer` makes the pasted line of the page's address.
     func paste(_ answer: (String) throws -> String) async throws -> ChildProcess {
         let pipe = "\(host.folder.path)/typed-\(UInt32.random(in: 0 ... .max))"
         guard mkfifo(pipe, 0o600) == 0 else { throw NoPage(errors: ["no fifo"]) }
@@ -57,8 +57,8 @@ final class LogInScene: Sendable {
         return login
     }
 
-    /// A whole log-in with a scripted browser.
-    /// - Returns: what the browser showed at the end.
+    /// Logs in with a scripted browser.
+    /// - Returns: the last page in the browser.
     @discardableResult
     func logIn() async throws -> String {
         let (login, url) = try await begin()
@@ -77,7 +77,7 @@ final class LogInScene: Sendable {
         var advice: String?
     }
 
-    /// What `hub status` says of the log-in.
+    /// The log-in in `hub status`.
     func token() async throws -> Token? {
         struct Status: Decodable {
             struct Plugin: Decodable { var tokens: [Token]? }
@@ -87,7 +87,7 @@ final class LogInScene: Sendable {
         return try JSONDecoder().decode(Status.self, from: Data(lines.joined().utf8)).plugins[0].tokens?.first
     }
 
-    /// Asks until the status is so.
+    /// Asks for the log-in until it is as expected, at most for a minute.
     func token(_ isMeant: (Token?) -> Bool) async throws -> Token? {
         let limit = ContinuousClock.now + .seconds(60)
         var token: Token?
@@ -98,7 +98,7 @@ final class LogInScene: Sendable {
         return token
     }
 
-    /// Has the plugin ask the service who is logged in, with a token that holds.
+    /// Makes the plugin ask the service who is logged in, with a valid token.
     func refresh() async throws -> (status: Int, said: String) {
         let result = try await host.command("refresh", "cloud")
         return (result.status, (result.lines + result.errors).joined(separator: "\n"))
@@ -111,7 +111,7 @@ final class LogInScene: Sendable {
         }
     }
 
-    /// Files below the hub's folder that hold one of the server's secrets.
+    /// The files in the hub's folder that contain one of the server's secrets.
     func leaks() throws -> [String] {
         let secrets = server.secrets.map { Data($0.utf8) }
         let folder = URL(filePath: host.folder.path)

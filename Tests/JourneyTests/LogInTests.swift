@@ -3,7 +3,7 @@ import HubProcess
 import OAuthServer
 import Testing
 
-/// `hub login` and `hub logout` as a person uses them, with a service that is real but for its name.
+/// `hub login` and `hub logout` as a person uses them, with a stand-in for a real service.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct LogInTests {
     private func end(_ hub: ChildProcess) async {
         hub.signal(SIGTERM)
@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(arguments: ["code", "fragment", "foreign"])
-    func `R11.11 a browser logs in to each kind of service, and no secret is anywhere but where it belongs`(
+    func `R11.11 a browser logs in to each kind of service, and no secret is in a place where it does not belong`(
         _ flow: String
     ) async throws {
         let scene = try LogInScene("flow = \"\(flow)\"", hub: "log_level = \"trace\"")
@@ -48,7 +48,7 @@ import Testing
         await end(hub)
     }
 
-    @Test func `a hub that starts again still has the token, and the plugin needs no person`() async throws {
+    @Test func `a restarted hub still has the token, and the plugin needs no person`() async throws {
         let scene = try LogInScene()
         let first = try await scene.host.start()
         try await scene.isRunning()
@@ -61,7 +61,8 @@ import Testing
         await end(second)
     }
 
-    @Test func `a no, a foreign answer, a code that is over and a service that is gone are told apart`() async throws {
+    @Test func `a refusal, a foreign answer, an expired code and an absent service have different errors`() async throws
+    {
         let scene = try LogInScene()
         let hub = try await scene.host.start()
         try await scene.isRunning()
@@ -97,7 +98,9 @@ import Testing
         await end(hub)
     }
 
-    @Test func `what is not an answer changes nothing, and only the person's browser can give one`() async throws {
+    @Test func `requests that are no answer change nothing, and only the person's browser can give an answer`()
+        async throws
+    {
         let scene = try LogInScene(host: "localhost")
         let hub = try await scene.host.start()
         try await scene.isRunning()
@@ -108,7 +111,7 @@ import Testing
         #expect(try browser.send("GET", root + "favicon.ico").status == 404)
         #expect(try browser.send("GET", back).body.contains("location.hash"))
         #expect(try browser.send("GET", back + "?code=x", ["Host": "evil.example"]).status == 421)
-        // What any page on the web can have the browser ask for.
+        // Any web page can make the browser send these requests.
         for query in ["?code=x", "?code=x&state=", "?code=x&state=guessed", "?error=access_denied", "?access_token=x"] {
             #expect(try browser.send("GET", back + query).status == 400, "\(query)")
         }
@@ -118,7 +121,7 @@ import Testing
         #expect(try browser.send("POST", back, body: "code=x").status == 403)
         #expect(try browser.send("DELETE", back).status == 405)
         #expect(try browser.send("POST", back, ["Content-Length": "-1"]).status == 400)
-        // Connections that say nothing do not keep others waiting.
+        // Silent connections do not delay others.
         let port = try #require(URLComponents(string: back)?.port.flatMap(UInt16.init(exactly:)))
         let idle = try (0..<8).map { _ in try Loopback.connect(port) }
         #expect(login.isRunning)
@@ -128,7 +131,7 @@ import Testing
         await end(hub)
     }
 
-    @Test func `a taken port, a time that is over and a plugin that is not there have exit codes of their own`()
+    @Test func `a taken port, a time that is over and an unknown plugin have different exit codes`()
         async throws
     {
         let scene = try LogInScene()
@@ -148,7 +151,7 @@ import Testing
         #expect(try await scene.host.command("login", "cloud").status == 69)
     }
 
-    @Test func `without a browser the address is pasted, or the code; a long-lived token comes from a pipe`()
+    @Test func `without a browser a person pastes the address or the code; a long-lived token comes from a pipe`()
         async throws
     {
         let scene = try LogInScene()
@@ -179,7 +182,7 @@ import Testing
         await end(other)
     }
 
-    @Test func `R11.10 a service that sends no state back is finished by pasting, never by a browser alone`()
+    @Test func `R11.10 a log-in at a service that returns no state is completed by pasting, never by a browser alone`()
         async throws
     {
         let scene = try LogInScene("flow = \"foreign\"")
@@ -198,7 +201,7 @@ import Testing
         await end(hub)
     }
 
-    @Test func `R11.10 a browser is started with an address of the hub that leads to the page once, and shows no mark`()
+    @Test func `R11.10 the browser gets an address of the hub that leads to the page once and does not show the mark`()
         async throws
     {
         let scene = try LogInScene()
@@ -225,7 +228,7 @@ import Testing
     }
 
     @Test
-    func `R11.12 a log-out is shown first, revokes at the service, and forgets nothing that could not be revoked`()
+    func `R11.12 a log-out is shown first, revokes at the service, and keeps a token that could not be revoked`()
         async throws
     {
         let scene = try LogInScene()
@@ -250,7 +253,7 @@ import Testing
         #expect(scene.server.counts.revoked == 1)
         #expect(try await scene.token { $0?.state == "missing" }?.state == "missing")
         #expect(try scene.leaks() == [])
-        // And a person can log in again, with the plugin as it runs.
+        // The person can log in again while the plugin keeps running.
         try await scene.isRunning()
         try await scene.logIn()
         #expect(try await scene.refresh().said.contains("Mira"))

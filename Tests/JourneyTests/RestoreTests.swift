@@ -2,10 +2,10 @@ import Foundation
 import HubProcess
 import Testing
 
-/// A restored hub gives other numbers to what the backup does not have: who remembers what it has must not take one for the other.
+/// A restored hub gives numbers and sequences again that the backup does not have: peers must not confuse old records with new ones.
 @Suite struct RestoreTests {
     @Test(.timeLimit(.minutes(2)))
-    func `R10.6 after a restore a sink takes the sequences that come again for what they are: other records`()
+    func `R10.6 after a restore a sink treats reused sequences as other records`()
         async throws
     {
         let host = try HubHost()
@@ -33,7 +33,7 @@ import Testing
         #expect(restored.status == 0, "\(restored.errors)")
         hub = try await host.start()
         sink = try ChildProcess("hub-json-lines", arguments)
-        // Sequences 51 to 110 once more, and some beyond.
+        // Sequences 51 to 110 for the second time, and some new ones.
         try await give(70, seed: 3, delivered: 120)
         let account = try #require(try await Self.sink(host))
         #expect(account.wanted == 120 && account.pending == 0)
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `who restores a backup is told what was erased since, and erases it again as that says`() async throws {
+    func `hub restore reports what was erased since the backup, and how to erase it again`() async throws {
         let host = try HubHost()
         let folder = host.folder.path
         var hub = try await host.start()
@@ -82,7 +82,7 @@ import Testing
         #expect(try await restore("after.sqlite", "--dry-run").contains("hub erase 30"))
         let said = try await restore("before.sqlite", "--yes")
         #expect(said.contains("erased   since this backup, and back with it: 24 records"), "\(said)")
-        // The command that it says, with the program of this test.
+        // Runs the command of the report with the hub of this test.
         let list = try #require(
             said.split(separator: "xargs -n 1000 hub erase --yes < ").last?.split(separator: "\n").first)
         let numbers = try String(contentsOfFile: String(list), encoding: .utf8).split(separator: "\n").map(String.init)

@@ -11,8 +11,8 @@ final class SAMIScene: Sendable {
     private let options: [String]
 
     /// - Parameters:
-    ///   - options: of the server, at each start.
-    ///   - settings: more of `[plugin.sami]`.
+    ///   - options: options of the server, at each start.
+    ///   - settings: more settings of `[plugin.sami]`.
     init(_ options: [String] = [], settings: String = "") throws {
         let port = try FreePort.next()
         let redirect = "http://127.0.0.1:\(try FreePort.next())/"
@@ -31,8 +31,8 @@ final class SAMIScene: Sendable {
             + options
     }
 
-    /// Starts the server, on the same port and file each time; returns when it listens.
-    /// - Parameter history: messages to invent beside those that are there.
+    /// Starts the server, with the same port and file each time, and returns when it listens.
+    /// - Parameter history: the number of messages to invent in addition to the existing ones.
     func startServer(history: Int = 0) async throws -> ChildProcess {
         let server = try ChildProcess(
             "hub-sami-server", options + (history > 0 ? ["--history", "\(history)"] : []))
@@ -46,7 +46,7 @@ final class SAMIScene: Sendable {
         return hub
     }
 
-    /// What `hub status` says of the plugin.
+    /// The plugin in `hub status`.
     struct Status: Decodable, Sendable {
         struct Plugin: Decodable, Sendable {
             var alive: Bool
@@ -67,17 +67,17 @@ final class SAMIScene: Sendable {
         return try JSONDecoder().decode(Status.self, from: Data(lines.joined().utf8))
     }
 
-    /// Returns when the plugin has told the hub of the fields of all devices, which begins a new session.
+    /// Returns when the plugin has declared the fields of all devices to the hub, which begins a new session.
     func canBeAsked() async throws {
         try await until("the plugin can be asked") { try await self.host.command("refresh", "sami").status == 0 }
     }
 
-    /// Whether `hub status` has a line of what the plugin says is wrong.
+    /// Whether `hub status` has a line with this error of the plugin.
     func says(_ isMeant: (String) -> Bool) async throws -> Bool {
         try await host.command("status").lines.contains { $0.hasPrefix("sami says: ") && isMeant($0) }
     }
 
-    /// Ends the plugin as a power cut would; the hub starts it again.
+    /// Kills the plugin as a power cut would, and waits until the hub has started it again.
     func killPlugin() async throws {
         guard let pid = try await status().plugin.pid else { throw Trouble(what: "the plugin has no process") }
         kill(pid, SIGKILL)
@@ -98,7 +98,7 @@ final class SAMIScene: Sendable {
 
     private struct Grant: Decodable { var access_token: String }
 
-    /// A token of the person whose scale it is.
+    /// A token of the person who owns the scale.
     func token() throws -> String {
         try JSONDecoder().decode(
             Grant.self, from: Data(try send("POST", "/control/tokens", body: "{}").body.utf8)
@@ -135,7 +135,7 @@ final class SAMIScene: Sendable {
         var data: [Message]
     }
 
-    /// The weights at the device that the plugin has registered; empty while it has not.
+    /// The weights of the device that the plugin has registered; empty if it has registered none.
     func posted() throws -> [Double] {
         let fields = ["Authorization": "Bearer \(try token())"]
         let user = "0a1b2c3d4e5f60718293a4b5c6d7e8f9"
@@ -154,7 +154,7 @@ final class SAMIScene: Sendable {
 
     // MARK: - The log-in
 
-    /// Goes through the service's pages as a browser does, `hub login` waiting for its end.
+    /// Goes through the service's pages as a browser does, while `hub login` waits for the end.
     func logIn(decision: String = "allow") async throws -> ChildProcess {
         let login = try ChildProcess(
             "hub", ["login", "sami"],
@@ -179,7 +179,7 @@ final class SAMIScene: Sendable {
         text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
     }
 
-    // MARK: - What the hub has
+    // MARK: - Records in the hub
 
     struct Held: Decodable, Sendable {
         struct Source: Decodable, Sendable { var device: String? }
@@ -194,7 +194,7 @@ final class SAMIScene: Sendable {
         }
     }
 
-    /// Asks until it is so; only the hub and the service know, and neither tells.
+    /// Checks a condition of the hub or the service repeatedly, because neither reports the change.
     func until(_ what: String, _ isSo: () async throws -> Bool) async throws {
         let limit = ContinuousClock.now + .seconds(60)
         try await eventually {

@@ -15,7 +15,7 @@ import Testing
     private static func ago(_ seconds: Int64) -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000) - seconds * 1_000 }
 
     @Test(.enabled(if: Need.artikcloud.isMet, "\(Need.artikcloud.reason)"))
-    func `A weight posted at the exchange is on the feed, and after a restart of either side there once`()
+    func `A weight posted at the exchange is on the feed, and there once after a restart of either side`()
         async throws
     {
         let scene = try SAMIScene()
@@ -34,7 +34,7 @@ import Testing
         try await scene.until("the live stream is open") {
             try scene.send("GET", "/control/state").body.contains(#""sockets":1"#)
         }
-        // A listener hears what is published once its subscription has arrived, so it is weighed until it does.
+        // A listener only receives what is published after its subscription has arrived, so weights are posted until then.
         var number: Int64 = 0
         try await scene.until("the feed has it") {
             number += 1
@@ -78,10 +78,10 @@ import Testing
         await end(hub, server)
     }
 
-    @Test func `A weight of the hub is at the exchange once, whichever is started again, and does not come back`()
+    @Test func `A weight of the hub is at the exchange once, whatever restarts, and does not come back`()
         async throws
     {
-        // What is asked here to see what was posted is more than the service allows a minute.
+        // To see what was posted, this test asks more often than the service allows in a minute.
         let scene = try SAMIScene(["--no-rate-limits"], settings: "post = [\"weight\"]")
         var server = try await scene.startServer()
         var hub = try await scene.startHub()
@@ -98,9 +98,9 @@ import Testing
         }
         #expect(try await scene.host.command("log", "weight", "80.75kg", "--yes").status == 0)
         server = try await scene.startServer()
-        // The hub offers it again, by itself, until the service takes it.
+        // The hub offers it repeatedly until the service takes it.
         try await scene.until("the second is there, too") { try scene.posted() == [80.5, 80.75] }
-        // What the hub would read of its own device, it would have read now.
+        // If the hub read its own device, it would have done so by now.
         #expect(try await scene.host.command("refresh", "sami").status == 0)
         #expect(try await scene.weights().map(\.value) == [80.5, 80.75])
         #expect(try scene.posted() == [80.5, 80.75])
@@ -110,7 +110,7 @@ import Testing
 
     @Test(arguments: [true, false])
     func
-        `Who says no is told so, and who logs out has no token any more, at the service neither, with a secret or without`(
+        `A refused log-in is reported, and a log-out leaves no token, not even at the service, with or without a secret`(
             _ hasSecret: Bool
         ) async throws
     {
@@ -126,7 +126,7 @@ import Testing
         let done = try await scene.host.command("logout", "sami", "--yes")
         #expect(done.status == 0 && done.lines.last?.contains("the service has revoked the token") == true, "\(done)")
         let state = try scene.send("GET", "/control/state").body
-        // With the secret the application's own token stays, which asked for the revocation.
+        // With the secret, the application's own token is left, because it requested the revocation.
         #expect(state.contains(hasSecret ? #""token":1"# : #""token":0"#), "\(state)")
         let after = try await scene.host.command("refresh", "sami")
         #expect(after.status != 0 && (after.lines + after.errors).contains { $0.contains("hub login sami") })
@@ -138,7 +138,7 @@ import Testing
     enum Victim: CaseIterable { case plugin, hub }
 
     @Test(arguments: Victim.allCases)
-    func `A backfill is killed in the middle: the next goes on, nothing is lost and nothing doubled`(
+    func `After a kill in the middle of a backfill the next one goes on, and nothing is lost or doubled`(
         _ victim: Victim
     ) async throws {
         let scene = try SAMIScene(
@@ -147,7 +147,7 @@ import Testing
         var hub = try await scene.startHub()
         #expect(await (try await scene.logIn()).waitForExit() == 0)
         try await scene.canBeAsked()
-        // Thirty pages, each slow enough to be ended in.
+        // Thirty pages, each slow enough for a kill in the middle.
         try scene.send("PUT", "/control/faults", body: #"["delay=0.1@/messages"]"#)
         let backfill = try ChildProcess(
             "hub", ["backfill", "sami", "--json"], environment: scene.host.environment)

@@ -7,16 +7,16 @@ import Seeds
 import Synchronization
 import Testing
 
-/// A scale's connector that is killed while a person stands on the scale, with the hub itself at the other end.
+/// A scale's connector is killed while a person stands on the scale, with a real hub at the other end.
 ///
-/// The demo kills connectors too, but not this one's so: a HS4 tells no time with a weight, so its copy in the memory is found by when it
-/// was, to some seconds, and where a month passes in half a minute those are days.
+/// The demo kills connectors too, but not this one in this way. A HS4 sends no time with a live weight, so the connector finds the copy in the
+/// memory by its time, to some seconds. In the demo a month passes in half a minute, and those seconds are days.
 @Suite(.serialized) struct ScaleKillTests {
-    /// Kills in one run; `SCALE_KILLS` asks for more.
+    /// The number of kills in one run, which `SCALE_KILLS` can change.
     private static let kills = ProcessInfo.processInfo.environment["SCALE_KILLS"].flatMap(Int.init) ?? 8
 
     @Test(.timeLimit(.minutes(5)))
-    func `a HS4's connector is killed during a live weight, again and again: each weighing is at the hub once`()
+    func `each weighing of a HS4 is at the hub once although the connector is killed during live weights`()
         async throws
     {
         let seed = ProcessInfo.processInfo.environment["SCALE_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
@@ -34,14 +34,14 @@ import Testing
                 if device.isMeasuring { begun.value.withLock { $0 += 1 } }
                 return device.isMeasuring
             }
-            // A person is on the scale from here on, until the weight is confirmed.
+            // From here on a person is on the scale, until the weight is confirmed.
             while begun.value.withLock({ $0 }) <= number { try await Task.sleep(for: .milliseconds(2)) }
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...40, using: &generator)))
             await connector.killAndWait()
             connector = try Self.start(host, scale.link, "--run")
         }
         await connector.killAndWait()
-        // Takes what the scale still holds, and has the hub store it.
+        // Takes the rest of the scale's memory, and waits until the hub has stored it.
         let last = try Self.start(host, scale.link, "--once")
         #expect(await last.waitForExit() == 0, "seed \(seed): \(last.errorLines)")
         #expect(scale.device.memory.isEmpty, "seed \(seed)")
@@ -57,7 +57,7 @@ import Testing
 
     private struct Sample: Decodable { var value: Double }
 
-    /// Weighings that have begun.
+    /// The number of weighings that have begun.
     private final class Counter: Sendable { let value = Mutex(0) }
 
     private static func start(_ host: HubHost, _ link: String, _ verb: String) throws -> ChildProcess {

@@ -3,14 +3,14 @@ import HubProcess
 import Seeds
 import Testing
 
-/// What DONE is worth: kill -9 of the hub and of a sink while records pass through both.
+/// Every DONE delivery survives kill -9 of the hub and of a sink while records pass through both.
 @Suite(.serialized) struct SinkKillTests {
-    /// Kills in one run; `SINK_KILLS` asks for more.
+    /// The number of kills in one run, which `SINK_KILLS` can change.
     private static let kills = ProcessInfo.processInfo.environment["SINK_KILLS"].flatMap(Int.init) ?? 12
     private static let records = 20_000
 
     @Test(.timeLimit(.minutes(10)))
-    func `R10.3 R10.6 R10.19 R10.23 hub and sink are killed: files hold each version once, accounts balance`()
+    func `R10.3 R10.6 R10.19 R10.23 after kills of hub and sink the files have each version once and accounts balance`()
         async throws
     {
         let seed = ProcessInfo.processInfo.environment["SINK_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
@@ -21,7 +21,7 @@ import Testing
         var sink = try Self.startSink(host)
         let source = try ExampleSource(in: host, count: Self.records)
         for _ in 0..<Self.kills {
-            // At random instants of the sink's work, counted in what the hub knows to be delivered.
+            // At random moments of the sink's work, measured in deliveries that the hub has counted.
             let before = try await Self.account(host)?.delivered ?? 0
             let goal = before + Int64.random(in: 1...2_000, using: &generator)
             while try await Self.account(host)?.delivered ?? 0 < min(goal, Int64(Self.records)) {}
@@ -37,7 +37,7 @@ import Testing
         let account = try #require(try await Self.account(host))
         #expect(account.wanted == account.delivered, "seed \(seed): \(account)")
         #expect(account.wanted == Int64(Self.records), "seed \(seed): \(account)")
-        // One that has just been started again ends by SIGTERM itself until it can be asked to stop.
+        // A program that has just been started dies of SIGTERM until it can handle the signal.
         while try await Self.account(host)?.open != true {}
         sink.signal(SIGTERM)
         let end = await sink.waitForExit()
@@ -54,7 +54,7 @@ import Testing
 
     private struct Account: Decodable { var name: String, open: Bool, wanted, delivered, pending, retrying: Int64 }
 
-    /// The sink's account; nil while there is none, or no hub that answers.
+    /// The sink's account; `nil` if there is none, or if no hub answers.
     private static func account(_ host: HubHost) async throws -> Account? {
         struct Status: Decodable { var sinks: [Account] }
         let status = try await host.command("status", "--json")

@@ -2,9 +2,9 @@ import Foundation
 import HubProcess
 import Testing
 
-/// Plugins under a hub that is a process of its own: what is left when it is killed, what SIGHUP does, what the logs say.
+/// Plugins under a hub that is a real process: processes left by a killed hub, SIGHUP, and the logs.
 @Suite(.serialized) struct SupervisionTests {
-    /// A program that minds nothing: it can only be killed.
+    /// A program that ignores all requests to end: it can only be killed.
     private static let deaf = #"""
         #!/bin/sh
         if [ "$1" = --describe ]; then
@@ -28,7 +28,7 @@ import Testing
         return host
     }
 
-    /// Folders whose programs the hubs of this suite run.
+    /// Folders with programs that the hubs of this suite run.
     private let kept = Kept()
 
     private final class Kept: @unchecked Sendable {
@@ -37,7 +37,7 @@ import Testing
         func append(_ folder: TemporaryFolder) { lock.withLock { folders.append(folder) } }
     }
 
-    /// Its processes so far, by the numbers that they have outside: what it wrote itself are those of its own namespace.
+    /// The plugin's processes so far, by their numbers outside: those that it writes itself are of its own namespace.
     private func pids(_ host: HubHost, count: Int) async throws -> [pid_t] {
         let path = "\(host.folder.path)/data/plugins/deaf/pids"
         while true {
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `SIGHUP has the hub follow hub.conf, and a file with errors changes nothing`() async throws {
+    func `on SIGHUP the hub applies hub.conf, and a file with errors changes nothing`() async throws {
         let host = try host()
         let hub = try await host.start()
         _ = try await pids(host, count: 1)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `hub logs shows what a plugin printed, without its secrets, whether the hub runs or not`() async throws {
+    func `hub logs shows the output of a plugin without its secrets, whether or not the hub runs`() async throws {
         let host = try host()
         let hub = try await host.start()
         _ = try await pids(host, count: 1)

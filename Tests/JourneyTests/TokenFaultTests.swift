@@ -3,9 +3,9 @@ import HubProcess
 import OAuthServer
 import Testing
 
-/// Tokens whose renewal goes wrong, at the service, in the plugin and in the hub.
+/// Renewals of tokens that fail at the service, in the plugin or in the hub.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct TokenFaultTests {
-    /// A hub with a plugin that is logged in, whose access token is about to end.
+    /// A hub with a logged-in plugin whose access token is about to expire.
     private func scene(_ settings: String = "") async throws -> (LogInScene, ChildProcess) {
         let scene = try LogInScene(settings)
         scene.server.change { $0.expiresIn = 1 }
@@ -19,19 +19,19 @@ import Testing
         #expect(await hub.waitForExit() == 0, "\(hub.errorLines)")
     }
 
-    @Test func `an answer that is lost after the renewal ends the log-in, and says what a person has to do`()
+    @Test func `a lost answer to a renewal ends the log-in, and hub status says what a person has to do`()
         async throws
     {
         for fault in [OAuthServer.Fault.loseAnswer, .rubbish] {
             let (scene, hub) = try await scene()
             try await scene.logIn()
             scene.server.next(fault)
-            // The first try does not know better than that the service did not answer.
+            // The first failure looks as if the service had not answered.
             let first = try await scene.refresh()
             #expect(first.status == 1 && first.said.contains("cannot be renewed now"), "\(first)")
             let failing = try #require(try await scene.token())
             #expect(failing.state == "failing" && failing.advice?.contains("tries again") == true, "\(failing)")
-            // The second hears that its refresh token was used, which nothing but a person can mend.
+            // The second reports that the refresh token was used before: only a person can repair that.
             let second = try await scene.refresh()
             #expect(second.status == 1 && second.said.contains("run hub login cloud"), "\(second)")
             let refused = try #require(try await scene.token())
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a service that is busy, slow or gone costs a try, and not the log-in`() async throws {
+    @Test func `a busy, slow or absent service makes a renewal fail, but does not end the log-in`() async throws {
         let (scene, hub) = try await scene()
         try await scene.logIn()
         for fault in [OAuthServer.Fault.hangUp, .status(503), .status(429)] {
@@ -70,7 +70,7 @@ import Testing
         await end(hub)
     }
 
-    @Test func `of several processes of an instance one renews, and all work with what it got`() async throws {
+    @Test func `of several processes of an instance one renews the token, and all of them use it`() async throws {
         let (scene, hub) = try await scene()
         try await scene.logIn()
         scene.server.change { $0.expiresIn = 3_600 }
@@ -86,7 +86,7 @@ import Testing
                     "--instance", "cloud", "--state", "\(scene.host.folder.path)/state-\(number)",
                 ])
         }
-        // The renewal is done and its answer held back: the others are on their way to the same question.
+        // The renewal is done and its answer delayed: meanwhile the other processes need the token, too.
         await scene.server.wait { $0.renewals == renewals + 1 }
         scene.server.release()
         for process in processes { #expect(await process.waitForExit() == 0, "\(process.errorLines)") }
@@ -96,7 +96,9 @@ import Testing
     }
 
     @Test(arguments: ["refreshed", "written", "put"])
-    func `a plugin that is killed around a renewal loses it only before it is on a disk`(_ place: String) async throws {
+    func `a plugin that is killed during a renewal loses it only if it is not on a disk yet`(_ place: String)
+        async throws
+    {
         let (scene, hub) = try await scene("die = \"\(place)\"")
         try await scene.logIn()
         let dying = try await scene.refresh()
@@ -115,7 +117,7 @@ import Testing
         await end(hub)
     }
 
-    @Test func `a hub that is killed while the service renews gets the token from the plugin's next life`() async throws
+    @Test func `a hub that is killed during a renewal gets the token from the next process of the plugin`() async throws
     {
         let (scene, first) = try await scene()
         try await scene.logIn()
@@ -135,7 +137,7 @@ import Testing
         await end(second)
     }
 
-    @Test func `R11.3 R11.13 what a careless plugin tells of its tokens is shown nowhere`() async throws {
+    @Test func `R11.3 R11.13 tokens that a careless plugin writes are shown nowhere`() async throws {
         let (scene, hub) = try await scene("careless = true")
         try await scene.logIn()
         let result = try await scene.refresh()

@@ -2,10 +2,10 @@ import Foundation
 import HubProcess
 import Testing
 
-/// A real Chromium, led by its driver, looks at what a real hub serves; what it does there is in the folder `Browser`.
+/// A real Chromium, led by its driver, checks the pages of a real hub with the programs of the folder `Browser`.
 @Suite(.serialized, .enabled(if: Need.browser.isMet, "\(Need.browser.reason)"), .timeLimit(.minutes(10)))
 struct BrowserTests {
-    /// Runs one of the programs, which prints a line for each fault, and at the end what it has looked at.
+    /// Runs one of the programs, which prints a line for each fault, and finally what it has checked.
     private func run(_ name: String, _ arguments: [String] = []) async throws {
         let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Browser/\(name).py")
         let result = try await ChildProcess(
@@ -18,7 +18,7 @@ struct BrowserTests {
 
     @Test
     func
-        `each page, light and dark and at three sizes, keeps the rules of accessibility, asks no other place, and reads the same without JavaScript`()
+        `each page, light and dark and at three sizes, is accessible, loads nothing from elsewhere and works without JavaScript`()
         async throws
     { try await run("pages", Thoroughness.isWhole ? [] : ["--brief"]) }
 
@@ -28,17 +28,17 @@ struct BrowserTests {
 
     @Test
     func
-        `a program on another port gets no cookie of the page's own name, and with the cookie of 127.0.0.1 it changes nothing`()
+        `a program on another port gets no cookie of the page's own name, and changes nothing with that of 127.0.0.1`()
         async throws
     { try await run("neighbour") }
 
     @Test
     func
-        `with Tab, Enter and letters alone a value is added, edited and taken back, a record assigned, a plugin enabled, and that undone`()
+        `with Tab, Enter and letters alone a value is added, edited and retracted, a record assigned, a plugin enabled`()
         async throws
     { try await run("keyboard") }
 
-    @Test func `a month of the demo ends with every plugin well, and its page has the figures of the commands`()
+    @Test func `after a month of the demo every plugin is well, and the page shows the same figures as the commands`()
         async throws
     { try await run("demo", ["60"]) }
 }

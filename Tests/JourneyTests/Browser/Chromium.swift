@@ -3,11 +3,11 @@ import HubProcess
 import WebFaults
 import WebSocketClient
 
-/// A headless Chromium with a profile of its own, led by its remote debugging protocol.
+/// A headless Chromium with its own profile, led by its remote debugging protocol.
 ///
-/// It reaches this machine and nothing else, and is gone with the call of ``with(_:)``.
+/// It can only reach this machine, and ends with the call of ``with(_:)``.
 actor Chromium {
-    /// What the browser did not do.
+    /// The error if the browser did not do something.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
@@ -15,19 +15,19 @@ actor Chromium {
     private let socket: WebSocket
     private var last = 0
     private var waiting: [Int: CheckedContinuation<JSONTree, any Error>] = [:]
-    /// What scripts of each page complained about, by the page's session.
+    /// The errors of the scripts of each page, by the page's session.
     private var complaints: [String: [String]] = [:]
     private var isOver = false
 
     private init(_ socket: WebSocket) { self.socket = socket }
 
-    /// Debian's name of it.
+    /// The path of `chromium`, which is Debian's name for it.
     private static var program: String? {
         (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { "\($0)/chromium" }
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// Starts one, does `body`, and ends it.
+    /// Starts a browser, runs `body`, and ends the browser.
     static func with(_ body: (Chromium) async throws -> Void) async throws {
         guard let program else { throw Failure(description: "there is no chromium here: make setup-test installs it") }
         let profile = try TemporaryFolder()
@@ -64,7 +64,7 @@ actor Chromium {
         await browser.end()
     }
 
-    /// A new tab without cookies of others.
+    /// Opens a new tab, without the cookies of other tabs.
     func page() async throws -> Page {
         let context = try await send("Target.createBrowserContext", [:])
         let target = try await send(
@@ -129,7 +129,7 @@ actor Chromium {
             case "Runtime.exceptionThrown": parameters?["exceptionDetails"]?.json
             case "Runtime.consoleAPICalled" where parameters?["type"] == "error": parameters?["args"]?.json
             case "Log.entryAdded" where parameters?["entry"]?["level"] == "error": parameters?["entry"]?["text"]?.text
-            // A dialogue would stop the page; nothing of ours opens one.
+            // A dialogue would block the page; our pages open none.
             case "Page.javascriptDialogOpening": "a dialogue: \(parameters?["message"]?.text ?? "")"
             default: nil
             }
@@ -137,7 +137,7 @@ actor Chromium {
     }
 }
 
-/// A tab, used as a person does: looked at, typed into and clicked on.
+/// A tab that is used as by a person, who reads, types and clicks.
 struct Page: Sendable {
     let browser: Chromium
     let session: String
@@ -146,8 +146,8 @@ struct Page: Sendable {
         try await browser.send("Page.navigate", ["url": .text(address)], session)
     }
 
-    /// The value of an expression on the page, as text; nil while the page is being changed, and where there is none.
-    /// - Parameter isPromise: of text, which is waited for.
+    /// The value of an expression on the page, as text; `nil` if it has none, or while the page is being replaced.
+    /// - Parameter isPromise: whether the expression is a promise of a text, which must be waited for.
     func value(_ expression: String, isPromise: Bool = false) async throws -> String? {
         do {
             let answer = try await browser.send(
@@ -158,7 +158,7 @@ struct Page: Sendable {
                 ], session)
             return answer["exceptionDetails"] == nil ? answer["result"]?["value"]?.text : nil
         } catch let failure as Chromium.Failure where !failure.description.contains("ended") {
-            return nil  // Between two pages there is nothing to ask.
+            return nil  // Between two pages there is none to ask.
         }
     }
 
@@ -175,7 +175,7 @@ struct Page: Sendable {
         }
     }
 
-    /// Waits until the page, loaded to its end, has the heading.
+    /// Waits until the page is completely loaded and has this heading.
     func untilHeading(_ text: String) async throws {
         try await until(
             "document.readyState === 'complete' && document.querySelector('h1')?.textContent === \(JSONTree.text(text).json)"
@@ -204,15 +204,15 @@ struct Page: Sendable {
         }
     }
 
-    /// What the page says, without its heading.
+    /// The first paragraph of the page.
     var sentence: String? {
         get async throws { try await value("document.querySelector('p').textContent") }
     }
 
-    /// Errors of scripts, refused loads and dialogues, of this page and those before it in the tab.
+    /// Errors of scripts, refused loads and dialogues of this page and of earlier ones in the tab.
     var complaints: [String] {
         get async throws {
-            // Whatever the page has caused before this answer is known with it.
+            // Everything that the page has caused before this answer is known when it arrives.
             try await browser.send("Runtime.evaluate", ["expression": "0"], session)
             return await browser.complaints(of: session)
         }
@@ -220,7 +220,7 @@ struct Page: Sendable {
 }
 
 extension ChildProcess {
-    /// Ends the browser with all its helpers.
+    /// Ends the browser and all its helper processes.
     fileprivate func end() async {
         signal(SIGTERM)
         _ = await waitForExit()

@@ -3,9 +3,9 @@ import HubProcess
 import OAuthServer
 import Testing
 
-/// The page of `hub login` that hands a fragment over, in a real browser.
+/// The page of `hub login` that passes a fragment on, in a real browser.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct FragmentPageTests {
-    /// What must not become a part of the page, or be run by it.
+    /// A text that must neither become a part of the page nor be run.
     private static let hostile =
         "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"><svg onload=alert(1)>"
 
@@ -15,7 +15,7 @@ import Testing
 
     @Test
     func
-        `R11.11 a fragment is handed over and taken out of the address, never run, and not used if it is another's`()
+        `R11.11 a fragment is passed on and removed from the address, never run, and not used if it is of another log-in`()
         async throws
     {
         let scene = try LogInScene("flow = \"fragment\"")
@@ -46,7 +46,7 @@ import Testing
         #expect(await hub.waitForExit() == 0)
     }
 
-    /// An answer without the mark of this log-in changes nothing, and cannot be a part of the page.
+    /// An answer without the mark of this log-in changes nothing, and does not become a part of the page.
     private func waitsOn(_ answer: String, _ scene: LogInScene, _ chromium: Chromium) async throws {
         let (login, _) = try await scene.begin()
         let page = try await chromium.page()
@@ -59,7 +59,7 @@ import Testing
         #expect(await login.waitForExit() == 130)
     }
 
-    /// A refusal with the mark of this log-in that tries to be a part of the page.
+    /// A refusal with the mark of this log-in does not become a part of the page.
     private func refuse(
         _ answer: String, _ sentence: String, _ scene: LogInScene, _ chromium: Chromium
     ) async throws {
@@ -80,14 +80,14 @@ import Testing
         #expect(try await page.value("document.querySelectorAll('img, svg, iframe').length") == "0", "\(answer)")
     }
 
-    /// Who has no answer is told so, and changes nothing.
+    /// A visit without an answer gets a page that says so, and changes nothing.
     private func waits(_ scene: LogInScene, _ chromium: Chromium) async throws {
         let (login, _) = try await scene.begin()
         let page = try await chromium.page()
         try await page.open(scene.redirect)
         try await page.untilHeading("No answer")
         #expect(try await page.sentence?.contains("there is none in it") == true)
-        // What is refused is not a page whose source a script would show.
+        // A refused request is not answered with a page whose script could be shown.
         let refused = "fetch(location.pathname, {method: 'POST'}).then(answer => answer.text())"
         #expect(try await page.value(refused, isPromise: true) == "hub login: There is nothing here.")
         #expect(login.isRunning)

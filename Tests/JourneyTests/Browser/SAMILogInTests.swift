@@ -4,7 +4,7 @@ import OAuthServer
 import Testing
 import WebFaults
 
-/// A person logs in to SAMI in a real browser, and the weights arrive.
+/// A person logs in to SAMI in a real browser, and the hub gets the weights.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct SAMILogInTests {
     struct Way: CustomTestStringConvertible, Equatable, Sendable {
         var dialect: String
@@ -13,7 +13,7 @@ import WebFaults
     }
 
     @Test(arguments: [Way(dialect: "sami", grant: "implicit"), Way(dialect: "artik", grant: "code")])
-    func `a token is captured by the browser, kept, used, renewed when it is over, and revoked`(_ way: Way) async throws
+    func `a token comes by the browser, is kept and used, renewed when it expires, and revoked`(_ way: Way) async throws
     {
         let scene = try SAMIScene(
             ["--dialect", way.dialect],
@@ -25,7 +25,7 @@ import WebFaults
         let server = try await scene.startServer(history: 3)
         let hub = try await scene.startHub()
         try await Chromium.with { chromium in
-            // No first.
+            // First the person refuses.
             var page = try await chromium.page()
             var (login, url) = try await scene.begin()
             #expect(url.contains("code_challenge=") == (way.grant == "code"))
@@ -36,7 +36,7 @@ import WebFaults
             try await page.untilHeading("The log-in has failed")
             #expect(await login.waitForExit() == 77)
 
-            // The browser still knows the person; the application asks again.
+            // The browser still knows the person, but the application asks again.
             (login, url) = try await scene.begin()
             try await page.open(url)
             try await page.untilHeading("Allow Health hub?")
@@ -48,7 +48,7 @@ import WebFaults
             #expect(await login.waitForExit() == 0, "\(login.errorLines)")
             #expect(await login.allLines().last?.contains("logged in as Ada Example") == true, "\(login.lines)")
 
-            // A wrong password is told, and the page can be used again.
+            // A wrong password is reported, and the page can be used again.
             page = try await chromium.page()
             try await page.open(url)
             try await page.logIn(password: "wrong")
@@ -88,14 +88,14 @@ extension SAMIScene {
         return (login, String(line.dropFirst(2)))
     }
 
-    /// How many objects of a kind the exchange has.
+    /// The number of the exchange's objects of this kind.
     fileprivate func count(_ kind: String) throws -> Int? {
         JSONTree(Array(try send("GET", "/control/state").body.utf8))?["counts"]?[kind]?.integer
     }
 }
 
 extension Page {
-    /// Fills in the exchange's log-in page, and sends it.
+    /// Fills in the log-in page of the exchange, and sends it.
     fileprivate func logIn(password: String = "withings") async throws {
         try await untilHeading("Log in")
         try await type("ada", into: "[name=name]")

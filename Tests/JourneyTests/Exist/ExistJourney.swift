@@ -7,7 +7,7 @@ import OAuthServer
 import Samples
 import Synchronization
 
-/// A household's way to Exist: a scale, a hub with its plugins, the stand-in, and one clock for all of them that outlives each.
+/// A household's way to Exist: a scale, a hub with its plugins and the stand-in, with one clock that outlives each of these programs.
 final class ExistJourney: Sendable {
     let host: HubHost
     let scale: ScaleAtHome?
@@ -16,14 +16,14 @@ final class ExistJourney: Sendable {
     private let faults: [String]
     private let switches: [String]
     private let time: Mutex<HubClock>
-    /// By how many seconds of the clock a program was behind when it had started.
+    /// The largest delay, in seconds of the clock, with which a program's clock began.
     private let lag = Mutex(0.0)
 
     /// - Parameters:
     ///   - plugins: tables of `hub.conf`; `BASE` stands for the address of the stand-in, `PROGRAMS` for the folder of the programs,
-    ///     `REDIRECT` for where log-ins come back to, `SCALE` for the link of the scale.
-    ///   - memory: what the scale remembers at the start, as its script writes it; without, there is no scale.
-    ///   - faults: of the stand-in, for as long as it runs.
+    ///     `REDIRECT` for the address to which log-ins return, `SCALE` for the link of the scale.
+    ///   - memory: the weigh-ins in the scale's memory at the start; `nil`: there is no scale.
+    ///   - faults: faults of the stand-in while it runs.
     init(
         at start: String, rate: Double, plugins: String, memory: [ExistJudge.WeighIn]? = nil, faults: [String] = [],
         switches: [String] = []
@@ -58,12 +58,12 @@ final class ExistJourney: Sendable {
 
     var clock: HubClock { time.withLock { $0 } }
 
-    /// Has time pass at another rate: for what is started from now on.
+    /// Changes the rate of time for programs that are started from now on.
     func pass(at rate: Double) {
         time.withLock { clock in clock = HubClock(.simulated(start: clock.time, rate: rate)) }
     }
 
-    /// Starts the hub; a clock of its own would begin again with it, so that it is told what time it is.
+    /// Starts the hub with the current time in its settings, because a clock of its own would begin again.
     func startHub() async throws -> ChildProcess {
         let text = try String(contentsOfFile: host.configuration, encoding: .utf8)
         let now = "clock = \"\(clock.started(at: clock.now()))\""
@@ -75,9 +75,9 @@ final class ExistJourney: Sendable {
         return hub
     }
 
-    /// Starts the stand-in on its port and its file.
+    /// Starts the stand-in with its port and its file.
     ///
-    /// - Parameter seed: fixes which calls its faults hit.
+    /// - Parameter seed: decides which calls its faults hit.
     func startServer(seed: UInt64 = 1) async throws -> ChildProcess {
         var arguments = [
             "--listen", "127.0.0.1:\(port)", "--state", "\(host.folder.path)/exist.db", "--clock",
@@ -98,24 +98,24 @@ final class ExistJourney: Sendable {
         lag.withLock { $0 = max($0, behind) }
     }
 
-    /// How far, in seconds of the clock, the programs' clocks may have differed or jumped.
+    /// The seconds of the clock by which the clocks of the programs may have differed or jumped.
     var leeway: Double { lag.withLock { $0 } * 2 + 30 }
 
-    /// Kills a plugin that the hub runs, at once; the hub starts it again.
+    /// Kills a plugin of the hub; the hub starts it again.
     ///
-    /// - Returns: when, in seconds of the clock; nil where it was not running.
+    /// - Returns: the time in seconds of the clock; `nil` if the plugin was not running.
     func killPlugin(_ instance: String) async throws -> Double? {
         guard let pid = try? status()?.plugins.first(where: { $0.name == instance })?.pid else { return nil }
         let time = Double(clock.now()) / 1e6
         kill(pid_t(pid), SIGKILL)
-        // As a person would who does not want to wait, or finds it quarantined.
+        // As by a person who does not want to wait, or finds the plugin quarantined.
         _ = try await host.command("release", instance)
         return time
     }
 
     // MARK: - Log-in
 
-    /// Logs an instance in, in the browser of `user`.
+    /// Logs an instance in, with the browser of `user`.
     func logIn(_ instance: String, as user: String) async throws {
         _ = try ask("PUT", "/control/switches", #"{"signed_in":"\#(user)"}"#)
         let login = try ChildProcess(
@@ -130,7 +130,7 @@ final class ExistJourney: Sendable {
         guard await login.waitForExit() == 0 else { throw Trouble(lines: login.errorLines) }
     }
 
-    /// Logs in, again where the service fails in between; every try takes as long as it takes.
+    /// Logs in, and tries again if the service fails meanwhile; each try may take any time.
     func logInUntilDone(_ instance: String, as user: String) async throws {
         for attempt in 1... {
             do { return try await logIn(instance, as: user) } catch {
@@ -146,14 +146,14 @@ final class ExistJourney: Sendable {
         return tokens?.contains(where: \.needsLogIn) ?? false
     }
 
-    // MARK: - What is where
+    // MARK: - State of the programs
 
-    /// Asks the stand-in.
+    /// Sends a request to the stand-in.
     func ask(_ method: String, _ path: String, _ body: String = "") throws -> String {
         try ScriptedBrowser().send(method, "http://127.0.0.1:\(port)\(path)", body: body).body
     }
 
-    /// What Exist holds of a user, by date.
+    /// The values that Exist has of a user, by date.
     func held(_ attribute: String = "weight", by user: String = "mira") throws -> [String: Double] {
         struct State: Decodable {
             struct User: Decodable {
@@ -175,7 +175,7 @@ final class ExistJourney: Sendable {
         try DoorClient(endpoint: host.environment["HUB_DOOR"] ?? "", command: "test")
     }
 
-    /// Nil while there is no hub that answers.
+    /// The hub's status; `nil` while no hub answers.
     func status() throws -> HubStatus? {
         guard let answer = try? door().ask(.status) else { return nil }
         return try? JSONDecoder().decode(HubStatus.self, from: Data(answer.bytes))
@@ -186,7 +186,7 @@ final class ExistJourney: Sendable {
         try status()?.sinks.first { $0.instance == instance }
     }
 
-    /// The subscriptions of an instance in which something is not answered yet.
+    /// The subscriptions of an instance in which something has no answer yet.
     func open(_ instance: String) throws -> [String] {
         guard let sinks = try status()?.sinks.filter({ $0.instance == instance }), !sinks.isEmpty else {
             return ["\(instance) has no subscription"]
@@ -208,7 +208,7 @@ final class ExistJourney: Sendable {
         return records
     }
 
-    /// The weigh-ins that the hub has, with their numbers, by the clock of the place.
+    /// The weigh-ins in the hub with their numbers, in the local time of the place.
     func weighIns(of person: String = "me") throws -> [(number: Int64, time: String, tenths: Int)] {
         try records(.quantity, of: person).compactMap { stored in
             guard case .sample(let sample) = stored.record, case .quantity(let value, _) = sample.value else {
@@ -218,7 +218,7 @@ final class ExistJourney: Sendable {
         }
     }
 
-    /// The days that the hub has, and how each stands with every sink.
+    /// The days in the hub, and their deliveries to all sinks.
     func ledger(of person: String = "me") throws -> [(date: String, deliveries: [ExistJudge.Delivery])] {
         struct Trace: Decodable { var deliveries: [ExistJudge.Delivery] }
         return try records(.day, of: person).compactMap { stored in
@@ -228,14 +228,14 @@ final class ExistJourney: Sendable {
         }
     }
 
-    /// Today at the place, by the hub's clock and in whole days.
+    /// The current day at the place, by the hub's clock, as days since 1970.
     func today() throws -> Int {
         let time = try status().flatMap { try? Timestamp(parsing: $0.time) } ?? clock.time
-        // May in Berlin is two hours ahead.
+        // Berlin is two hours ahead in May.
         return Int((time.microseconds / 1_000_000 + 7_200) / 86_400)
     }
 
-    /// Waits until nothing is wrong, and returns what still is.
+    /// Waits until there are no faults, and returns those that are left.
     static func untilRight(
         within limit: Duration = .seconds(60), _ faults: () async throws -> [String]
     ) async throws -> [String] {

@@ -1,15 +1,15 @@
 import Samples
 
-/// What an account at Exist should hold, worked out from the weigh-ins that were played and from nothing else.
+/// The expected content of an account at Exist, computed only from the weigh-ins that were played.
 ///
-/// Whole numbers only: tenths of a kilogram as a scale shows them, and hundredths as Exist gets them. Nothing of the product decides here
-/// with it.
+/// It uses whole numbers only: tenths of a kilogram as a scale shows them, and hundredths as Exist gets them. No code of the product
+/// takes part in the judgement.
 struct ExistJudge: Sendable {
-    /// A person stood on a scale.
+    /// One person on a scale.
     struct WeighIn: Hashable, Sendable {
-        /// As the clock at the place showed it: `2024-05-14T07:30:00`.
+        /// The local time of the place: `2024-05-14T07:30:00`.
         let time: String
-        /// Every weight that it ever had, the present one last.
+        /// All weights that it ever had; the current one is last.
         var tenths: [Int]
         var isDeleted = false
 
@@ -18,12 +18,12 @@ struct ExistJudge: Sendable {
 
     var weighIns: [WeighIn] = []
 
-    /// For how many days a weigh-in stands, its own included.
+    /// The number of days for which a weigh-in counts, including its own.
     private static let reach = 30
 
-    // MARK: - What should be
+    // MARK: - Expected values
 
-    /// The value of a day in hundredths; nil where there is none.
+    /// The value of a day in hundredths; `nil` if the day has none.
     func value(on day: Int) -> Int? {
         for source in stride(from: day, to: day - Self.reach, by: -1) {
             let tenths = weighIns.filter { $0.day == source && !$0.isDeleted }.compactMap(\.tenths.last)
@@ -32,13 +32,13 @@ struct ExistJudge: Sendable {
         return nil
     }
 
-    /// The mean in hundredths, half away from zero; of at most three weights, of which none has two neighbours equally near.
+    /// The mean of at most three weights in hundredths, rounded half away from zero; it never lies between two equally near neighbours.
     private static func mean(_ tenths: [Int]) -> Int {
         let (sum, count) = (tenths.reduce(0, +) * 10, tenths.count)
         return (2 * sum + count) / (2 * count)
     }
 
-    /// Whether a value was ever that of the day, in whatever order the weigh-ins, their corrections and deletions became known.
+    /// Whether a value can ever have been that of the day, for any order in which weigh-ins, corrections and deletions became known.
     func couldBe(_ hundredths: Int, on day: Int) -> Bool {
         (day - Self.reach + 1...day).contains { source in
             var sums = [(sum: 0, count: 0)]
@@ -49,19 +49,19 @@ struct ExistJudge: Sendable {
         }
     }
 
-    // MARK: - What is
+    // MARK: - Actual values
 
-    /// A number of Exist in hundredths; nil where it has more digits.
+    /// A number of Exist in hundredths; `nil` if it has more digits.
     static func hundredths(_ value: Double) -> Int? {
         let scaled = (value * 100).rounded()
         return abs(value * 100 - scaled) < 1e-6 ? Int(exactly: scaled) : nil
     }
 
-    /// What is wrong with what Exist holds: days that are missing, another's, or too many.
+    /// The faults in the values of Exist: days that are missing, wrong or superfluous.
     ///
     /// - Parameters:
-    ///   - days: all that are to be there.
-    ///   - open: a day that may be there or not, and is right where it is.
+    ///   - days: all days that must be there.
+    ///   - open: a day that may be missing, but must be right if it is there.
     func faults(held: [String: Double], days: ClosedRange<Int>, open: Int? = nil) -> [String] {
         var faults: [String] = []
         var rest = held
@@ -78,7 +78,7 @@ struct ExistJudge: Sendable {
         return faults + rest.keys.sorted().map { "\($0): a value on a day that has none" }
     }
 
-    /// What is wrong with what the hub has of the scale: weigh-ins that are lost, doubled, or others.
+    /// The faults in the hub's weigh-ins of the scale: those that are lost, doubled or wrong.
     func faults(stored: [(time: String, tenths: Int)]) -> [String] {
         let wanted = weighIns.filter { !$0.isDeleted }.map { "\($0.time) \($0.tenths.last ?? 0)" }
         let found = stored.map { "\($0.time) \($0.tenths)" }
@@ -93,9 +93,9 @@ struct ExistJudge: Sendable {
         Dictionary(texts.map { ($0, 1) }, uniquingKeysWith: +)
     }
 
-    // MARK: - What was called
+    // MARK: - Calls
 
-    /// A line of the diary of the stand-in.
+    /// A line of the stand-in's diary.
     struct Call: Decodable, Sendable {
         struct Object: Decodable, Sendable {
             var name: String?
@@ -106,17 +106,17 @@ struct ExistJudge: Sendable {
         var user: String?
         var method: String
         var path: String
-        /// Nil where the connection was cut.
+        /// `nil` if the connection was cut.
         var status: Int?
         var fault: String?
-        /// Of calls with a list; a log-in's is not written down.
+        /// The list of a call that has one; the body of a log-in is not recorded.
         var body: [Object]?
 
-        /// Seconds since 1970, by the clock of the stand-in.
+        /// Seconds since 1970, by the stand-in's clock.
         var seconds: Double { Double((try? Timestamp(parsing: time).microseconds) ?? 0) / 1e6 }
     }
 
-    /// What was sent to an account and was never the value of that day, or on a day that had not come.
+    /// The values sent to an account that were never those of their day, or whose day had not begun.
     func faults(sent calls: [Call], to user: String, attribute: String = "weight", through last: Int) -> [String] {
         calls.filter { $0.user == user && $0.path.hasSuffix("/update/") }.flatMap { call -> [String] in
             let objects = call.body ?? []
@@ -134,14 +134,14 @@ struct ExistJudge: Sendable {
         }
     }
 
-    /// What exceeds the limits that a caller has promised to keep to.
+    /// The calls beyond the limits that a caller has promised to keep.
     ///
     /// - Parameters:
     ///   - perHour: calls in any sixty minutes.
-    ///   - leeway: so many seconds the clock of the caller may have gone ahead of that of the stand-in, where one of them began again.
-    ///   - wasCutOff: calls whose caller or service was killed before the answer can have been written down: a caller cannot
-    ///     keep to a 429 that it was not told.
-    ///   - isExempt: calls that a person made by logging in.
+    ///   - leeway: the seconds by which the caller's clock may be ahead of the stand-in's after one of them was restarted.
+    ///   - wasCutOff: whether caller or service was killed before the caller could note the answer: a caller cannot keep to a 429 that
+    ///     it did not receive.
+    ///   - isExempt: whether a person's log-in made the call.
     static func faults(
         limits calls: [Call], of user: String, perHour: Int, leeway: Double, wasCutOff: (Call) -> Bool = { _ in false },
         isExempt: (Call) -> Bool = { _ in false }
@@ -172,9 +172,9 @@ struct ExistJudge: Sendable {
         return faults
     }
 
-    // MARK: - What the hub says of it
+    // MARK: - The hub's account
 
-    /// How a day stands with a sink, as `hub trace` tells.
+    /// A delivery of a day to a sink, as `hub trace` shows it.
     struct Delivery: Decodable, Sendable {
         struct Confirmed: Decodable, Sendable {
             var seq: Int64
@@ -187,7 +187,7 @@ struct ExistJudge: Sendable {
         var confirmed: Confirmed?
     }
 
-    /// Days that are neither delivered with the receipt of this account and day, nor answered with a reason.
+    /// The days that were neither delivered with the receipt of this account and day, nor answered with a reason.
     static func faults(ledger days: [(date: String, deliveries: [Delivery])], of sink: String, user: String) -> [String]
     {
         days.compactMap { day in

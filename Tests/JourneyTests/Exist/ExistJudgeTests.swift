@@ -1,7 +1,7 @@
 import Samples
 import Testing
 
-/// The judge finds what is planted, and nothing where all is well.
+/// The judge finds planted faults, and finds none in right values.
 @Suite struct ExistJudgeTests {
     private let judge = ExistJudge(weighIns: [
         .init(time: "2024-05-01T07:00:00", tenths: [800]), .init(time: "2024-05-04T07:00:00", tenths: [790]),
@@ -21,7 +21,7 @@ import Testing
         return judge.faults(held: held, days: try day("2024-04-25")...(try day("2024-05-08")))
     }
 
-    @Test func `a mean is carried for thirty days, its own included, and rounded half away from zero`() throws {
+    @Test func `a mean is carried for thirty days including its own, and rounded half away from zero`() throws {
         #expect(try faults().isEmpty)
         let one = ExistJudge(weighIns: [.init(time: "2024-01-01T07:00:00", tenths: [750])])
         #expect(one.value(on: try day("2024-01-30")) == 7_500)
@@ -31,7 +31,7 @@ import Testing
         #expect(three.value(on: try day("2024-05-10")) == 8_057)
     }
 
-    @Test func `a lost day, a wrong one, one too many and a shift by a day are found`() throws {
+    @Test func `a lost day, a wrong one, one too many and a shift by a day are faults`() throws {
         #expect(try faults { $0["2024-05-05"] = nil }.count == 1)
         #expect(try faults { $0["2024-05-04"] = 79.08 }.count == 1, "a weigh-in that is counted twice")
         #expect(try faults { $0["2024-05-06"] = 78.5 }.count == 1, "a correction that is lost")
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `a weigh-in that the hub has lost, doubled or moved is found`() {
+    @Test func `a weigh-in that the hub has lost, doubled or moved is a fault`() {
         let stored = [
             ("2024-05-01T07:00:00", 800), ("2024-05-04T07:00:00", 790), ("2024-05-04T19:00:00", 795),
             ("2024-05-06T07:00:00", 781),
@@ -71,12 +71,12 @@ import Testing
             fault: fault, body: objects.map { .init(name: name, date: $0.0, value: $0.1) })
     }
 
-    @Test func `what was sent and never was the value of that day is found`() throws {
+    @Test func `a sent value that was never that of its day is a fault`() throws {
         let last = try day("2024-05-08")
         func faults(_ objects: (String, Double)..., user: String = "mira", name: String = "weight") -> [String] {
             judge.faults(sent: [call("10:00:00", objects, user: user, name: name)], to: "mira", through: last)
         }
-        // Before all was known: one of two weigh-ins, what was corrected later, what was carried until then, what was deleted.
+        // Values of earlier moments: one of two weigh-ins, an uncorrected one, one that was carried until then, a deleted one.
         #expect(
             faults(
                 ("2024-05-04", 79.5), ("2024-05-06", 78.5), ("2024-05-05", 80), ("2024-05-08", 70)
@@ -91,7 +91,7 @@ import Testing
         #expect(faults(("2024-05-04", 62.1), user: "anna").isEmpty, "the account of another judge")
     }
 
-    @Test func `calls beyond the limits are found, and a call before 429 is over`() {
+    @Test func `calls beyond the limits are faults, and so is a call before the time of a 429 is over`() {
         func faults(_ calls: [ExistJudge.Call], perHour: Int = 3, leeway: Double = 0) -> [String] {
             ExistJudge.faults(limits: calls, of: "mira", perHour: perHour, leeway: leeway)
         }
@@ -110,7 +110,7 @@ import Testing
         #expect(faults([call("10:00:00", Array(repeating: ("2024-05-01", 80), count: 36))]).count == 1)
     }
 
-    @Test func `a ledger that is open, or closed with another's receipt, is found`() {
+    @Test func `a ledger that is open, or closed with another's receipt, is a fault`() {
         func faults(_ state: String, _ receipt: String? = nil, reason: String? = nil, sink: String = "exist/days")
             -> [String]
         {

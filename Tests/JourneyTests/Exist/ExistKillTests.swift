@@ -5,15 +5,15 @@ import Samples
 import Seeds
 import Testing
 
-/// What the way to Exist is worth: kill -9 of any of four processes while everything goes wrong that can.
+/// The way to Exist survives kill -9 of any of four processes while everything goes wrong that can.
 @Suite(.serialized) struct ExistKillTests {
-    /// Kills in one run; `EXIST_KILLS` asks for more.
+    /// The number of kills in one run, which `EXIST_KILLS` can change.
     private static let kills = ProcessInfo.processInfo.environment["EXIST_KILLS"].flatMap(Int.init) ?? 16
     private static let perHour = 60
-    /// Seconds of the clock, half a second of the machine's, in which an answer is on its way to the exporter's disk.
+    /// Seconds of the clock, half a second of real time, in which an answer reaches the exporter's disk.
     private static let writing = 300.0
 
-    /// All of them at once, for as long as the stand-in runs.
+    /// The stand-in's faults, all at once and for the whole run.
     private static let faults = [
         "delay=0.02%20", "cut-before%5", "cut-after%5", "cut-inside%3", "status=503%4", "html%3", "half@update%3",
         "too-many=900%2", "no-failed%4", "lost-object@update%4", "title-for-name%5", "reordered%20",
@@ -23,9 +23,10 @@ import Testing
         "scope_denied=http403", "retry_after=900", "rate_limit=300",
     ]
 
-    /// The evening before a midnight, ten minutes in a second.
+    /// Runs from the evening before a midnight, ten minutes a second.
     @Test(.timeLimit(.minutes(10)))
-    func `hub, gap-filler, exporter and Exist are killed, everything fails: the right values, no call too many`()
+    func
+        `Exist has the right values without a call too many after kills of all four programs and faults of the service`()
         async throws
     {
         let seed = ProcessInfo.processInfo.environment["EXIST_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
@@ -43,10 +44,10 @@ import Testing
             memory: judge.weighIns, faults: Self.faults, switches: Self.switches)
         var server = try await journey.startServer(seed: random.next())
         var hub = try await journey.startHub()
-        /// When a person logged in, in seconds of the clock.
+        /// The times at which a person logged in, in seconds of the clock.
         var logIns: [ClosedRange<Double>] = []
         var isOurs = true
-        /// When an end of a call was killed, in seconds of the clock.
+        /// The times at which one end of a call was killed, in seconds of the clock.
         var cuts: [Double] = []
 
         func seconds() -> Double { Double(journey.clock.now()) / 1e6 }
@@ -55,7 +56,7 @@ import Testing
             try await journey.logInUntilDone("exist", as: "mira")
             logIns.append(begin...seconds())
         }
-        /// What a person does who looks at `hub status` now and then.
+        /// Acts as a person who looks at `hub status` now and then.
         func care() async throws {
             if journey.needsLogIn("exist") { try await logIn() }
             if !isOurs { isOurs = try await journey.host.command("do", "exist", "acquire").status == 0 }
@@ -65,7 +66,7 @@ import Testing
         for round in 0..<Self.kills {
             for _ in 0..<Int.random(in: 1...3, using: &random) {
                 let day = first - Int.random(in: 0...28, using: &random)
-                // So many that a mean has no two neighbours equally near.
+                // At most three a day, so that a mean is never between two equally near neighbours.
                 guard judge.weighIns.count(where: { $0.day == day }) < 3 else { continue }
                 let weighIn = ExistJudge.WeighIn(
                     time: ExistTests.time(
@@ -75,7 +76,7 @@ import Testing
                 try journey.scale?.step(on: weighIn)
             }
             try await changeOne(&judge, journey, &random)
-            // Twice in the run another service takes the attribute: the second time too soon to be taken back unasked.
+            // Twice another service takes the attribute: the second time too soon for the plugin to take it back unasked.
             if round == 3 || round == 6 {
                 _ = try journey.ask(
                     "POST", "/control/steal", #"{"user":"mira","attribute":"weight","to":"withings"}"#)
@@ -84,7 +85,7 @@ import Testing
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...900, using: &random)))
             switch round < 4 ? round : Int.random(in: 0...3, using: &random) {
             case 0:
-                // Its plugins end with it, and what they were about to be answered they do not hear.
+                // The hub's plugins end with it, and do not receive the answers under way.
                 cuts.append(seconds())
                 await hub.killAndWait()
                 hub = try await journey.startHub()
@@ -132,14 +133,14 @@ import Testing
         server.signal(SIGTERM)
     }
 
-    /// Now and then a weigh-in is corrected or deleted by hand; what the hub does not have yet is left alone.
+    /// Corrects or deletes a weigh-in by hand, unless the hub does not have it yet.
     private func changeOne(
         _ judge: inout ExistJudge, _ journey: ExistJourney, _ random: inout SeededGenerator
     ) async throws {
         let place = Int.random(in: judge.weighIns.indices, using: &random)
         let isDeletion = Bool.random(using: &random)
         let tenths = Int.random(in: 700...900, using: &random)
-        // The first one stays, so that every day has a value: one that Exist has cannot be taken away.
+        // The first weigh-in stays, so that every day has a value: a value of Exist cannot be deleted.
         guard place > 0, !judge.weighIns[place].isDeleted,
             let there = try? journey.weighIns().first(where: { $0.time == judge.weighIns[place].time })
         else { return }

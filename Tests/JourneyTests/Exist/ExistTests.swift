@@ -4,7 +4,7 @@ import HubProcess
 import Samples
 import Testing
 
-/// From a scale, or from whatever gives weigh-ins, to accounts at Exist, with real programs and one clock.
+/// From a scale, or from other sources of weigh-ins, to accounts at Exist, with real programs and one clock.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct ExistTests {
     static func plugins(_ exporters: [(instance: String, person: String)], more: String = "") -> String {
         """
@@ -38,8 +38,8 @@ import Testing
 
     static func time(_ day: Int, _ clock: String) -> String { "\(LocalDate(daysSinceEpoch: day).text)T\(clock)" }
 
-    /// On the evening of the thirtieth of April there are six weigh-ins in the scale's memory; then there is one every few days
-    /// while thirty days pass, three in a second.
+    /// Begins on the evening of April 30th with six weigh-ins in the scale's memory; then a weigh-in follows every few days
+    /// while thirty days pass, three a second.
     @Test func `a scale's weigh-ins become thirty days at Exist: measured, carried, late, corrected and deleted ones`()
         async throws
     {
@@ -78,14 +78,14 @@ import Testing
             try await eventually { try journey.today() >= day }
         }
 
-        // So that all is there before the first call.
+        // Everything must be there before the first call.
         try await eventually { try journey.weighIns().count >= judge.weighIns.count }
         try await journey.logInUntilDone("exist", as: "mira")
         try await expectRight("the first evening")
         let updates = try journey.diary().filter { $0.path.hasSuffix("/update/") }
         #expect(updates.count == 1 && updates.first?.body?.count == 30, "all thirty days, in one call")
 
-        // Each when its day is over: with holes of one to six days, and a day with three.
+        // Each weigh-in comes when its day is over, with holes of one to six days and a day with three.
         try await pass(at: 259_200)
         for (ahead, weights) in [
             (1, [800]), (3, [798]), (4, [795, 801, 803]), (11, [790]), (13, [788, 792]), (20, [785]), (27, [781]),
@@ -127,7 +127,7 @@ import Testing
 
     @Test
     func
-        `a missing log-in is told from the start, and what a sync has sent is settled at once, not when its retry is due`()
+        `a missing log-in is reported from the start, and a sync settles its values at once, not when their retry is due`()
         async throws
     {
         let journey = try await ExistJourney(
@@ -191,7 +191,7 @@ import Testing
         }
         #expect(try await ExistJourney.untilRight(faults) == [])
 
-        // One that was taken for mine was hers: it leaves my days, and comes into hers, each in the account of its own.
+        // A weigh-in of mine was hers: it leaves my days and joins hers, each in its own account.
         let mine = try #require(judges["me"]?.weighIns[2])
         judges["me"]?.weighIns.remove(at: 2)
         let number = try #require(try journey.weighIns().first { $0.time == mine.time }).number
@@ -218,7 +218,7 @@ import Testing
         let plan = try await journey.host.command("do", "exist-anna", "plan")
         #expect(plan.status == 0 && plan.lines.joined().contains("anna"), "\(plan)")
 
-        // A check beside the running plugin logs in with the hub's token, and leaves everything as it is.
+        // A check beside the running plugin logs in with the hub's token, and changes nothing.
         let written = try journey.diary().count { $0.method == "POST" }
         let check = try ChildProcess(
             "hub-exist",

@@ -3,7 +3,7 @@ import HubProcess
 import HubWire
 import Samples
 
-/// A simulated HS3, a process of its own, to which a test types what a person does.
+/// A simulated HS3 in its own process, which a test controls by typed lines.
 final class ScaleAtHome: Sendable {
     private let process: ChildProcess
     private let input: FileHandle
@@ -14,7 +14,7 @@ final class ScaleAtHome: Sendable {
         let script = try folder.write("{\"memory\": [\(entries.joined(separator: ", "))]}", to: "scale.json")
         let pipe = "\(folder.path)/scale-typed"
         guard mkfifo(pipe, 0o600) == 0 else { throw ExistJourney.Trouble(lines: ["no fifo"]) }
-        // A scale's clock knows no fractions of a second.
+        // A scale's clock has no fractions of a second.
         let time = Timestamp(microseconds: clock.now() / 1_000_000 * 1_000_000)
         let words = [
             Programs.path("hub-scale-sim"), "hs3", "--listen", "tcp://127.0.0.1:\(port)", "--script", script, "--json",
@@ -31,7 +31,7 @@ final class ScaleAtHome: Sendable {
 
     private static func kilograms(_ tenths: Int) -> String { "\(tenths / 10).\(tenths % 10)" }
 
-    /// A person steps on, now or when its clock showed another time; the plugin need not be there.
+    /// Lets a person step on the scale, now or at a past time of its clock; the plugin need not be connected.
     func step(on weighIn: ExistJudge.WeighIn) throws {
         let text = "step on \(Self.kilograms(weighIn.tenths.last ?? 0)) \(weighIn.time)\n"
         try input.write(contentsOf: Data(text.utf8))
