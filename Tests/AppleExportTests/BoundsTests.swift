@@ -3,7 +3,7 @@ import Foundation
 import Samples
 import Testing
 
-/// What has no place is kept as it is written, and what has no room is counted.
+/// Content without a place in the model is kept as it is written, and content beyond the limits is counted.
 @Suite(.timeLimit(.minutes(1))) struct BoundsTests {
     private static let head =
         "<Workout workoutActivityType=\"HKWorkoutActivityTypeRunning\" sourceName=\"W\" startDate=\"2026-02-10 18:05:00 +0100\" endDate=\"2026-02-10 18:37:00 +0100\""
@@ -19,7 +19,7 @@ import Testing
         facts?["unread"] as? [String: Any] ?? [:]
     }
 
-    @Test func `Types beyond those that any export has are stored, and counted together`() throws {
+    @Test func `Types beyond the number of any real export are stored, and counted together`() throws {
         let reading = try read(
             (0..<2_500).map { record("HKQuantityTypeIdentifierMade\($0)", unit: "count", value: "1") }
                 .joined())
@@ -28,7 +28,7 @@ import Testing
         #expect(reading.account.types.last?.tally.count == 500)
     }
 
-    @Test func `Of more metadata than a record has room for some is kept, and the rest counted`()
+    @Test func `Metadata is kept as far as a record has room, and the rest is counted`()
         throws
     {
         let entries = (0..<5_000).map { "<MetadataEntry key=\"key\($0)\" value=\"some text\"/>" }
@@ -39,7 +39,7 @@ import Testing
         #expect(kept > 500 && reading.count(.leftOut) == 5_000 - kept)
     }
 
-    @Test func `Of more events than any workout has the rest is counted`() throws {
+    @Test func `Events beyond the number of any real workout are counted`() throws {
         let events = String(
             repeating:
                 "<WorkoutEvent type=\"HKWorkoutEventTypeLap\" date=\"2026-02-10 18:06:00 +0100\"/>",
@@ -50,7 +50,7 @@ import Testing
         #expect(reading.count(.leftOut) == 300)
     }
 
-    @Test func `What a workout and its parts say beyond what there is a place for is kept`() throws {
+    @Test func `Unknown attributes and repeated parts of a workout are kept`() throws {
         let reading = try read(
             """
             \(Self.head) goal="300" goalUnit="kcal">
@@ -80,7 +80,7 @@ import Testing
         #expect(text.contains(#""HKSwimmingStrokeStyle":"odd""#) && text.contains(#""leg":"first""#))
     }
 
-    @Test func `What an audiogram and a prescription say beyond what is known is kept`() throws {
+    @Test func `Unknown attributes of an audiogram and a prescription are kept`() throws {
         let reading = try read(
             """
              <Audiogram type="HKDataTypeIdentifierAudiogram" sourceName="a" startDate="2026-02-10 18:05:00 +0100" endDate="2026-02-10 18:05:00 +0100">

@@ -3,16 +3,16 @@ import Foundation
 import Samples
 import Testing
 
-/// What real phones and other programs have written wrongly: all that is good is read, and the rest is told.
+/// Errors that real phones and other programs have made: everything good is read, and the rest is reported.
 @Suite struct BrokenExportTests {
-    @Test func `A declaration that no parser takes is passed over`() throws {
+    @Test func `A declaration that no parser accepts is skipped`() throws {
         let reading = try Reading(try fixture("bad-dtd.xml"))
         #expect(reading.rejections.isEmpty)
         #expect(reading.samples("weight").count == 1 && reading.samples("stepCount").count == 1)
         #expect(reading.account.isComplete && reading.account.oddities.isEmpty)
     }
 
-    @Test func `A control character is a space, and nothing behind it is lost`() throws {
+    @Test func `A control character becomes a space, and nothing after it is lost`() throws {
         let reading = try Reading(try fixture("bad-control-char.xml"))
         #expect(reading.samples.filter { $0.value.kind == .quantity }.count == 3)
         let steps = try #require(reading.samples("stepCount").first)
@@ -36,13 +36,13 @@ import Testing
         #expect(sample.start.text == "2026-02-10T07:00:00Z" && sample.end.text == "2026-02-10T07:10:00Z")
     }
 
-    @Test func `Of a file that was cut everything but its last element is read, and the cut is told`() throws {
+    @Test func `A truncated file is read up to its last complete element, and the truncation is reported`() throws {
         let reading = try Reading(try fixture("bad-truncated.xml"))
         #expect(reading.samples("weight").count == 1 && reading.samples("stepCount").isEmpty)
         #expect(!reading.account.isComplete && reading.count(.truncated) == 1)
     }
 
-    @Test func `Wherever a file is cut, what was whole before is read, and nothing else`() throws {
+    @Test func `Wherever a file is cut, exactly the elements that were complete are read`() throws {
         let scratch = try Scratch()
         let whole = try Data(contentsOf: URL(filePath: try fixture("synthetic.xml")))
         let all = try Reading(try fixture("synthetic.xml"))
@@ -53,7 +53,7 @@ import Testing
             let reading = try Reading(file)
             #expect(!reading.account.isComplete, "\(cut)")
             #expect(reading.rejections.isEmpty, "\(cut): \(reading.rejections)")
-            // Members of a correlation that was cut are there without it.
+            // The members of a truncated correlation are there without it.
             let news = reading.groups.joined().filter {
                 !known.contains($0) && !$0.contains("bloodPressure") && !$0.contains("dietary")
                     && !$0.contains("EffortScore") && !$0.contains("activitySummary")
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test
-    func `A third party's export without declaration, device, date and person is read as far as it says something`()
+    func `An export of another program without declaration, device, date and person is read as far as possible`()
         throws
     {
         let reading = try Reading(try fixture("paulstaab-mit.xml"))
@@ -71,12 +71,12 @@ import Testing
         #expect(reading.samples("workout").count == 8)
         let run = try #require(reading.samples("workout").first { $0.source.device == "Synthetic & Run Club" })
         #expect(run.workout?.totals.first?.value == 2.5, "statistics go before the attribute")
-        // Heart rates without a unit could be anything: they are kept as they are.
+        // Heart rates without a unit could be anything, so they are kept as they are.
         #expect(reading.samples("heartRate").isEmpty && reading.samples("x.apple.exportElement").count == 5)
         #expect(reading.count(.unreadValue) == 5)
     }
 
-    @Test func `Bytes that were lost in the middle cost the elements that they were in, and no other`() throws {
+    @Test func `Bytes lost in the middle cost only the elements that they were in`() throws {
         let records = (0..<200).map {
             record(
                 value: "\($0)",
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test
-    func `Times that no calendar shows, ends before starts and missing times are told, and no value is made of them`()
+    func `Impossible times, ends before starts and missing times are reported, and no value is made of them`()
         throws
     {
         let scratch = try Scratch()
@@ -135,7 +135,7 @@ import Testing
         #expect(reading.account.lost == 3)
     }
 
-    @Test func `A blood pressure that lacks a member, and a food without a name, are kept in parts`() throws {
+    @Test func `A blood pressure without a member and a food without a name are kept in parts`() throws {
         let scratch = try Scratch()
         let systolic = record("HKQuantityTypeIdentifierBloodPressureSystolic", unit: "mmHg", value: "121")
         let protein = record("HKQuantityTypeIdentifierDietaryProtein", unit: "g", value: "9")
@@ -153,7 +153,7 @@ import Testing
         #expect(reading.count(.brokenCorrelation) == 2)
     }
 
-    @Test func `A type whose name no type can have is kept as it is`() throws {
+    @Test func `A type with an impossible name is kept as it is`() throws {
         let scratch = try Scratch()
         let reading = try Reading(
             try scratch.write(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppleExport
 
-/// Clinical documents with the files that they name, and how much is read of the files beside the XML.
+/// Clinical documents with the files that they name, and the limits for files beside the XML.
 @Suite(.timeLimit(.minutes(1))) struct DocumentTests {
     private static let report = "clinical-records/DiagnosticReport-1.json"
     private static let clinical =
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test
-    func `An attachment that is too large, or the hundred and first, is left out and counted, the document stays`()
+    func `An attachment that is too large or beyond the hundredth is skipped and counted, and the document stays`()
         throws
     {
         let scratch = try Scratch()
@@ -66,7 +66,7 @@ import Testing
             + names.map { "<FileReference path=\"/workout-routes/\($0)\"/>" }.joined() + "</WorkoutRoute>"
     }
 
-    @Test func `One file that is named again and again is not read without end`() throws {
+    @Test func `A file that is named repeatedly is not read without a limit`() throws {
         let scratch = try Scratch()
         let points = (0..<10).map {
             "<trkpt lat=\"52.5\" lon=\"13.4\"><time>2026-02-10T17:05:1\($0)Z</time></trkpt>"
@@ -82,7 +82,7 @@ import Testing
         #expect(count == 1 + 3 && reader.account.oddities[.leftOut]?.count == 37)
     }
 
-    @Test func `A workout has a thousand files of routes at most, of however many routes`() throws {
+    @Test func `A workout has at most a thousand files of routes, in any number of routes`() throws {
         let scratch = try Scratch()
         let routes = (0..<3).map { route in Self.route((0..<400).map { "\(route)-\($0).gpx" }) }.joined()
         let reading = try Reading(try scratch.write(export("\(Self.run)\(routes)</Workout>"), as: "export.xml"))

@@ -3,7 +3,7 @@ import Foundation
 import Samples
 import Testing
 
-/// Files that somebody has made to do harm, or that a fault has made as bad.
+/// Files that were made to do harm, or that an error has made equally bad.
 @Suite(.timeLimit(.minutes(1))) struct HostileExportTests {
     private static let ecg = """
         Name,A
@@ -23,7 +23,9 @@ import Testing
         """
 
     @Test(arguments: ["0.0000000000000000001", "0.000000000001", "0.00000001"])
-    func `An electrocardiogram at a rate without end ends as it begins, which is told`(_ rate: String) throws {
+    func `An electrocardiogram whose rate would make it endless ends at its start, and is reported`(_ rate: String)
+        throws
+    {
         let scratch = try Scratch()
         try scratch.write(export(record()), as: "export.xml")
         try scratch.write(Self.ecg.replacing("RATE", with: rate), as: "electrocardiograms/e.csv")
@@ -37,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `An event that ends when no calendar goes on has no end, which is told`() throws {
+    @Test func `An event whose end is beyond the calendar ends at its start, and is reported`() throws {
         let scratch = try Scratch()
         let workout = """
              <Workout workoutActivityType="HKWorkoutActivityTypeRunning" sourceName="W" startDate="9999-12-30 23:59:00 +0000" endDate="9999-12-30 23:59:30 +0000">
@@ -50,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: ["9999-12-31", "0001-01-01"])
-    func `A day beyond all that a time can tell is told and left out`(_ day: String) throws {
+    func `A day beyond the range of times is reported and skipped`(_ day: String) throws {
         let scratch = try Scratch()
         let elements = """
              <Me HKCharacteristicTypeIdentifierDateOfBirth="\(day)" HKCharacteristicTypeIdentifierBloodType="HKBloodTypeNotSet"/>
@@ -62,7 +64,9 @@ import Testing
         #expect(reading.count(.wrongTime) == 2)
     }
 
-    @Test func `A figure of a day whose unit does not exist is told and left out, the others of the day stay`() throws {
+    @Test func `A value of a day with an unknown unit is reported and skipped, and the other values of the day stay`()
+        throws
+    {
         let scratch = try Scratch()
         let element = """
              <ActivitySummary dateComponents="2026-02-11" activeEnergyBurned="300" activeEnergyBurnedUnit="kdJ" \
@@ -76,14 +80,14 @@ import Testing
         #expect(reading.rejections.isEmpty && reading.count(.unreadValue) == 2)
     }
 
-    @Test func `A source whose name has a control character in it has its records all the same`() throws {
+    @Test func `A source whose name has a control character keeps its records`() throws {
         let scratch = try Scratch()
         let text = export(record()).replacing("sourceName=\"", with: "sourceName=\"\u{7F}")
         let reading = try Reading(try scratch.write(text, as: "export.xml"))
         #expect(reading.groups.count == 1 && reading.rejections.isEmpty, "\(reading.rejections)")
     }
 
-    @Test func `A value of a new type in an empty unit is kept, and the hub takes it`() throws {
+    @Test func `A value of an unknown type with an empty unit is kept, and the hub accepts it`() throws {
         let scratch = try Scratch()
         let file = try scratch.write(export(record("HKQuantityTypeIdentifierNovelty", unit: "")), as: "export.xml")
         let reading = try Reading(file)
@@ -92,14 +96,16 @@ import Testing
     }
 
     @Test(arguments: ["5e-324", "2.5e-310", "1.7e308", "-4e-320", "1e-291"])
-    func `The smallest and largest numbers have a key too`(_ value: String) throws {
+    func `The smallest and largest numbers have a key, too`(_ value: String) throws {
         let scratch = try Scratch()
         let reading = try Reading(try scratch.write(export(record(value: value)), as: "export.xml"))
         #expect(reading.groups.count == 1)
     }
 
     @Test(arguments: ["<!--", "</", "<?"])
-    func `A file of nothing but beginnings is read in no more time than another`(_ beginning: String) throws {
+    func `A file that only opens comments, end tags or instructions takes no longer to read than another`(
+        _ beginning: String
+    ) throws {
         let scratch = try Scratch()
         let text = export(record(), end: "") + String(repeating: beginning, count: 2_300_000 / beginning.utf8.count)
         let file = try scratch.write(text, as: "export.xml")
@@ -107,12 +113,12 @@ import Testing
         var reading: Reading?
         let time = try clock.measure { reading = try Reading(file) }
         #expect(reading?.samples.count == 1 && reading?.account.isComplete == false)
-        // Without what was searched before kept, a minute and more.
+        // Without keeping what was searched before, it would take more than a minute.
         #expect(time < .seconds(10))
     }
 
     @Test(arguments: ["export.xml", "electrocardiograms", "electrocardiograms/e.csv"])
-    func `A link within an unpacked export is not followed, at whatever level`(_ link: String) throws {
+    func `A link in an unpacked export is not followed, at any level`(_ link: String) throws {
         let scratch = try Scratch()
         try scratch.write(export(record()), as: "in/export.xml")
         try scratch.write(Self.ecg.replacing("RATE", with: "512"), as: "in/electrocardiograms/e.csv")
@@ -131,7 +137,7 @@ import Testing
         #expect(reading.count(.damagedFile) == 1 && reading.account.fault?.contains("it is a link") == true)
     }
 
-    @Test func `A path that is given may be a link`() throws {
+    @Test func `The given path may be a link`() throws {
         let scratch = try Scratch()
         let file = try scratch.write(export(record()), as: "in/export.xml")
         for (name, path) in [("folder", scratch.path + "/in"), ("file.xml", file)] {
@@ -147,7 +153,7 @@ import Testing
         ("Europe/Berlin", "2026-03-29", "2026-03-29T00:00:00+01:00"),
         ("Asia/Beirut", "2024-03-31", "2024-03-31T01:00:00+03:00"),
     ])
-    func `A day begins on that day, also where the clocks are put forward at midnight`(
+    func `A day begins on that day, also if the clocks are put forward at midnight`(
         _ zone: String, _ day: String, _ start: String
     ) throws {
         let scratch = try Scratch()

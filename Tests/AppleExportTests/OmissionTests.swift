@@ -4,7 +4,7 @@ import HubProcess
 import Samples
 import Testing
 
-/// Whatever an export has in it is stored, kept as it is written, left out as asked, or reported with its place, date and reason.
+/// Everything in an export is stored, kept as it is written, excluded as requested, or reported with its place, date and reason.
 @Suite(.timeLimit(.minutes(2))) struct OmissionTests {
     private func read(_ elements: String, _ options: ExportOptions = ExportOptions()) throws -> Reading {
         let scratch = try Scratch()
@@ -29,7 +29,7 @@ import Testing
         ("2026-11-07 上午8:00:00 +0800", "2026-11-07T00:00:00Z"),
         ("2026-11-07 8:00:00 π.μ. +0200", "2026-11-07T06:00:00Z"),
         ("٢٠٢٦-١١-٠٨ ٠٨:٠٠:٠٠ +0300", "2026-11-08T05:00:00Z"), ("2026-11-08 08:00 +01", "2026-11-08T07:00:00Z"),
-    ]) func `A time that can mean one instant is that instant`(_ text: String, _ instant: String) throws {
+    ]) func `A time that can mean only one instant is that instant`(_ text: String, _ instant: String) throws {
         let reading = try read(record(start: text))
         #expect(reading.samples("stepCount").map(\.start.text) == [instant])
         #expect(reading.rejections.isEmpty && reading.account.lost == 0)
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: ["2026-03-01", "2569-03-01"])
-    func `Times of the calendar of Thailand are read as the instants that they are, leap days too`(exported: String)
+    func `Times of the calendar of Thailand are converted to their instants, including leap days`(exported: String)
         throws
     {
         let scratch = try Scratch()
@@ -69,26 +69,27 @@ import Testing
         "1405-09-08 08:00:00 +0330", "۱۴۰۵-۰۹-۰۸ ۰۸:۰۰:۰۰ +۰۳۳۰", "1448-06-19 08:00:00 +0300",
         "0115-11-29 08:00:00 +0800",
         "0008-11-29 08:00:00 +0900",
-    ]) func `A time of a year that several calendars have is lost, and reported as it is written`(_ text: String) throws
-    {
+    ]) func `A year that occurs in several calendars makes a time lost, and it is reported as it is written`(
+        _ text: String
+    ) throws {
         let reading = try read(record(start: text))
         #expect(reading.samples.isEmpty && reading.account.lost == 1)
         #expect(places(.wrongTime, reading).map(\.date) == [text])
     }
 
-    @Test func `Two samples of one second and value are two`() throws {
+    @Test func `Samples of the same second and value with different fractions are different samples`() throws {
         let reading = try read(
             record(start: "2026-02-10 08:00:00.1 +0100") + record(start: "2026-02-10 08:00:00.2 +0100")
                 + record(start: "2026-02-10 08:00:00 +0100"))
         #expect(Set(reading.samples.map(\.key.text)).count == 3)
     }
 
-    @Test func `Parts of a second do not change the key of a sample that has none`() throws {
+    @Test func `Support for fractions of a second does not change the key of a sample without one`() throws {
         let plain = try #require(try read(record()).samples.first)
         #expect(try read(record(start: "2026-02-10T08:00:00+01:00")).samples.first?.key == plain.key)
     }
 
-    @Test func `An end before the start or without meaning is kept with all that the element says`() throws {
+    @Test func `A record with an invalid end is kept with everything in its element`() throws {
         let reading = try read(
             record(end: "2026-02-10 07:00:00 +0100") + record(value: "11", end: "yesterday")
                 + """
@@ -122,7 +123,7 @@ import Testing
         #expect(
             fat.facts["Health Mate App Version"] as? String == "2.6.0" && fat.facts["wasUserEntered"] as? Bool == false)
         #expect(reading.samples("weight").count == 1 && reading.account.oddities.isEmpty)
-        // The same sample of a later export has the same key.
+        // The same sample in a later export has the same key.
         let later = try read(
             record(
                 "HKQuantityTypeIdentifierBodyMass", source: "Withings", unit: "lb", value: "177.2",
@@ -150,7 +151,7 @@ import Testing
         ("OxygenSaturation", "%", "97", .impossibleValue),
         ("BodyFatPercentage", "%", "25 %", .unreadValue), ("BodyMass", "kg", "80,5", .unreadValue),
         ("BodyMass", "kg", "9000", .impossibleValue), ("HeartRate", "calories", "62", .unreadValue),
-    ]) func `A value that may mean another is kept as it is written, and reported with date and source`(
+    ]) func `An ambiguous value is kept as it is written, and reported with date and source`(
         _ type: String, _ unit: String, _ value: String, _ oddity: ExportAccount.Oddity
     ) throws {
         let reading = try read(record("HKQuantityTypeIdentifier\(type)", source: "Renpho", unit: unit, value: value))
@@ -162,14 +163,14 @@ import Testing
         #expect(reading.samples.count == 1 && reading.account.lost == 0 && reading.rejections.isEmpty)
     }
 
-    @Test func `A record that lacks metadata of its type is kept, and what it lacks is named`() throws {
+    @Test func `A record without metadata that its type needs is kept, and the missing key is named`() throws {
         let reading = try read(
             record("HKCategoryTypeIdentifierMenstrualFlow", unit: nil, value: "HKCategoryValueVaginalBleedingLight"))
         #expect(reading.samples("x.apple.exportElement").count == 1 && reading.rejections.isEmpty)
         #expect(places(.missingMetadata, reading).first?.reason == "HKMenstrualCycleStart is missing")
     }
 
-    @Test func `An element that is not known is kept with what it has in it, and a record in it is a record`() throws {
+    @Test func `An unknown element is kept with its content, and a record in it is read`() throws {
         let reading = try read(
             " <Novelty kind=\"x\" startDate=\"2026-02-10 08:00:00 +0100\"><Part a=\"1\"><Deep b=\"2\"/></Part></Novelty>\n"
                 + " <Novelty><Part/>\(record())</Novelty>\n"
@@ -183,7 +184,7 @@ import Testing
         #expect((noted.first?["Note"] as? [String: Any])?["text"] as? String == "n")
     }
 
-    @Test func `A summary of before all others with nothing in it is a placeholder, and of one day the last counts`()
+    @Test func `A first summary with only zeros is a placeholder, and of several summaries of a day the last counts`()
         throws
     {
         let zeros =
@@ -203,7 +204,7 @@ import Testing
 
     // MARK: - Files
 
-    @Test func `Points of a route without time are reported with their file and number`() async throws {
+    @Test func `Points of a route without a time are reported with their file and number`() async throws {
         let scratch = try Scratch()
         try scratch.write(
             export(
@@ -226,7 +227,9 @@ import Testing
     @Test(arguments: [
         ("2026-02-10 오전 6:31:00 +0900", true), ("2026-02-10 6:31:00 AM +0100", true), ("10.02.26 06:31", false),
     ])
-    func `An electrocardiogram has a time of any language, or is reported with its file`(_ time: String, _ isRead: Bool)
+    func `An electrocardiogram with a time in any language is read, and one without is reported with its file`(
+        _ time: String, _ isRead: Bool
+    )
         throws
     {
         let scratch = try Scratch()
@@ -246,7 +249,7 @@ import Testing
     }
 
     @Test(arguments: [String.Encoding.utf16LittleEndian, .utf16BigEndian], [true, false])
-    func `UTF-16 is read, with a mark at its beginning and without`(_ encoding: String.Encoding, _ hasMark: Bool) throws
+    func `UTF-16 is read with and without a mark at its beginning`(_ encoding: String.Encoding, _ hasMark: Bool) throws
     {
         let scratch = try Scratch()
         let text = export((0..<3_000).map { record(source: "Ännas 🏃 Uhr", value: "\($0)") }.joined())
@@ -259,9 +262,9 @@ import Testing
         #expect(marked.samples.map(\.key) == reading.samples.map(\.key))
     }
 
-    // MARK: - What is no export
+    // MARK: - Files that are no export
 
-    @Test func `Of two exports in one zip none is taken, because their owners may differ`() async throws {
+    @Test func `A zip with two exports is refused, because their owners may differ`() async throws {
         let scratch = try Scratch()
         try scratch.write(export(record()), as: "a.xml")
         let path = try await scratch.zip("zip.write('a.xml', 'anna/export.xml')\nzip.write('a.xml', 'ben/export.xml')")
@@ -272,7 +275,7 @@ import Testing
         #expect(throws: ExportError.self) { try ExportPackage(scratch.path + "/two") }
     }
 
-    @Test func `A zip in a zip and an encrypted one are named`() async throws {
+    @Test func `A zip in a zip and an encrypted zip are named in the error`() async throws {
         let scratch = try Scratch()
         try scratch.write(export(record()), as: "a.xml")
         _ = try await scratch.zip("zip.write('a.xml', 'apple_health_export/export.xml')", as: "inner.zip")
@@ -280,7 +283,7 @@ import Testing
         #expect(
             #expect(throws: ExportError.self) { try ExportPackage(nested) }?.message.contains("Export/export.zip")
                 == true)
-        // The directory says so, whatever the bytes are.
+        // Only the flag in the directory counts, not the bytes.
         let plain = Array(try Data(contentsOf: URL(filePath: scratch.path + "/inner.zip")))
         var locked = plain
         for place in 0..<(plain.count - 4) where Array(plain[place..<(place + 4)]) == [0x50, 0x4B, 1, 2] {
@@ -310,7 +313,7 @@ import Testing
         ("{\"Data Points\": []}", "Google Fit"),
         ("Time of Measurement,Weight(kg),BMI\n", "Renpho"), ("Date,Time,Systolic (mmHg),Diastolic (mmHg)\n", "Omron"),
         ("SQLite format 3\u{0} application_info_table", "Health Connect"),
-    ]) func `A file of another app is named`(_ text: String, _ name: String) throws {
+    ]) func `A file of another app is refused with the name of the app`(_ text: String, _ name: String) throws {
         let scratch = try Scratch()
         let path = try scratch.write(text, as: "file")
         let error = #expect(throws: ExportError.self) { try ExportPackage(path) }
@@ -325,7 +328,7 @@ import Testing
         ("DI_CONNECT/DI-Connect-Wellness/a.json", "Garmin"),
         ("weight.csv", "Withings"), ("Takeout/Fit/All Data/a.json", "Google Fit"),
         ("database/Gadgetbridge", "Gadgetbridge"),
-    ]) func `A zip of another app is named`(_ entry: String, _ name: String) async throws {
+    ]) func `A zip of another app is refused with the name of the app`(_ entry: String, _ name: String) async throws {
         let scratch = try Scratch()
         let path = try await scratch.zip("zip.writestr('\(entry)', 'x')")
         let error = #expect(throws: ExportError.self) { try ExportPackage(path) }
@@ -334,7 +337,7 @@ import Testing
 
     // MARK: - The sum
 
-    @Test func `Every element is stored, kept, left out as asked or reported: the sum balances`() throws {
+    @Test func `The numbers of stored, kept, excluded and reported elements add up to all elements`() throws {
         let types = [
             "HKQuantityTypeIdentifierStepCount", "HKQuantityTypeIdentifierBodyFatPercentage",
             "HKCategoryTypeIdentifierMenstrualFlow", "HKQuantityTypeIdentifierNovelty",
@@ -369,7 +372,7 @@ import Testing
                 reading.samples.count == stored.count && reading.rejections.isEmpty, "\(reading.rejections.prefix(3))")
             #expect(reading.account.elements["Record"] == count)
             #expect(stored.count + reading.account.lost + reading.account.filtered == count)
-            // Each that is not a value of its type has a place in the report.
+            // Each value that does not fit its type is in the report.
             let kept = reading.account.oddities.filter { $0.key.effect == .kept }.reduce(0) { $0 + $1.value.count }
             let raw = reading.samples.count { $0.type.rawValue == "x.apple.exportElement" }
             #expect(kept >= raw && raw > 0 && reading.account.lost > 0)

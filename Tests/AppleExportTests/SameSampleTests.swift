@@ -3,7 +3,7 @@ import Foundation
 import Samples
 import Testing
 
-/// What one export and the next say of the same thing is one record.
+/// The same sample in several exports is one record.
 @Suite struct SameSampleTests {
     private func metadata(_ entries: [String: String]) -> String {
         entries.sorted { $0.key < $1.key }.map { "<MetadataEntry key=\"\($0.key)\" value=\"\($0.value)\"/>" }.joined()
@@ -43,7 +43,7 @@ import Testing
             })
     }
 
-    @Test func `What its source names itself is one record, whatever is corrected in it`() throws {
+    @Test func `A sample with a sync identifier is one record, whatever is corrected in it`() throws {
         let category = [(1, "Light"), (2, "Moderate")].map { version, value in
             record(
                 "HKCategoryTypeIdentifierHeadache", unit: nil,
@@ -64,7 +64,9 @@ import Testing
         #expect(try keys("food", [meal("9", synchronized(1)), meal("10", synchronized(2))]).count == 1)
     }
 
-    @Test func `What has a UUID of its source is one record, but for the value of a category`() throws {
+    @Test func `A sample with a UUID of its source is one record, except that each value of a category is its own`()
+        throws
+    {
         let uuid = metadata(["HKExternalUUID": "u-1"])
         let element = ["much", "more"].map { record(value: $0, children: uuid) }
         #expect(try keys("x.apple.exportElement", element).count == 1)
@@ -86,7 +88,7 @@ import Testing
     private static let reference =
         "<WorkoutRoute sourceName=\"W\" startDate=\"2026-02-10 18:05:00 +0100\" endDate=\"2026-02-10 18:37:00 +0100\"><FileReference path=\"/workout-routes/r1.gpx\"/></WorkoutRoute>"
 
-    @Test func `Routes of an export that was cut and of the whole one are there once`() throws {
+    @Test func `The routes of a truncated export and of the complete one are the same records`() throws {
         let scratch = try Scratch()
         try scratch.write(Self.route, as: "workout-routes/r1.gpx")
         let whole = export(record() + workout("Running", Self.reference))
@@ -100,18 +102,18 @@ import Testing
             let reading = try Reading(scratch.path)
             #expect(known.isSuperset(of: reading.groups.joined()), "\(cut)")
         }
-        // Cut before anything names it.
+        // Cut before any element names the route.
         try scratch.write(Array(whole.utf8.prefix(first + 20)), as: "export.xml")
         #expect(try Reading(scratch.path).count(.unnamedRoute) == 1)
-        // Lost in the middle, and whole at its end.
+        // The reference is lost in the middle, but the file is complete at its end.
         try scratch.write(whole.replacing("<WorkoutRoute s", with: "<WorkoutRou<te s"), as: "export.xml")
         #expect(try Reading(scratch.path).samples("workoutRoute").isEmpty)
-        // One that truly nobody names.
+        // No element names this route at all.
         try scratch.write(export(record()), as: "export.xml")
         #expect(try Reading(scratch.path).samples("workoutRoute").count == 1)
     }
 
-    @Test func `Routes come where they are asked for, with their workout or without it`() throws {
+    @Test func `Routes are read if their type is requested, with or without their workout`() throws {
         let scratch = try Scratch()
         try scratch.write(Self.route, as: "workout-routes/r1.gpx")
         try scratch.write(export(workout("Running", Self.reference)), as: "export.xml")
@@ -127,7 +129,7 @@ import Testing
         #expect(try types([.stepCount]).samples.isEmpty)
     }
 
-    @Test func `Gone on with behind an element whose end was lost, the next is not lost with it`() throws {
+    @Test func `After a resume behind an element whose end was lost, the next element is not lost`() throws {
         let scratch = try Scratch()
         let open = meal("9", "").replacing("</Correlation>", with: "")
         let last = record("HKQuantityTypeIdentifierBodyMass", unit: "kg", value: "80")

@@ -5,12 +5,12 @@ import HubWire
 import Samples
 import Testing
 
-/// A file of an export that stands beside these tests.
+/// The path of an export beside these tests.
 func fixture(_ name: String) throws -> String {
     try #require(Bundle.module.resourceURL).appending(path: "Exports/\(name)").path
 }
 
-/// A folder of the test's own, removed at its end.
+/// A folder for one test, removed with this object.
 final class Scratch {
     let path = FileManager.default.temporaryDirectory.appending(path: "apple-export-\(UUID().uuidString)").path
 
@@ -32,7 +32,7 @@ final class Scratch {
         return file
     }
 
-    /// A zip that Python's own library makes; `program` has it as `zip`, and this folder as its own.
+    /// A zip made with Python's library; `program` knows it as `zip`, and runs in this folder.
     func zip(_ program: String, as name: String = "export.zip") async throws -> String {
         let script =
             "import zipfile, os\nos.chdir(\(quoted(path)))\nzip = zipfile.ZipFile(\(quoted(name)), 'w', zipfile.ZIP_DEFLATED)\n\(program)\nzip.close()\n"
@@ -48,11 +48,11 @@ final class Scratch {
 struct Reading {
     var samples: [Sample] = []
     var rejections: [RecordRejection] = []
-    /// The groups in which they were given, as texts.
+    /// The groups of records as texts, in their order.
     var groups: [[String]] = []
     var account: ExportAccount
 
-    /// - Parameter batch: how many records are asked for at a time.
+    /// - Parameter batch: the number of records to read at a time.
     init(_ path: String, _ options: ExportOptions = ExportOptions(), batch: Int = 100, from offset: Int64 = 0) throws {
         let scratch = FileManager.default.temporaryDirectory.path
         let reader = try ExportReader(path, options: options, scratch: scratch, resumeOffset: offset)
@@ -86,7 +86,7 @@ struct Reading {
 
     func samples(_ type: String) -> [Sample] { samples.filter { $0.type.rawValue == type } }
 
-    /// Of several versions of one identity the last.
+    /// The samples without repeats; the last version of each identity.
     var unique: [Sample] {
         var last: [String: Sample] = [:]
         for sample in samples { last["\(sample.source) \(sample.key.text)"] = sample }
@@ -97,20 +97,20 @@ struct Reading {
 }
 
 extension Sample {
-    /// Its metadata, parsed.
+    /// The parsed metadata.
     var facts: [String: Any] {
         guard let metadata else { return [:] }
         return (try? JSONSerialization.jsonObject(with: Data(metadata.text.utf8))) as? [String: Any] ?? [:]
     }
 
-    /// In the type's own unit.
+    /// The value in the type's own unit.
     var canonical: Double? {
         guard case .quantity(let value, let unit) = value else { return nil }
         return try? TypeRegistry.standard.type(type)?.canonicalValue(value, unit: unit)
     }
 }
 
-/// An export with these elements in it.
+/// The text of an export with these elements.
 func export(_ elements: String, end: String = "</HealthData>\n") -> String {
     """
     <?xml version="1.0" encoding="UTF-8"?>

@@ -3,7 +3,7 @@ import Foundation
 import Samples
 import Testing
 
-/// The export with everything in it, against the result that was worked out by hand.
+/// An export with all kinds of elements, compared with a result that was worked out by hand.
 @Suite struct SyntheticExportTests {
     private let reading: Reading
     private let expected: [String: Any]
@@ -14,14 +14,14 @@ import Testing
         expected = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
     }
 
-    @Test func `The hub takes every record that is made of it`() {
+    @Test func `The hub accepts every record of the export`() {
         #expect(reading.rejections.isEmpty, "\(reading.rejections)")
         #expect(reading.account.isComplete)
         #expect(reading.account.version == 13)
         #expect(reading.account.locale == "de_DE")
     }
 
-    @Test func `Elements are counted as they stand in the file`() throws {
+    @Test func `Elements are counted as they are in the file`() throws {
         let elements = try #require(expected["elements"] as? [String: Int])
         let found = reading.account.elements
         #expect(found["Record"] == elements["topLevelRecords"])
@@ -35,17 +35,17 @@ import Testing
         }
     }
 
-    @Test func `Each sample is there once, whether it stands at the top, in a correlation, or in both`() throws {
+    @Test func `Each sample is there once, whether it is at the top, in a correlation, or in both`() throws {
         let byType = try #require(expected["uniqueByType"] as? [String: Int])
         let unique = Dictionary(grouping: reading.unique, by: \.type.rawValue).mapValues(\.count)
         for (type, count) in byType { #expect(unique[type] == count, "\(type)") }
         #expect(byType.values.reduce(0, +) == expected["uniqueSamples"] as? Int)
-        // Those of correlations were given once: the rest of the difference are exact repeats.
+        // Members of correlations were given once; the rest of the difference is exact repeats.
         #expect(reading.account.repeatedMembers == 4)
         #expect(reading.samples.count == reading.unique.count + 1, "the weight twice")
     }
 
-    @Test func `Types that the hub does not know are kept under their names, with the value as it is written`() throws {
+    @Test func `Unknown types are kept under their names, with the value as it is written`() throws {
         #expect(reading.account.unknownTypes.sorted() == expected["unknownTypes"] as? [String])
         #expect(reading.count(.unreadValue) == expected["unparseableValues"] as? Int)
         let unknown = try #require(reading.samples("HKQuantityTypeIdentifierNotYetInvented").first)
@@ -78,7 +78,7 @@ import Testing
         #expect(Timestamp(microseconds: exportDate * 1_000_000).text == expected["exportDate"] as? String)
     }
 
-    @Test func `What the phone knows of the person are characteristics since their birth`() throws {
+    @Test func `Facts about the person become characteristics that begin at their birth`() throws {
         let facts = try #require(expected["characteristics"] as? [String: String])
         for (type, value) in facts {
             let sample = try #require(reading.samples(type).first, "\(type)")
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `A blood pressure is one group of three, whose members are not there twice`() throws {
+    @Test func `A blood pressure is one group of three, and its members are not doubled`() throws {
         for entry in try #require(expected["correlations"] as? [[String: Any]]) {
             guard let start = entry["start"] as? String, entry["type"] as? String == "bloodPressure" else { continue }
             let correlation = try #require(reading.samples("bloodPressure").first { $0.start.text == start })
@@ -107,7 +107,7 @@ import Testing
         #expect(reading.samples.filter { $0.group == food.group }.count == 3)
     }
 
-    @Test func `A workout has its duration without pauses, totals, events and what was said of it`() throws {
+    @Test func `A workout has its duration without pauses, its totals, its events and its metadata`() throws {
         let running = try #require(
             reading.samples("workout").first { $0.value == .workout(activity: "running", raw: 37) })
         let parts = try #require(running.workout)
@@ -134,7 +134,8 @@ import Testing
         #expect(reading.count(.missingFile) == 2, "neither its route nor the clinical document is beside the file")
     }
 
-    @Test func `The rings of a day are that day of the zone, and of two of one day the last counts`() throws {
+    @Test func `The activity summary of a day is that day of the zone, and of two for one day the last counts`() throws
+    {
         let summaries = reading.samples("activitySummary")
         #expect(summaries.map(\.key.text) == ["2026-02-10", "2026-02-11"])
         #expect(summaries[0].start.text == "2026-02-10T00:00:00+01:00")
@@ -142,7 +143,7 @@ import Testing
         #expect(summaries[1].activitySummary?.appleStandHours?.value == 0)
     }
 
-    @Test func `A device is the same under every pointer that it is printed with`() throws {
+    @Test func `A device is the same with every pointer that is printed in it`() throws {
         let devices = Set(reading.samples.compactMap { ($0.facts["device"] as? [String: String]) })
         #expect(devices.count == 1)
         let device = try #require(devices.first)
@@ -150,14 +151,14 @@ import Testing
         #expect(device["softwareVersion"] == "9.4" && device["creationDate"] == "2022-10-01T06:00:00Z")
     }
 
-    @Test func `Beats of the wall clock are instants, whatever offset the record is printed with`() throws {
+    @Test func `Beats in local time are instants, whatever offset the record is printed with`() throws {
         let beats = reading.samples("heartRateVariabilitySDNN").flatMap { $0.facts["beats"] as? [[String: Any]] ?? [] }
         #expect(beats.count == 4)
         #expect(beats.map { $0["time"] as? String }.contains("2025-07-01T05:00:01.20Z"))
         #expect(beats.map { $0["bpm"] as? Double }.contains(58))
     }
 
-    @Test func `Sleep is its stages, each a sample`() throws {
+    @Test func `A night is a sample for each stage of sleep`() throws {
         let night = try #require(expected["sleep_2026-02-10"] as? [String: Int])
         var seconds: [String: Int] = [:]
         for sample in reading.samples("sleepAnalysis") {
@@ -167,7 +168,7 @@ import Testing
         #expect(seconds == night)
     }
 
-    @Test func `An audiogram, a prescription and a clinical document are kept with all they say`() throws {
+    @Test func `An audiogram, a prescription and a clinical document are kept with all their content`() throws {
         let audiogram = try #require(reading.samples("audiogram").first)
         let points = try #require(audiogram.facts["points"] as? [[String: Any]])
         #expect((points[0]["leftEar"] as? [String: Any])?["value"] as? Double == 15)
@@ -179,7 +180,7 @@ import Testing
         #expect(document.facts["identifier"] as? String == "obs-1")
     }
 
-    @Test func `Gone on with from wherever it was ended, the rest comes, and nothing is missing`() throws {
+    @Test func `After a resume from any offset the rest follows, and nothing is missing`() throws {
         let options = ExportOptions(dayZone: "Europe/Berlin")
         let reader = try ExportReader(try fixture("synthetic.xml"), options: options, scratch: NSTemporaryDirectory())
         var given: Set<String> = []
@@ -194,7 +195,7 @@ import Testing
         #expect(given == all)
     }
 
-    @Test func `However much is asked for at a time, the same comes in the same order`() throws {
+    @Test func `The records and their order do not depend on the size of the batches`() throws {
         let options = ExportOptions(dayZone: "Europe/Berlin")
         for batch in [1, 3, 1_000] {
             let other = try Reading(try fixture("synthetic.xml"), options, batch: batch)

@@ -31,7 +31,9 @@ import Testing
             for name in os.listdir(folder): zip.write(folder + '/' + name, 'apple_health_export/' + folder + '/' + name)
         """
 
-    @Test func `A zip is read where it lies, with routes, electrocardiograms and clinical documents`() async throws {
+    @Test func `A zip is read without unpacking it, with routes, electrocardiograms and clinical documents`()
+        async throws
+    {
         let scratch = try folder()
         let reading = try Reading(try await scratch.zip(Self.all))
         #expect(reading.rejections.isEmpty, "\(reading.rejections)")
@@ -54,7 +56,7 @@ import Testing
         #expect(!reading.groups.joined().contains { $0.contains("Test Person") })
     }
 
-    @Test func `An entry is whole in whatever pieces it is read, also where its last bytes unpack to many`()
+    @Test func `An entry is complete in pieces of any size, also if its last bytes unpack to many`()
         async throws
     {
         let scratch = try folder()
@@ -76,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `A folder that was unpacked says the same as the zip`() async throws {
+    @Test func `An unpacked folder has the same content as the zip`() async throws {
         let scratch = try folder()
         let zip = try Reading(try await scratch.zip(Self.all))
         let unpacked = try Reading(scratch.path)
@@ -152,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `A zip that was cut, is empty or has no export in it says so`() async throws {
+    @Test func `A zip that is truncated, empty or without an export gets an error that says so`() async throws {
         let scratch = try folder()
         let whole = try Data(contentsOf: URL(filePath: try await scratch.zip(Self.all)))
         let cut = try scratch.write(Array(whole.dropLast(40)), as: "cut.zip")
