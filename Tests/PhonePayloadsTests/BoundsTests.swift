@@ -2,11 +2,13 @@ import PhonePayloads
 import Samples
 import Testing
 
-/// What costs no more than itself: one bad item among good ones, and bodies made of nothing else.
+/// Limits: a bad item among good ones costs only itself, and bodies of bad items alone cost little.
 @Suite(.timeLimit(.minutes(1))) struct BoundsTests {
     private static let long = String(repeating: "x", count: 70_000)
 
-    @Test func `An hour that ends beyond the years is rejected by its place, and the others are there`() throws {
+    @Test func `An hour that ends beyond the calendar is rejected with its place, and the other points are stored`()
+        throws
+    {
         let reading = try Reading(
             metric: "heart_rate", "count/min",
             [
@@ -17,7 +19,7 @@ import Testing
         #expect(reading.verdicts() == [])
     }
 
-    @Test func `What is told of an item is short, however long what was sent is`() throws {
+    @Test func `The report about an item is short, however long the item is`() throws {
         let mark = String(repeating: "\u{301}", count: 30_000)
         let name = String(repeating: "n", count: 1_000)
         let reading = try Reading(
@@ -32,7 +34,9 @@ import Testing
         #expect(#expect(throws: PhoneError.self) { try Reading(longer, .healthConnectWebhook) }?.code == .size)
     }
 
-    @Test func `A text that no record has room for is rejected by its place, and the others are there`() throws {
+    @Test func `A text that is too long for a record is rejected with its place, and the other items are stored`()
+        throws
+    {
         let start = #""start":"2026-02-10 06:00:00 +0100""#
         let entries = try Reading(
             #"{"data":{"symptoms":[{"name":"\#(Self.long)",\#(start)},{"name":"Husten",\#(start)}],"medications":[{"displayText":"\#(Self.long)",\#(start)},{"displayText":"Ibuprofen",\#(start)}],"cycleTracking":[{"name":"\#(Self.long)",\#(start)}],"ecg":[{"classification":"\#(Self.long)",\#(start)}]}}"#,
@@ -46,21 +50,21 @@ import Testing
         #expect(scale.faults == [" size"] && scale.samples == [])
     }
 
-    @Test func `A value of openScale in a unit that is none is rejected, and the rest of its measurement is there`()
+    @Test func `An openScale value in an unknown unit is rejected, and the rest of its measurement is stored`()
         throws
     {
         let reading = try Reading(
             #"{"event":"insert","userId":1,"date":"2026-02-10T06:31:02+01:00","values":[{"key":"weight","value":80,"unit":"kg"},{"key":"impedance","value":500,"unit":"\#(Self.long)"}]}"#,
             .openScale)
         #expect(reading.faults == ["/values/1 unit"] && reading.samples.map(\.type) == [.weight])
-        // Of what cannot be read the one before is not taken back.
+        // An unreadable value does not retract the earlier one.
         #expect(
             reading.steps == [
                 .has(user: "1", time: "20260210T053102Z", types: ["weight", "x.openscale.impedance"])
             ])
     }
 
-    @Test func `A note that is more than a record takes is told, and the values are stored`() throws {
+    @Test func `A note that is too long for a record is reported, and the values are stored`() throws {
         let reading = try Reading(
             #"{"event":"insert","userId":1,"id":7,"date":"2026-02-10T06:31:02+01:00","values":[{"key":"weight","value":80,"unit":"kg"},{"key":"comment","text":"\#(Self.long)"}]}"#,
             .openScale)
@@ -68,7 +72,7 @@ import Testing
         #expect(reading.verdicts() == [])
     }
 
-    @Test func `A row that cannot be read takes nothing back`() throws {
+    @Test func `An unreadable row retracts nothing`() throws {
         func list(_ rows: String) throws -> Reading {
             try Reading(
                 #"{"fields":["date","weight"],"units":{"weight":"kg"},"rows":[\#(rows)]}"#,
@@ -87,8 +91,7 @@ import Testing
     // MARK: - Plain records of one instant
 
     @Test(arguments: [false, true])
-    func `Records of one type and instant that say different things are all kept, wherever they stand`(far: Bool) throws
-    {
+    func `Records of one type and instant with different values are all kept, in any order`(far: Bool) throws {
         let filler = far ? (0..<2_500).map { #"{"heartRate":\#(40 + $0 % 100),"key":"k\#($0)"}"# } : []
         func keys(_ amounts: [String]) throws -> [String: String] {
             var records = amounts.map { #"{"dietaryWater":\#($0),"unit":"mL","start":"2026-02-10T06:31:02Z"}"# }
@@ -101,12 +104,12 @@ import Testing
         }
         let first = try keys(["250", "330"])
         #expect(Set(first.values) == ["20260210T063102Z dietaryWater", "20260210T063102Z dietaryWater 2"])
-        // The same again, in another order, is the same.
+        // The same records in another order have the same keys.
         #expect(try keys(["330", "250"]) == first)
         #expect(try keys(["250.0", "330"]) == first)
     }
 
-    @Test func `A date that stands twice in a list is two records, and an equal line counts once`() throws {
+    @Test func `A date that occurs twice in a list makes two records, and an equal line counts once`() throws {
         let time = "2026-02-10T06:31:02Z"
         let reading = try Reading(
             #"{"type":"heartRate","dates":["\#(time)","\#(time)","\#(time)"],"values":[60,71,60]}"#, .plain)
@@ -114,14 +117,14 @@ import Testing
         #expect(reading.ignored.count == 1 && reading.received == 3)
     }
 
-    @Test func `What came without a time by a broker is rejected with the reason`() throws {
+    @Test func `A record from a broker without a time is rejected with the reason`() throws {
         let body = #"{"records":[{"weight":80},{"weight":81,"start":"2026-02-10T06:31:02Z"}]}"#
         let reading = try Reading(body, .plain, Reading.context { $0.isFresh = false })
         #expect(reading.faults == ["/records/0 time"] && reading.keys == ["20260210T063102Z weight"])
         #expect(reading.rejected[0].reason.contains("broker"))
     }
 
-    // MARK: - Bodies of nothing else
+    // MARK: - Bodies of bad items alone
 
     private static let million = Array(repeating: "1", count: PhoneBody.maximumPoints + 1).joined(separator: ",")
 
@@ -136,7 +139,7 @@ import Testing
             (.healthAutoExport, #"{"data":{"unknown":["#, "]}}"), (.healthAutoExport, #"{"data":{"symptoms":["#, "]}}"),
             (.plain, #"{"records":["#, "]}"), (.bleScaleSync, #"{"weight":80,"x":["#, "]}"),
         ] as [(PhoneFormat, String, String)])
-    func `A million items and one are refused as a whole, in whatever list`(
+    func `A body with more than a million items is refused as a whole, in any list`(
         format: PhoneFormat, before: String, after: String
     ) {
         let error = #expect(throws: PhoneError.self) {
@@ -145,7 +148,10 @@ import Testing
         #expect(error?.code == .size)
     }
 
-    @Test func `A million lines and one are refused as a whole, and a line that is too long by its place`() throws {
+    @Test
+    func `A body with more than a million lines is refused as a whole, and a long line is rejected with its place`()
+        throws
+    {
         let lines = String(repeating: "1\n", count: PhoneBody.maximumPoints)
         let error = #expect(throws: PhoneError.self) { _ = try Reading(lines, .bleScaleLines) }
         #expect(error?.code == .size)
@@ -154,7 +160,7 @@ import Testing
         #expect(reading.faults == ["/1 size"] && reading.samples.count == 1)
     }
 
-    @Test func `What is not a separator does not count, and neither does what is within bounds`() throws {
+    @Test func `Only separators count for the limits, and nothing within the limits is refused`() throws {
         let text = String(repeating: #",],[\",\\"#, count: 300_000)
         let members = (0..<9_999).map { "\"m\($0)\":[]" }.joined(separator: ",")
         let reading = try Reading(#"{"data":{"metrics":[],"x":"\#(text)","y":{\#(members)}}}"#, .healthAutoExport)
@@ -169,13 +175,14 @@ import Testing
             (.healthConnectWebhook, #"{"timestamp":"2026-02-10T10:00:00Z","steps":["#, "]}"),
             (.plain, #"{"records":["#, "]}"),
         ] as [(PhoneFormat, String, String)])
-    func `Rejections come piece by piece, as records do`(format: PhoneFormat, before: String, after: String) throws {
+    func `Rejections are returned in pieces, as records are`(format: PhoneFormat, before: String, after: String) throws
+    {
         let reading = try Reading(
             before + Array(repeating: "1", count: 5_000).joined(separator: ",") + after, format)
         #expect(reading.rejected.count == 5_000 && reading.pieces >= 5)
     }
 
-    @Test func `A name that stands twice among thousands is found in one pass, and more than ten thousand are refused`()
+    @Test func `A repeated name among thousands is found in one pass, and more than ten thousand names are refused`()
         throws
     {
         let many = (0..<9_990).map { "\"member\($0)\":0" }.joined(separator: ",")

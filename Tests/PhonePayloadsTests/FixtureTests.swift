@@ -5,9 +5,9 @@ import PhonePayloads
 import Samples
 import Testing
 
-/// Bodies of every sender, and what each becomes (`Fixtures/expected.json`, synthetic).
+/// Bodies of every sender, and the records that they make (`Fixtures/expected.json`, synthetic).
 ///
-/// Where a record is another than that file says, ``Difference`` says why.
+/// ``Difference`` explains each record that differs from that file.
 @Suite struct FixtureTests {
     nonisolated(unsafe) static let expected =
         (try? Fixture.json("expected.json"))?["files"] as? [String: [String: Any]] ?? [:]
@@ -35,20 +35,20 @@ import Testing
             })
     }
 
-    @Test func `There is a body for every expectation, and an expectation for every body`() throws {
+    @Test func `Every expectation has a body, and every body has an expectation`() throws {
         #expect(Self.names.count == 42)
         for name in Self.names { _ = try Fixture.bytes(name) }
     }
 
-    /// What is not a JSON object, and where else it is tested.
+    /// The bodies that are no JSON object, and the tests that use them.
     static let elsewhere = [
         "bad-multipart.txt": "DoorTests", "plain-bad-type.txt": "DoorTests", "ble-scale-sync.jsonl": "below",
         "openscale-mqtt.jsonl": "below, BrokerTests",
-        // Its neighbour with lines of JSON says the same and more; no address takes this one.
+        // Its neighbour with lines of JSON has the same content and more; no address accepts this one.
         "ble-scale-sync.csv": "nowhere",
     ]
 
-    @Test func `Each body is looked at here or elsewhere`() {
+    @Test func `Each body is tested here or elsewhere`() {
         #expect(Set(Self.names.filter { !$0.hasSuffix(".json") }) == Set(Self.elsewhere.keys))
         for name in Self.names where Self.elsewhere[name] == nil {
             let request = Self.expected[name]?["request"] as? [String: Any]
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: names.filter { elsewhere[$0] == nil })
-    func `Each body becomes the records, rejections and omissions that are expected`(name: String) throws {
+    func `Each body makes the expected records, rejections and omissions`(name: String) throws {
         let expected = try #require(Self.expected[name])
         guard expected["status"] as? Int == 200 else {
             #expect(throws: PhoneError.self) { _ = try self.reading(name, expected) }
@@ -84,7 +84,7 @@ import Testing
         #expect(reading.verdicts() == [], "the hub would not take this")
     }
 
-    @Test func `What is stored has the value that is expected, in the unit of its type`() throws {
+    @Test func `Each stored record has the expected value, in the unit of its type`() throws {
         for (name, expected) in Self.expected where expected["status"] as? Int == 200 {
             guard Self.formats[(expected["request"] as? [String: Any])?["path"] as? String ?? ""] != nil else {
                 continue
@@ -102,14 +102,14 @@ import Testing
                 let type = try #require(PhoneTypes.registry.type(sample.type))
                 let stored = try #require(try type.canonicalValue(value, unit: unit))
                 let number = try #require(wire["value"] as? Double)
-                // The file has nine digits of some.
+                // The file has some values with nine digits.
                 #expect(abs(stored - number) <= abs(number) * 1e-9, "\(name): \(key)")
                 #expect(type.unit == wire["unit"] as? String)
             }
         }
     }
 
-    @Test func `The list of all weighings by MQTT, and the lines of a file, have times of their own`() throws {
+    @Test func `The list of all weighings by MQTT and the lines of a file have their own times`() throws {
         let lines = try String(decoding: Fixture.bytes("openscale-mqtt.jsonl"), as: UTF8.self).split(separator: "\n")
         let message = try #require(
             JSONSerialization.jsonObject(with: Data(String(lines[4]).utf8)) as? [String: Any])
@@ -144,12 +144,12 @@ import Testing
     }
 }
 
-/// What today's protocol wants otherwise than `expected.json`, which was written before it.
+/// The differences between today's protocol and `expected.json`, which was written before it.
 enum Difference {
-    /// The expectation, as the hub of today takes it.
+    /// The expected record in the form of today's protocol.
     static func asOfToday(_ record: [String: Any], in name: String) throws -> [String: Any] {
         var record = record
-        // How it is stored is another test.
+        // Another test checks how it is stored.
         record["wire"] = nil
         // R6.47: a series belongs to the plugin that makes it.
         if let series = record["series"] as? String { record["series"] = "http-ingest:\(series)" }
@@ -158,7 +158,7 @@ enum Difference {
         var device: [String: String] = [:]
         device["manufacturer"] = metadata.removeValue(forKey: "deviceManufacturer") as? String
         device["model"] = metadata.removeValue(forKey: "deviceModel") as? String
-        // The fixture has both of HCGateway's; the expectation forgot one.
+        // The fixture has both members of HCGateway; the expectation lacks one.
         if name == "hcgateway-sleep.json" { device["manufacturer"] = "Acme" }
         if !device.isEmpty { metadata["device"] = device }
         // R6.70: a quantity in metadata is an object of value and unit.
@@ -167,20 +167,20 @@ enum Difference {
         ] {
             if let text = metadata[key] as? String { metadata[key] = try quantity(text) }
         }
-        // R6.71: there is no menstrual flow without it.
+        // R6.71: a menstrual flow must have it.
         if record["type"] as? String == "menstrualFlow", metadata["menstrualCycleStart"] == nil {
             metadata["menstrualCycleStart"] = false
         }
         if record["type"] as? String == "workout" { try moveTotals(&record, &metadata) }
-        // It is in the body, as in the newer ones.
+        // It is in the body, as in the newer bodies.
         if name == "openscale-v05-insert.json", record["type"] as? String == "weight" { metadata["openScaleId"] = 3 }
-        // Its voltages are kept beside it, in records of its group.
+        // Its voltages are kept in other records of its group.
         if record["type"] as? String == "electrocardiogram" { record["group"] = record["key"] }
-        // An instant is sent without an end.
+        // A record of an instant is sent without an end.
         if let end = record["end"] as? String, end == record["start"] as? String { record["end"] = nil }
-        // An object without members says nothing.
+        // An object without members carries no information.
         record["metadata"] = metadata.isEmpty ? nil : metadata
-        // R6.73: a route is in the group of its workout, which has one then.
+        // R6.73: a route is in the group of its workout, so the workout has a group.
         if (record["key"] as? String)?.contains("7F01") == true || name == "hae-workouts-v1.json" {
             record["group"] = record["key"]
         }
@@ -193,7 +193,7 @@ enum Difference {
         return record
     }
 
-    /// R6.73: what a source says of a workout as a whole is in its member `workout`.
+    /// R6.73: what a source reports about a workout as a whole is in its member `workout`.
     private static func moveTotals(_ record: inout [String: Any], _ metadata: inout [String: Any]) throws {
         var (workout, totals): ([String: Any], [[String: Any]]) = ([:], [])
         if let duration = metadata.removeValue(forKey: "duration") as? String {
@@ -209,7 +209,7 @@ enum Difference {
             totals.append(
                 try quantity(text).merging(["type": type, "statistic": statistic]) { left, _ in left })
         }
-        // It is in the body, and the expectation leaves it out.
+        // The body has it, but the expectation does not.
         if metadata["exerciseType"] != nil {
             totals.append(["type": "hc.stepsCadence", "statistic": "average", "value": 160, "unit": "count/min"])
         }
@@ -222,12 +222,12 @@ enum Difference {
         return ["value": try #require(Double(parts[0])), "unit": parts[1]]
     }
 
-    /// Members that differ, with both values.
+    /// The members that differ, with both values.
     static func between(_ found: [String: Any], _ wanted: [String: Any]) -> [String] {
         var found = found
         let source = found.removeValue(forKey: "source") as? [String: String]
         var faults = source?["device"] == "phone" ? [] : ["source: \(source ?? [:])"]
-        // The token says whose it is.
+        // The token determines the person.
         if (found["subject"] as? [String: Any])?["account"] != nil { found["subject"] = nil }
         if let workout = found["workout"] as? [String: Any] { found["workout"] = sorted(workout) }
         for (name, value) in wanted {
@@ -242,7 +242,7 @@ enum Difference {
                 faults.append("\(name): \(other ?? "-"), not \(value)")
             }
         }
-        // What the record says beyond: kind, and both names and numbers of a value.
+        // Members of the record besides the expected ones: its kind, and both name and number of a value.
         for name in ["kind", "raw", "value"] where wanted[name] == nil { found[name] = nil }
         return faults + found.keys.sorted().map { "\($0) is not expected: \(found[$0] ?? "")" }
     }
@@ -258,7 +258,7 @@ enum Difference {
     }
 
     static func omission(_ wanted: [String: Any]) -> String {
-        // In the words of today.
+        // In today's wording.
         let why = (wanted["why"] as? String ?? "").replacing("unit km is no speed", with: "km is not a unit of speed")
         return "\(wanted["at"] ?? "") \(wanted["name"] ?? "-") \(wanted["points"] ?? "-") \(why)"
     }

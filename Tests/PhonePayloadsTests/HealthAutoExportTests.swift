@@ -4,14 +4,13 @@ import Samples
 import Seeds
 import Testing
 
-/// Health Auto Export, beyond the bodies of `Fixtures`.
+/// Health Auto Export, in addition to the bodies of `Fixtures`.
 @Suite struct HealthAutoExportTests {
     private func point(_ minute: Int, _ qty: String, _ source: String = "Watch") -> String {
         #"{"date":"2026-02-10 06:\#(minute < 10 ? "0" : "")\#(minute):00 +0100","qty":\#(qty),"source":"\#(source)"}"#
     }
 
-    @Test func `The same body again, with members and points in another order, has the same keys and contents`() throws
-    {
+    @Test func `A repeated body has the same keys and contents, in any order of members and points`() throws {
         let one = try Reading(metric: "heart_rate_variability", "ms", [point(1, "41"), point(1, "47"), point(2, "50")])
         let other = try Reading(
             metric: "heart_rate_variability", "ms",
@@ -23,7 +22,7 @@ import Testing
         #expect(Set(one.samples) == Set(other.samples) && one.samples.count == 3)
     }
 
-    @Test func `what is added up is of a source for each watch and phone, and hours are of a source of sums`() throws {
+    @Test func `sums belong to a source for each watch and phone, and hours to a source of sums`() throws {
         let names = ["Mira\u{2019}s Apple\u{A0}Watch", "iPhone", "Sums", ""]
         let points = names.enumerated().map { point($0, "5", $1) }
         let steps = try Reading(metric: "step_count", "count", points).samples.map(\.source)
@@ -39,13 +38,13 @@ import Testing
         ("33.3", 0.333), ("97", 0.97), ("100", 1), ("61.999999999999993", 0.61999999999999993), ("9.7e1", 0.97),
         ("0.75e0", 0.0075),
     ])
-    func `A percentage is divided by moving its point`(digits: String, fraction: Double) throws {
+    func `A percentage is divided by moving its decimal point`(digits: String, fraction: Double) throws {
         let reading = try Reading(metric: "walking_asymmetry_percentage", "%", [point(1, digits)])
         guard case .quantity(let value, _)? = reading.samples.first?.value else { return #expect(Bool(false)) }
         #expect(value == fraction)
     }
 
-    @Test func `A percentage that no person has is refused, and not rescaled`() throws {
+    @Test func `An impossible percentage is refused, and not rescaled`() throws {
         let reading = try Reading(metric: "blood_oxygen_saturation", "%", [point(1, "0.97"), point(2, "97")])
         #expect(reading.faults == ["/data/metrics/0/data/0 value"] && reading.samples.count == 1)
     }
@@ -60,7 +59,7 @@ import Testing
         #expect(weight.samples.first?.type == .weight && weight.verdicts() == [])
     }
 
-    @Test func `An unknown metric is kept whole, once, in whatever order its members come`() throws {
+    @Test func `An unknown metric is kept completely and once, in any order of its members`() throws {
         let one = try Reading(metric: "beats", "x", [#"{"date":"2026-02-10 06:01:00 +0100","qty":[1,{"b":2,"a":1}]}"#])
         let other = try Reading(
             metric: "beats", "x", [#"{"qty":[1,{"a":1,"b":2}],"date":"2026-02-10 06:01:00 +0100"}"#])
@@ -75,20 +74,20 @@ import Testing
         #expect(timeless.samples == later.samples)
     }
 
-    @Test func `An array that the app has since, and a metric grouped by weeks, are told`() throws {
+    @Test func `An unknown array of a newer app, and a metric grouped by weeks, are reported`() throws {
         let reading = try Reading(#"{"data":{"dreams":[{"date":"2026-02-10","text":"x"}]}}"#, .healthAutoExport)
         #expect(reading.kept.count == 1 && reading.ignored.map(\.name) == ["dreams"])
         let weeks = try Reading(metric: "step_count", "count", [point(1, "5")], grouping: "Weeks")
         #expect(weeks.faults == ["/data/metrics/0 time"])
     }
 
-    @Test func `A value of a day needs a person`() throws {
+    @Test func `The value of a day needs a person`() throws {
         let body = #"{"data":{"metrics":[{"name":"step_count","units":"count","data":[\#(point(1, "5"))]}]}}"#
         let reading = try Reading(body, .healthAutoExport, Reading.context { $0.grouping = "Days" })
         #expect(reading.faults == ["/data/metrics/0/data/0 person"])
     }
 
-    @Test func `Points of every shape have keys of their own, and the hub takes them`() throws {
+    @Test func `Points of every shape have different keys, and the hub accepts them`() throws {
         let shapes: [(String, String, String, Int)] = [
             ("blood_pressure", "mmHg", #""systolic":121,"diastolic":79"#, 3),
             ("blood_glucose", "mmol/L", #""qty":5.2,"mealTime":"After Meal""#, 1),
@@ -115,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `A route of thousands of points is in records that a hub takes, in the order of time`() throws {
+    @Test func `A long route is split into records that the hub accepts, in the order of time`() throws {
         let points = (0..<1_000).map { index in
             let second = 59 - index % 60
             return
@@ -128,7 +127,7 @@ import Testing
         #expect(reading.verdicts() == [] && Set(reading.samples.map(\.group)) == ["20260210T170000Z A"])
     }
 
-    @Test func `A long electrocardiogram keeps every voltage, digit by digit`() throws {
+    @Test func `A long electrocardiogram keeps every voltage with all digits`() throws {
         let voltages = (0..<3_000).map {
             #"{"date":"2026-02-10 12:00:00.000 +0100","voltage":\#($0)e-07,"units":"V"}"#
         }
@@ -145,7 +144,7 @@ import Testing
         #expect(kept.count > 1 && reading.verdicts() == [])
     }
 
-    @Test func `Bodies of any size are read in pieces, and every point is answered for`() throws {
+    @Test func `Bodies of any size are read in pieces, and every point is accounted for`() throws {
         var seed = SeededGenerator(seed: 1)
         for _ in 0..<20 {
             let count = Int.random(in: 0...3_500, using: &seed)

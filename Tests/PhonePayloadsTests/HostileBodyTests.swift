@@ -2,7 +2,7 @@ import PhonePayloads
 import Samples
 import Testing
 
-/// Bodies that no app sends, and what they must not do.
+/// Bodies that no app sends, and the harm that they must not do.
 @Suite struct HostileBodyTests {
     static let formats: [PhoneFormat] = [
         .healthAutoExport, .healthConnectWebhook, .healthConnectGateway(type: "Weight"), .openScale, .bleScaleSync,
@@ -22,14 +22,14 @@ import Testing
         }
     }
 
-    @Test func `Values a million deep are refused without a stack to hold them`() {
+    @Test func `Values nested a million deep are refused without a deep stack`() {
         let deep = String(repeating: "[", count: 1_000_000) + String(repeating: "]", count: 1_000_000)
         for format in Self.formats {
             #expect(throws: PhoneError.self) { _ = try Reading("{\"data\":\(deep)}", format) }
         }
     }
 
-    @Test func `A member that stands there twice is refused where it stands, and for the whole body outside of items`()
+    @Test func `A repeated member refuses its item, and outside of items the whole body`()
         throws
     {
         #expect(throws: PhoneError.self) { _ = try Reading(#"{"data":{},"data":{}}"#, .healthAutoExport) }
@@ -44,7 +44,7 @@ import Testing
         #expect(twice.faults == ["/data/metrics/0 json", "/data/workouts/0 json"] && twice.samples == [])
     }
 
-    @Test func `Numbers beyond doubles, times beyond years and names beyond keys become no record`() throws {
+    @Test func `Numbers beyond doubles, times beyond the calendar and names beyond keys make no records`() throws {
         let reading = try Reading(
             metric: "heart_rate", "count/min",
             [
@@ -61,7 +61,7 @@ import Testing
         #expect(workout.samples == [] && workout.rejected.count == 1)
     }
 
-    @Test func `More points than a body may have are refused before the first is taken`() {
+    @Test func `More points than a body may have are refused before the first is read`() {
         let points = Array(repeating: "0", count: PhoneBody.maximumPoints + 1).joined(separator: ",")
         #expect(throws: PhoneError.self) {
             _ = try Reading(

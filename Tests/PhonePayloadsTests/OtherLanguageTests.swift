@@ -6,7 +6,7 @@ import Testing
 
 /// Times, numbers and units as phones print them in other languages.
 @Suite struct OtherLanguageTests {
-    /// What a phone with this language prints on a twelve-hour clock, five hours west of Greenwich.
+    /// A formatter like that of a phone with this language, five hours west of Greenwich.
     private static func formatter(_ locale: String, _ pattern: String) -> DateFormatter {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: locale)
@@ -16,7 +16,7 @@ import Testing
         return formatter
     }
 
-    /// The instants that Health Auto Export's points have with these dates, and what was rejected.
+    /// The times of Health Auto Export's points with these dates, followed by the rejections.
     private static func instants(_ texts: [String]) throws -> [String] {
         let points = texts.enumerated().map { #"{"date":"\#($1)","qty":\#(80 + $0),"source":"S"}"# }
         let reading = try Reading(metric: "weight_body_mass", "kg", points)
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: ["yyyy-MM-dd h:mm:ss a Z", "yyyy-MM-dd a h:mm:ss Z", "yyyy-MM-dd ah:mm:ss Z"])
-    func `A time on a twelve-hour clock is read in each language of the CLDR, with its word before it or behind it`(
+    func `A time on a twelve-hour clock is read in each language of the CLDR, with its word in front or behind`(
         pattern: String
     ) throws {
         let times = ["2026-11-20T12:57:00Z", "2026-11-20T17:35:00Z", "2026-11-21T00:58:00Z", "2026-11-21T05:01:00Z"]
@@ -32,7 +32,7 @@ import Testing
         var count = 0
         for locale in Locale.availableIdentifiers.sorted() {
             let formatter = Self.formatter(locale, pattern)
-            // Phones do not speak these; the same letters mean the other half of the day in Finnish and Albanian.
+            // No phone uses these languages; their letters mean the other half of the day in Finnish and Albanian.
             let isOther = ["smn", "mrh", "kab", "gd"].contains(where: locale.hasPrefix)
             guard formatter.amSymbol.lowercased() != formatter.pmSymbol.lowercased(), !isOther else { continue }
             count += 1
@@ -100,7 +100,7 @@ import Testing
         let value = word == "° F" ? 98 : metric == "body_temperature" ? 37 : metric == "body_mass_index" ? 24 : 80
         let reading = try Reading(
             metric: metric, word, [#"{"date":"2026-11-20 07:00:00 +0100","qty":\#(value),"source":"S"}"#])
-        // BPM is read as bpm is.
+        // BPM is read like bpm.
         guard let unit = word == "BPM" ? "count/min" : unit else {
             return #expect(reading.faults == ["/data/metrics/0/data/0 unit"] && reading.samples.isEmpty)
         }
@@ -121,7 +121,9 @@ import Testing
             ("1.234,567.8", nil), ("1,234 567", nil), ("12 Schritte", nil), ("1e3", nil), ("", nil), ("٨0", nil),
             ("1-2", nil),
         ] as [(String, String?)])
-    func `A text is the number that its separators say, and refused if they can say two`(text: String, number: String?)
+    func `A number in a text is read by its separators, and refused if they are ambiguous`(
+        text: String, number: String?
+    )
         throws
     {
         let reading = try Reading(
@@ -134,7 +136,7 @@ import Testing
         #expect(value == Double(number) && reading.verdicts() == [])
     }
 
-    @Test func `Three digits behind a separator are a fraction if the type has no value of thousands`() throws {
+    @Test func `Three digits after a separator are a fraction if the type has no value of thousands`() throws {
         let reading = try Reading(#"{"weight":"80.400"}"#, .plain)
         guard case .quantity(let value, let unit)? = reading.samples.first?.value else { return #expect(Bool(false)) }
         #expect(value == 80.4 && unit == "kg")

@@ -3,9 +3,9 @@ import Samples
 import Seeds
 import Testing
 
-/// Health Connect, scales and plain posts, beyond the bodies of `Fixtures`.
+/// Health Connect, scales and plain posts, in addition to the bodies of `Fixtures`.
 @Suite struct OtherSenderTests {
-    @Test func `What openScale has taken away is taken back: left out, deleted, cleared`() throws {
+    @Test func `Values that openScale has omitted, deleted or cleared are retracted`() throws {
         var ledger = OpenScaleLedger()
         func post(_ name: String) throws -> [String] {
             try Reading(try Fixture.bytes(name), .openScale).steps.flatMap { step in
@@ -25,11 +25,11 @@ import Testing
         #expect(
             try post("openscale-clear.json") == ["bodyFatPercentage", "weight"].map { "20260210T053102Z u1 \($0)" })
         #expect(ledger.count == 0)
-        // With a lost state every record that there may have been is taken back.
+        // With a lost state, every record that may have existed is retracted.
         #expect(try post("openscale-delete.json").contains("20260210T053102Z u1 weight"))
     }
 
-    @Test func `Each record of a measurement has a key of its own, however long its time, user and type are`() throws {
+    @Test func `Each record of a measurement has its own key, for any length of time, user and type`() throws {
         let body = #"{"event":"delete","userId":1000000,"date":"2026-02-10T05:31:02.001Z"}"#
         let step = try #require(try Reading(body, .openScale).steps.first)
         let keys = OpenScaleLedger().gone(by: step)
@@ -38,7 +38,7 @@ import Testing
         #expect(keys.contains { $0.hasSuffix(" x.openscale.impedance") })
     }
 
-    @Test func `A ledger is what its text says, whatever has happened`() {
+    @Test func `A ledger can be restored from its text after any steps`() {
         var seed = SeededGenerator(seed: 2)
         var ledger = OpenScaleLedger()
         for _ in 0..<500 {
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `The first clock of a time stands after a journey, and what is old when it comes has none`() throws {
+    @Test func `A time keeps its first offset after a journey, and a time that arrives late has none`() throws {
         let day: Int64 = 86_400_000_000
         let noon = try Timestamp(parsing: "2026-02-10T12:00:00Z").microseconds
         func record(_ time: Int64, _ offset: Int16) throws -> PhoneRecord {
@@ -76,9 +76,9 @@ import Testing
             }
         }
         #expect(try offsets([(noon, 60), (noon + 1, 60)], arrival: noon + day) == [60, 60])
-        // The same from New York, and a new one there.
+        // The same times from New York, and a new one there.
         #expect(try offsets([(noon, -300), (noon + 2 * day, -300)], arrival: noon + 2 * day) == [60, -300])
-        // Back home: what lies between was seen nowhere; what was seen abroad stays.
+        // Back home: the time between has no known offset until now, and the time abroad keeps its offset.
         #expect(
             try offsets([(noon + day, 60), (noon + 2 * day, 60), (noon + 3 * day, 60)], arrival: noon + 3 * day) == [
                 60, -300, 60,
@@ -90,14 +90,14 @@ import Testing
     }
 
     @Test(arguments: 1...20)
-    func `Whatever journeys there are, a time keeps the clock that it has once had`(number: Int) throws {
+    func `After any journeys, a time keeps the offset that it first had`(number: Int) throws {
         var seed = SeededGenerator(seed: UInt64(number))
         var history = OffsetHistory()
         var known: [Int64: Int16?] = [:]
         for _ in 0..<200 {
             let time = Int64.random(in: 0..<100, using: &seed) * 3_600_000_000
             let offset = Int16.random(in: -2...2, using: &seed) * 60
-            // It may end on another clock, and where nothing begins.
+            // It may end with another offset, and at a time at which no sample begins.
             let end = time + Int64.random(in: 0..<5, using: &seed) * 1_800_000_000
             let other = Int16.random(in: -2...2, using: &seed) * 60
             let key = try #require(RecordKey("k"))
@@ -144,7 +144,7 @@ import Testing
                 nil, " kind"
             ),
         ] as [(String, String?, String?)])
-    func `A plain post is read as it is meant, or refused with what is wrong`(
+    func `A plain post is read as it is meant, or refused with the error`(
         body: String, key: String?, fault: String?
     ) throws {
         let reading = try Reading(body, .plain)
@@ -152,7 +152,7 @@ import Testing
         #expect(reading.verdicts() == [])
     }
 
-    @Test func `Values that a program computes from a profile are taken only where that is asked for, and measured`()
+    @Test func `Values computed from a profile are taken only on request, and only if the scale measured an impedance`()
         throws
     {
         let body = try Fixture.bytes("ble-scale-sync-webhook.json")
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test
-    func `What apps count is of a source for each, but what began while they had one together, and what is not a sum`()
+    func `Counts have a source for each app, except those from before that distinction and values that are no sums`()
         throws
     {
         func steps(_ start: String, _ app: String) -> String {
@@ -183,7 +183,7 @@ import Testing
             accounts.prefix(3) == ["health-connect", "health-connect com.band", "health-connect com.phone"]
                 && accounts[3] != "health-connect sums" && Set(accounts[1...3]).count == 3)
         #expect(accounts.suffix(2) == ["health-connect", "health-connect"] && reading.verdicts() == [])
-        // As it was: identities of what is stored do not change.
+        // Without that time everything is as before: identities of stored records do not change.
         let before = try Reading(body, .healthConnectWebhook)
         #expect(before.samples.allSatisfy { $0.source.account == "health-connect" } && before.keys == reading.keys)
         let gateway = try Reading(
@@ -192,7 +192,7 @@ import Testing
         #expect(gateway.samples.map(\.source.account) == ["health-connect com.band"])
     }
 
-    @Test func `Records of Health Connect of every form are taken by the hub`() throws {
+    @Test func `The hub accepts records of Health Connect of every form`() throws {
         let body = #"""
             {"timestamp":"2026-02-10T10:00:00Z","nutrition":[{"calories":300,"protein_grams":12,"name":"Ham Sandwich","start_time":"2026-02-10T08:00:00Z","end_time":"2026-02-10T08:10:00Z"},{"calories":80,"start_time":"2026-02-10T09:00:00Z","end_time":"2026-02-10T09:10:00Z"}],
             "menstruation_period":[{"start_time":"2026-02-08T00:00:00Z","end_time":"2026-02-10T00:00:00Z"}],"ovulation_test":[{"result":1,"time":"2026-02-10T08:00:00Z"}],"cervical_mucus":[{"appearance":5,"time":"2026-02-10T08:00:00Z"},{"appearance":6,"time":"2026-02-10T08:00:00Z"}],

@@ -5,7 +5,7 @@ import PhonePayloads
 import Samples
 import Testing
 
-/// A body, read whole.
+/// A body that was read completely.
 struct Reading {
     var records: [PhoneRecord] = []
     var kept: [PhoneRecord] = []
@@ -42,7 +42,7 @@ struct Reading {
         try self.init(Array(body.utf8), format, context)
     }
 
-    /// One metric of Health Auto Export.
+    /// Reads one metric of Health Auto Export.
     init(metric name: String, _ units: String?, _ points: [String], grouping: String? = nil) throws {
         let unit = units.map { "\"units\":\"\($0)\"," } ?? ""
         try self.init(
@@ -63,10 +63,10 @@ struct Reading {
 
     var keys: [String] { samples.map(\.key.text) }
 
-    /// Places and codes of what was rejected.
+    /// Places and codes of the rejections.
     var faults: [String] { rejected.map { "\($0.place) \($0.code)" } }
 
-    /// As a source sends them.
+    /// The record as a source sends it.
     static func json(_ record: Record) throws -> [String: Any] {
         var bytes: [UInt8] = []
         RecordEncoder.append(record, to: &bytes)
@@ -80,7 +80,7 @@ struct Reading {
         } catch { return error }
     }
 
-    /// What the hub would say to the records.
+    /// The errors with which the hub would refuse these records.
     func verdicts() -> [String] {
         var decoder = RecordDecoder(plugin: "http-ingest", registry: PhoneTypes.registry)
         return (records + kept).compactMap { record in
@@ -96,7 +96,7 @@ struct Reading {
     }
 }
 
-/// A file of `Fixtures`.
+/// Reads the files of `Fixtures`.
 enum Fixture {
     static func bytes(_ name: String) throws -> [UInt8] {
         let url = try #require(Bundle.module.url(forResource: "Fixtures/\(name)", withExtension: nil))

@@ -3,7 +3,7 @@ import PhonePayloads
 import Samples
 import Testing
 
-/// Members that state a unit, and members that no reader takes.
+/// Members with a unit, and members that no reader uses.
 @Suite struct UnitMemberTests {
     @Test(
         arguments: [
@@ -13,7 +13,7 @@ import Testing
             #""value_unit":"lb""#, #""Einheit":"lb""#, #""mass_unit":"lb""#, #""weightunit":"lb""#, #""measure":"lbs""#,
             #""unit":"lb","weight_unit":"lbs""#, #""unit":"lb","height":180,"height_unit":"cm""#,
         ])
-    func `A member that states the unit is used, whatever it is called`(member: String) throws {
+    func `A member with the unit is used, whatever its name is`(member: String) throws {
         let reading = try Reading(#"{"type":"weight","value":177.2,\#(member)}"#, .plain)
         #expect(reading.samples.map(\.value) == [.quantity(177.2, unit: "lb")], "\(reading.rejected)")
         #expect(reading.verdicts() == [])
@@ -62,14 +62,14 @@ import Testing
             #""kg":true"#, #""lb":false"#, #""is_new":true"#, #""unit":"kg","settings":{"unit":"lb"}"#,
             #""goal":{"value":170,"unit":"lb"}"#, #""stone_removed":true"#, #""logged_in":true"#, #""value":null"#,
         ])
-    func `A member that states the same unit, or another thing's, refuses nothing`(member: String) throws {
+    func `A member with the same unit, or with a unit of another thing, refuses nothing`(member: String) throws {
         let reading = try Reading(#"{"weight":80.4,\#(member)}"#, .plain)
         #expect(reading.samples.map(\.value) == [.quantity(80.4, unit: "kg")], "\(reading.rejected)")
         let others = [#"{"stepCount":8001,"fall_detected":false}"#, #"{"heartRate":61,"imperial":true}"#]
         for other in others { #expect(try Reading(other, .plain).samples.count == 1) }
     }
 
-    @Test func `A note that is a unit is the unit, and a second value refuses the record`() throws {
+    @Test func `A note that is a unit counts as the unit, and a second value refuses the record`() throws {
         let note = try Reading(#"{"weight":177.2,"note":"lb"}"#, .plain)
         #expect(note.samples.map(\.value) == [.quantity(177.2, unit: "lb")])
         for body in [#"{"weight":80.4,"value":79}"#, #"{"value":79,"weight":80.4}"#] {
@@ -85,14 +85,14 @@ import Testing
             #""sent":"Thu, 19 Nov 2026 07:00:00 GMT""#, #""on":"November 19, 2026""#, #""x":["7:30 pm"]"#,
             #""extra":{"fecha":"2026-11-19"}"#,
         ])
-    func `A record without a start that has a time elsewhere is refused, whatever the member is called`(
+    func `A record without a start but with a time elsewhere is refused, whatever the member's name is`(
         member: String
     ) throws {
         #expect(try Reading(#"{"weight":80.4,\#(member)}"#, .plain).faults == [" time"])
         #expect(try Reading(#"{"weight":80.4,"start":"2026-11-20T07:00:00Z",\#(member)}"#, .plain).samples.count == 1)
     }
 
-    @Test func `A time beside the records, in a member of any name, is none of theirs and not passed over`() throws {
+    @Test func `A time beside the records, in a member of any name, is not ignored`() throws {
         let reading = try Reading(#"{"fecha":"2026-11-19","records":[{"weight":80.4}]}"#, .plain)
         #expect(reading.faults == ["/records/0 time"])
     }
@@ -105,12 +105,12 @@ import Testing
             #""location":"Hauptstraße 12, 1010 Wien""#, #""device":"MacBook Pro 14 2023""#, #""range":"32:10""#,
             #""street":"Hauptstraße 12, 1010 Wien""#, #""net":"10.0.10.12""#,
         ])
-    func `A member that is no time leaves a record without a start of now`(member: String) throws {
+    func `A record without a start begins now if none of its members is a time`(member: String) throws {
         let reading = try Reading(#"{"weight":80.4,\#(member)}"#, .plain)
         #expect(reading.samples.map(\.start.microseconds) == [Reading.arrival], "\(reading.rejected)")
     }
 
-    @Test func `A unit beside the records holds for each of them, and a value may have its unit within it`() throws {
+    @Test func `A unit beside the records holds for each of them, and a value may contain its unit`() throws {
         let list = try Reading(
             #"{"units":"lb","records":[{"weight":177.2,"start":"2026-11-20T07:00:00Z"},{"weight":80,"unit":"kg","start":"2026-11-20T08:00:00Z"}]}"#,
             .plain)
@@ -153,7 +153,7 @@ import Testing
         #expect(names(ble) == ["colour", "impedance"])
     }
 
-    @Test func `An item that states another unit than its form has is refused in every reader`() throws {
+    @Test func `An item with another unit than its form has is refused in every reader`() throws {
         let point = #"{"date":"2026-11-20 07:00:00 +0100","qty":177,"source":"W","units":"lb"}"#
         #expect(try Reading(metric: "weight_body_mass", "kg", [point]).faults == ["/data/metrics/0/data/0 unit"])
         #expect(try Reading(metric: "weight_body_mass", "lb", [point]).samples.count == 1)
@@ -169,7 +169,7 @@ import Testing
         #expect(try Reading(#"{"weight":80,"unit":"kg"}"#, .bleScaleSync).samples.count == 1)
     }
 
-    @Test func `A list is records, and an unknown type is told what it was meant to be`() throws {
+    @Test func `A list is read as records, and an unknown type gets a suggestion`() throws {
         let reading = try Reading(
             #"[{"value":"7961","type":"step","unit":"count","date":"2026-11-19"},{"value":"80.4","type":"weight","unit":"kg","start":"2026-11-19T07:00:00Z"}]"#,
             .plain)
