@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite struct FailureTests {
-    @Test func `A closed port is unreachable, and nothing can have happened`() async throws {
+    @Test func `A closed port is unreachable, and the request has certainly had no effect`() async throws {
         let closed = try DeafPort()
         let (address, port) = (try ServiceAddress("http://127.0.0.1:\(closed.port)"), closed.port)
         let client = CloudClient(address, pace: TestPace().pace)
@@ -17,14 +17,14 @@ import Testing
         #expect(PluginFailure(found).exit == .unavailable)
     }
 
-    @Test func `An unknown name is unreachable too`() async throws {
+    @Test func `An unknown name is unreachable, too`() async throws {
         let client = CloudClient(try ServiceAddress("https://unknown.invalid"), pace: TestPace().pace)
         let error = try await failure { try await client.send(secretRequest(.post)) }
         #expect(error.code == .unreachable && !error.mayHaveHadEffect)
         #expect(error.message.contains("unknown.invalid cannot be looked up") && !error.message.contains(hidden))
     }
 
-    @Test func `A service without TLS behind https is told as that`() async throws {
+    @Test func `A service that does not use TLS for https is reported as a TLS error`() async throws {
         let service = try StandIn { talk, _ in talk.send("SSH-2.0-OpenSSH\r\n") }
         let client = CloudClient(try ServiceAddress("https://127.0.0.1:\(service.port)"), pace: TestPace().pace)
         let error = try await failure { try await client.send(secretRequest(.post)) }
@@ -40,7 +40,9 @@ import Testing
     }
 
     @Test(arguments: [(CloudRequest.Method.post, true), (.get, false)])
-    func `A service that takes the request and says nothing times out`(_ method: CloudRequest.Method, _ effect: Bool)
+    func `A service that accepts the request and does not answer times out`(
+        _ method: CloudRequest.Method, _ effect: Bool
+    )
         async throws
     {
         let service = try StandIn { talk, _ in
@@ -66,7 +68,7 @@ import Testing
         #expect(error.message.hasSuffix("began to answer and did not end in time"))
     }
 
-    @Test func `A service that trickles for ever is cut off`() async throws {
+    @Test func `A service that sends its answer endlessly slowly is cut off`() async throws {
         let service = try StandIn { talk, _ in
             _ = talk.request()
             talk.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -77,7 +79,7 @@ import Testing
         #expect(error.code == .timedOut)
     }
 
-    @Test func `A slow answer is an answer`() async throws {
+    @Test func `A slow answer is accepted`() async throws {
         let service = try StandIn { talk, _ in
             _ = talk.request()
             for piece in ["HTTP/1.1 200", " OK\r\nContent-", "Length: 4\r\n\r", "\nab", "cd"] {
@@ -90,7 +92,9 @@ import Testing
     }
 
     @Test(arguments: [false, true], ["", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"])
-    func `A connection that ends early is a cut, before and in the answer`(_ hard: Bool, _ part: String) async throws {
+    func `A connection that ends before or within the answer is reported as a cut`(_ hard: Bool, _ part: String)
+        async throws
+    {
         let service = try StandIn { talk, _ in
             _ = talk.request()
             talk.send(part)
@@ -107,7 +111,7 @@ import Testing
             (.get, "403 Forbidden", true, false), (.post, "500 Oops", true, true), (.get, "200 OK", false, false),
             (.get, "200 OK", true, true), (.get, "", true, true),
         ] as [(CloudRequest.Method, String, Bool, Bool)])
-    func `Only a request that can change something may have had effect, whatever its method`(
+    func `Only a request that can change something may have had an effect, with any method`(
         _ method: CloudRequest.Method, _ status: String, _ hasEffect: Bool, _ mayHaveHadEffect: Bool
     ) async throws {
         let service = try StandIn { talk, _ in
@@ -123,7 +127,7 @@ import Testing
         #expect(error.mayHaveHadEffect == mayHaveHadEffect, "\(error)")
     }
 
-    @Test func `Chunks that end early are a cut`() async throws {
+    @Test func `Chunks that end early are reported as a cut`() async throws {
         let service = try StandIn { talk, _ in
             _ = talk.request()
             talk.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
@@ -132,7 +136,7 @@ import Testing
         #expect(error.code == .cut && !error.mayHaveHadEffect)
     }
 
-    @Test func `What is not HTTP is malformed`() async throws {
+    @Test func `An answer that is not HTTP is malformed`() async throws {
         let service = try StandIn { talk, _ in
             _ = talk.request()
             talk.send("220 mail.example.org ESMTP \(hidden)\r\n")
@@ -175,14 +179,14 @@ import Testing
         for await _ in goings { break }
     }
 
-    @Test func `The connections close when the last client is gone`() async throws {
+    @Test func `The connections close when the last client is released`() async throws {
         let (goings, gone) = AsyncStream<Void>.makeStream()
         let service = try StandIn { talk, _ in
             while talk.request() != nil { talk.answer() }
             gone.yield()
         }
         do {
-            // Limits that no other test has: connections of its own.
+            // Limits that no other test uses, so that this client has its own connections.
             let client = try client(service) { $0.silence = .seconds(31) }
             _ = try await client.send(CloudRequest(.get, "/"))
         }

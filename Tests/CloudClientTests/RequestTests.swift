@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite struct RequestTests {
-    /// What arrives of `request`.
+    /// The text of `request` as the service receives it.
     private func sent(_ request: CloudRequest, path: String = "") async throws -> String {
         let seen = Mutex("")
         let service = try StandIn { talk, _ in
@@ -24,7 +24,7 @@ import Testing
         #expect(text.hasPrefix("GET /v1.1/messages%20last?sdids=a%2Cb&q=%C3%BC%20%26%201%3D1%2B1 HTTP/1.1\r\n"))
     }
 
-    @Test func `A form, JSON and a token arrive as they should`() async throws {
+    @Test func `A form, JSON and a token arrive in the right encoding`() async throws {
         let form = try await sent(.form("/token", [("code", "a b"), ("x", "ü")]).authorized(Secret("abc")))
         #expect(form.hasPrefix("POST /token HTTP/1.1\r\n"))
         #expect(form.contains("Content-Type: application/x-www-form-urlencoded\r\n"))
@@ -37,11 +37,11 @@ import Testing
         #expect(json.hasSuffix("\r\n\r\n[{\"name\":\"weight\"}]"))
     }
 
-    @Test func `A weight travels as it was measured`() throws {
+    @Test func `A weight is sent with exactly its digits`() throws {
         #expect(try CloudRequest.json("/", ["value": 80.57]).body?.bytes == Data(#"{"value":80.57}"#.utf8))
     }
 
-    @Test func `A redirect is an answer, and the token does not follow it`() async throws {
+    @Test func `A redirect is returned as an answer, and the token is not sent to its target`() async throws {
         let elsewhere = try StandIn { talk, _ in talk.stall() }
         let target = elsewhere.base
         let service = try StandIn { talk, _ in
@@ -59,7 +59,7 @@ import Testing
         }
         _ = try await client(service).send(CloudRequest(.get, "/"))
         _ = try await client(service).send(CloudRequest(.get, "/"))
-        // Two clients, too: the process has one set of connections. It closes them when the last client is gone.
+        // Two clients as well, because the process has one set of connections. It closes them when the last client is released.
         let kept = try client(service)
         _ = try await kept.send(CloudRequest(.get, "/"))
         _ = try await kept.send(CloudRequest(.get, "/"))
@@ -74,7 +74,7 @@ import Testing
         #expect(error.code == .request && !error.mayHaveHadEffect && !error.message.contains(hidden))
     }
 
-    @Test func `An answer other than a success says its status, and nothing of what it says`() async throws {
+    @Test func `The error for an unsuccessful answer has its status, and nothing of its body`() async throws {
         let service = try StandIn { talk, _ in
             while talk.request() != nil { talk.answer("403 Forbidden", [], hidden) }
         }
@@ -85,7 +85,7 @@ import Testing
         #expect(!"\(answer) \(error) \(String(reflecting: secretRequest(.get)))".contains(hidden))
     }
 
-    @Test func `JSON that is not as expected is told by its place alone`() async throws {
+    @Test func `Unexpected JSON is reported only with its path`() async throws {
         struct Page: Decodable { var data: [Entry] }
         struct Entry: Decodable { var token: Int }
         let service = try StandIn { talk, _ in

@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A service on loopback that does with each connection exactly what a test says, on a thread per connection.
+/// A service on loopback that handles each connection exactly as a test says, with a thread for each connection.
 final class StandIn: Sendable {
-    /// One connection, as the service sees it.
+    /// One connection, from the service's side.
     final class Talk: Sendable {
         private let descriptor: Int32
         private let ended: DispatchSemaphore
@@ -13,7 +13,7 @@ final class StandIn: Sendable {
             (self.descriptor, self.ended) = (descriptor, ended)
         }
 
-        /// The next request with its body, or nil when the client has gone.
+        /// The next request with its body, or `nil` if the client has left.
         func request() -> String? {
             var bytes: [UInt8] = []
             while true {
@@ -37,7 +37,7 @@ final class StandIn: Sendable {
             }
         }
 
-        /// False when the client has gone.
+        /// Returns `false` if the client has left.
         @discardableResult func send(_ text: String) -> Bool {
             Foundation.send(descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL)) == text.utf8.count
         }
@@ -47,16 +47,16 @@ final class StandIn: Sendable {
             send(lines.joined(separator: "\r\n") + "\r\n\r\n" + body)
         }
 
-        /// The connection ends with a reset and not in an orderly way.
+        /// Makes the connection end with a reset instead of an orderly close.
         func reset() {
             var linger = linger(l_onoff: 1, l_linger: 0)
             setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
         }
 
-        /// Says nothing until the client goes.
+        /// Sends nothing until the client leaves.
         func stall() { _ = request() }
 
-        /// Says nothing until the stand-in ends.
+        /// Sends nothing until the stand-in ends.
         func hold() {
             ended.wait()
             ended.signal()
@@ -69,7 +69,7 @@ final class StandIn: Sendable {
     var base: String { "http://127.0.0.1:\(port)" }
     let connections = Mutex(0)
 
-    /// - Parameter script: with each connection and its number, from 1; the connection ends when it returns.
+    /// - Parameter script: is called with each connection and its number, from 1; the connection ends when it returns.
     init(_ script: @escaping @Sendable (Talk, Int) -> Void) throws {
         let (listener, port) = try Loopback.bind()
         guard listen(listener, 64) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
@@ -100,7 +100,7 @@ final class StandIn: Sendable {
     }
 }
 
-/// A port of this machine at which no program listens, for as long as this lives.
+/// A port of this machine at which no program listens while this object exists.
 final class DeafPort: Sendable {
     let port: UInt16
     private let descriptor: Int32
@@ -111,7 +111,7 @@ final class DeafPort: Sendable {
 }
 
 private enum Loopback {
-    /// A socket with a port of its own, which does not listen yet.
+    /// A socket with its own port, which does not listen yet.
     static func bind() throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -128,11 +128,11 @@ private enum Loopback {
     }
 }
 
-/// A hub clock that a test moves: pauses pass at once and are written down.
+/// A hub clock that a test moves: pauses pass at once and are recorded.
 final class TestPace: Sendable {
     let pauses = Mutex<[Duration]>([])
     let time = Mutex<Int64>(1_710_000_000_000_000)
-    /// How far the clock has been set ahead, less how far back.
+    /// The sum of all changes of the clock.
     fileprivate let offset = Mutex<Int64>(0)
     let chance: Double
 
@@ -141,7 +141,7 @@ final class TestPace: Sendable {
 }
 
 extension TestPace {
-    /// Sets the clock, ahead or back; the time that has passed stays the same.
+    /// Sets the clock ahead or back; the time that has passed does not change.
     func jump(seconds: Int64) { offset.withLock { $0 += seconds * 1_000_000 } }
 
     var shown: Int64 { time.withLock { $0 } + offset.withLock { $0 } }

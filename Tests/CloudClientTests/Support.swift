@@ -17,7 +17,7 @@ extension TestPace {
     }
 }
 
-/// A client, and the stand-in that is to live as long.
+/// A client, and the stand-in that must exist at least as long.
 struct Visitor: Sendable {
     let client: CloudClient
     let service: StandIn
@@ -33,7 +33,7 @@ struct Visitor: Sendable {
     }
 }
 
-/// A client of a stand-in, with limits of a test.
+/// A client of a stand-in, with the limits of a test.
 func client(
     _ service: StandIn, _ pace: TestPace = TestPace(), limiter: RateLimiter? = nil,
     _ change: (inout CloudClient.Limits) -> Void = { _ in }
@@ -45,12 +45,12 @@ func client(
         client: CloudClient(address, pace: pace.pace, limits: limits, limiter: limiter), service: service)
 }
 
-/// The error of a request that has to fail.
+/// The error of a request that must fail.
 func failure(_ body: () async throws -> CloudAnswer) async throws -> CloudError {
     try await #require(throws: CloudError.self) { try await body() }
 }
 
-/// What never may be seen, and a request that has it everywhere.
+/// A secret that must never be visible, and a request that has it everywhere.
 let hidden = "s3cret"
 func secretRequest(_ method: CloudRequest.Method) -> CloudRequest {
     var request = CloudRequest.form("/data", [("client_secret", hidden)], method: method)

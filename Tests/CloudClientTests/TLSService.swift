@@ -1,6 +1,6 @@
 import Foundation
 
-/// A real TLS service with a certificate that it has made itself.
+/// A real TLS service with a self-signed certificate.
 final class TLSService {
     private let process = Process()
     private let input = Pipe()

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite struct WaitingTests {
-    /// Answers one after the other, the last one again and again.
+    /// A service that gives these answers in turn, and repeats the last one.
     private func service(_ answers: [String], _ fields: [String] = []) throws -> StandIn {
         let left = Mutex(answers)
         return try StandIn { talk, _ in
@@ -19,7 +19,7 @@ import Testing
 
     private let busy = "503 Service Unavailable"
 
-    @Test func `Waits grow from failure to failure up to the longest`() async throws {
+    @Test func `Waits grow from failure to failure up to the maximum`() async throws {
         let pace = TestPace()
         let retry = Retry(attempts: 6, backOff: BackOff(first: .seconds(1), factor: 3, longest: .seconds(20)))
         let answer = try await client(service([busy]), pace).send(CloudRequest(.get, "/"), retrying: retry)
@@ -27,13 +27,13 @@ import Testing
         #expect(pace.seconds == [1, 3, 9, 20, 20])
     }
 
-    @Test func `Jitter takes up to a half away`() async throws {
+    @Test func `Jitter shortens a wait by up to a half`() async throws {
         let pace = TestPace(chance: 0.5)
         _ = try await client(service([busy, "200 OK"]), pace).send(CloudRequest(.get, "/"), retrying: Retry())
         #expect(pace.seconds == [0.75])
     }
 
-    @Test func `A success after a failure that passes is the answer`() async throws {
+    @Test func `After a temporary failure, a later success is the answer`() async throws {
         let pace = TestPace()
         let answer = try await client(service(["", busy, "200 OK"]), pace)
             .send(CloudRequest(.get, "/"), retrying: Retry())
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: ["", "500 Internal Server Error", "503 Service Unavailable"])
-    func `What may have had effect is not repeated, unless it overwrites`(_ first: String) async throws {
+    func `A request that may have had an effect is not repeated, unless it overwrites`(_ first: String) async throws {
         let pace = TestPace()
         let once = try client(service([first, "200 OK"]), pace)
         var request = try CloudRequest.json("/update/", [1])
@@ -58,7 +58,7 @@ import Testing
         #expect(pace.seconds == [1])
     }
 
-    @Test func `429 is repeated whatever was asked: it was not done`() async throws {
+    @Test func `Any request is repeated after 429, because it was not carried out`() async throws {
         let pace = TestPace()
         let answer = try await client(service(["429 Too Many", "200 OK"]), pace)
             .send(CloudRequest(.post, "/increment/"), retrying: Retry())
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: ["400 Bad Request", "401 Unauthorized", "404 Not Found"])
-    func `What repeating cannot help is answered at once`(_ status: String) async throws {
+    func `An error that a repeat cannot mend is returned at once`(_ status: String) async throws {
         let pace = TestPace()
         let answer = try await client(service([status, "200 OK"]), pace)
             .send(CloudRequest(.get, "/"), retrying: Retry())
@@ -76,7 +76,7 @@ import Testing
     @Test(arguments: [
         "90", "Sat, 09 Mar 2024 16:01:30 GMT", "Saturday, 09-Mar-24 16:01:30 GMT", "Sat Mar  9 16:01:30 2024",
     ])
-    func `Retry-After as seconds and as a date of the hub's clock`(_ text: String) async throws {
+    func `Retry-After is read as seconds and as a date of the hub's clock`(_ text: String) async throws {
         let pace = TestPace()  // 2024-03-09T16:00:00Z
         _ = try await client(service([busy, "200 OK"], ["Retry-After: \(text)"]), pace)
             .send(CloudRequest(.get, "/"), retrying: Retry())
@@ -84,14 +84,14 @@ import Testing
     }
 
     @Test(arguments: ["Sat, 09 Mar 2024 15:00:00 GMT", "0", "soon", "-3", "Sat, 99 Foo 2024 99:00:00 GMT", ""])
-    func `Retry-After in the past, or without sense, leaves the back-off`(_ text: String) async throws {
+    func `Retry-After in the past or without meaning leaves the back-off as it is`(_ text: String) async throws {
         let pace = TestPace()
         _ = try await client(service([busy, "200 OK"], ["Retry-After: \(text)"]), pace)
             .send(CloudRequest(.get, "/"), retrying: Retry())
         #expect(pace.seconds == [1])
     }
 
-    @Test func `What the service asks for beyond the patience goes to the caller`() async throws {
+    @Test func `A wait that exceeds the patience is left to the caller`() async throws {
         let pace = TestPace()
         let answer = try await client(service(["429 Too Many"], ["Retry-After: 99999999999999999999"]), pace)
             .send(CloudRequest(.get, "/"), retrying: Retry())
@@ -118,7 +118,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func `A day of the hub's clock passes in an instant of a simulated one`() async throws {
+    @Test func `A day of a simulated hub clock passes in an instant`() async throws {
         let clock = HubClock(.simulated(start: Timestamp(microseconds: 0), rate: 10_000_000))
         let pace = Pace { clock }
         let start = pace.now()
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `No more requests than the budget has in any window`() async throws {
+    @Test func `In no window are there more requests than the budget allows`() async throws {
         let (pace, service) = (TestPace(), try always())
         let limiter = RateLimiter(.init(3, per: .seconds(60)), .init(5, per: .seconds(600)), patience: .seconds(3_600))
         let client = try client(service, pace, limiter: limiter)
@@ -148,7 +148,7 @@ import Testing
             #expect(times[..<index].filter { time - $0 < 60_000_000 }.count < 3)
             #expect(times[..<index].filter { time - $0 < 600_000_000 }.count < 5)
         }
-        // And no fewer: the fourth comes a minute after the first, the sixth ten minutes.
+        // And no fewer: the fourth comes a minute after the first, the sixth ten minutes after it.
         #expect(times[3] - times[0] == 60_000_000 && times[5] - times[0] == 600_000_000)
     }
 
@@ -164,7 +164,7 @@ import Testing
         #expect(pace.pace.now() - start >= 120_000_000)
     }
 
-    @Test func `Beyond its patience a request fails at once, and says when`() async throws {
+    @Test func `A request fails at once if it would exceed its patience, and says when to retry`() async throws {
         let (pace, service) = (TestPace(), try always())
         let limiter = RateLimiter(.init(1, per: .seconds(3_600)))
         let client = try client(service, pace, limiter: limiter)
@@ -184,7 +184,9 @@ import Testing
         (["X-RateLimit-Remaining: 5", "X-RateLimit-Reset: 30"], nil),
         (["X-RateLimit-Remaining: none", "X-RateLimit-Reset: soon"], nil),
     ])
-    func `What the service says is left holds for the next request`(_ fields: [String], _ wait: Double?) async throws {
+    func `The remaining budget that the service reports holds for the next request`(_ fields: [String], _ wait: Double?)
+        async throws
+    {
         let (pace, service) = (TestPace(), try always(fields))
         let client = try client(service, pace, limiter: RateLimiter(.init(1_000, per: .seconds(60))))
         _ = try await client.send(CloudRequest(.get, "/"))
@@ -193,13 +195,15 @@ import Testing
         #expect(pace.seconds == (wait.map { [$0] } ?? []))
     }
 
-    /// What no clock shows is a day at most, and never the end of the process.
+    /// An impossible time counts as at most a day, and never crashes the process.
     @Test(
         arguments: [
             ("1710000030000", 30), ("9223372036855", 86_400), ("9223372036854775807", 86_400),
             ("-9223372036854775808", 1),
         ] as [(String, Double)])
-    func `A reset may be a date in milliseconds, and any number is read`(_ reset: String, _ wait: Double) async throws {
+    func `A reset may be a date in milliseconds, and any number is accepted`(_ reset: String, _ wait: Double)
+        async throws
+    {
         let (pace, service) = (TestPace(), try always(["X-RateLimit-Remaining: 0", "X-RateLimit-Reset: \(reset)"]))
         let limiter = RateLimiter(.init(1_000, per: .seconds(60)), patience: .seconds(100_000))
         let client = try client(service, pace, limiter: limiter)
@@ -207,7 +211,7 @@ import Testing
         #expect(pace.seconds == [wait])
     }
 
-    @Test func `A refusal with Retry-After holds for all who share the budget`() async throws {
+    @Test func `A refusal with Retry-After holds for all clients that share the budget`() async throws {
         let pace = TestPace()
         let limiter = RateLimiter(.init(1_000, per: .seconds(60)))
         _ = try await client(always(["Retry-After: 20"], status: "429 Too Many"), pace, limiter: limiter)
@@ -229,7 +233,8 @@ import Testing
     }
 
     @Test(arguments: [-year, year])
-    func `A clock that is set by a year changes nothing of what the service has asked for`(_ jump: Int64) async throws {
+    func `A clock that is set by a year does not change the wait that the service requested`(_ jump: Int64) async throws
+    {
         let pace = TestPace()
         let limiter = RateLimiter(.init(1_000, per: .seconds(60)))
         _ = try await client(always(["Retry-After: 20"], status: "429 Too Many"), pace, limiter: limiter)
@@ -241,7 +246,7 @@ import Testing
     }
 
     @Test(arguments: [-year, year])
-    func `A rest after failures grows, and a clock that is set makes it neither longer nor shorter`(_ jump: Int64) {
+    func `The rest after failures grows, and setting the clock makes it neither longer nor shorter`(_ jump: Int64) {
         let pace = TestPace()
         var rest = FailureRest(BackOff(first: .seconds(2), factor: 2, longest: .seconds(300)))
         #expect(rest.isOver(pace.pace))
@@ -259,7 +264,7 @@ import Testing
     }
 
     @Test(arguments: [-year, year])
-    func `A session with another hub, whose clock began elsewhere, keeps no request back for longer`(_ jump: Int64)
+    func `A session with another hub and its other clock makes no request wait longer`(_ jump: Int64)
         async throws
     {
         let pace = TestPace()

@@ -6,7 +6,7 @@ import Seeds
 import Testing
 
 @Suite struct HTMLTests {
-    /// Texts that have broken out of the markup of others, each shape once.
+    /// Texts that have broken out of other programs' markup, each form once.
     private static let payloads: [String] = [
         "<script>alert(1)</script>", "</title><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>",
         "' onmouseover='alert(1)", "\" autofocus onfocus=alert(1) x=\"", "`onload=alert(1)`", "javascript:alert(1)",
@@ -25,7 +25,7 @@ import Testing
         "  two  ", "\n\nlines\n", "\t", "",
     ]
 
-    /// Each place of a template in which a value can stand.
+    /// A page with the value in each place of a template that can have one.
     private static func page(_ value: String) -> HTML {
         let body: HTML = """
             <p class="\(value)" title='\(value)'>\(value)</p><textarea>x\(value)</textarea>\
@@ -35,7 +35,7 @@ import Testing
         return HTMLDocument(title: "x" + value, styles: ["/page.css"], scripts: ["/page.js"], body: body).html
     }
 
-    /// What an HTML reader hands on of a text: its line ends are line feeds, and what HTML cannot say is not in it.
+    /// The text as an HTML parser returns it: with line feeds as line ends, and without characters that HTML cannot contain.
     private static func readable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
@@ -46,15 +46,15 @@ import Testing
     }
 
     @Test(.enabled(if: Need.html5lib.isMet, "\(Need.html5lib.reason)"))
-    func `a value is text wherever it stands, as a browser reads it, and changes nothing of the page`() async throws {
+    func `a value is text in every place as a browser reads it, and does not change the page`() async throws {
         var generator = SeededGenerator(seed: 20_261_124)
         var values = Self.payloads
         for _ in 0..<400 {
-            // Two payloads cut and joined.
+            // Parts of two payloads, joined.
             let pieces = (0..<2).map { _ in Self.payloads.randomElement(using: &generator) ?? "" }
             values.append(String(pieces[0].prefix(Int.random(in: 0...8, using: &generator))) + pieces[1])
         }
-        // What the page is like around a value that has nothing special.
+        // The page with a value that has no special characters.
         let mark = "VALUE"
         let trees = try await Self.trees(([mark] + values).map(Self.page))
         let plain = trees[0]
@@ -63,7 +63,7 @@ import Testing
                 word == "#" ? word : word.replacingOccurrences(of: mark, with: Self.readable(value))
             }
             let seen = zip(expected, tree).map { expected, word in
-                // An address of this place is as it was written; any other leads nowhere.
+                // An address of this site stays as it is; any other leads nowhere.
                 expected == "#" && word == value && Self.isHere(value) ? "#" : word
             }
             #expect(seen == expected, "\(value.debugDescription)")
@@ -92,7 +92,7 @@ import Testing
         "/\\evil.example",
         "\\evil", " https://a.example", "ht\ntps://a.example", "mailto:a@b.example", "a/b", "", "httpx://a.example",
     ])
-    func `an address that is neither of this place nor HTTP leads nowhere`(_ address: String) {
+    func `an address that is neither of this site nor HTTP leads nowhere`(_ address: String) {
         let link: HTML = "<a href=\"\(url: address)\">"
         #expect(link.text == "<a href=\"#\">")
     }
@@ -102,12 +102,12 @@ import Testing
         ("#", "#"), ("#top", "#top"), ("https://a.example/'", "https://a.example/&#39;"),
         ("HTTP://a.example", "HTTP://a.example"),
     ])
-    func `an address of this place or by HTTP stays as it is`(_ address: String, _ written: String) {
+    func `an address of this site or by HTTP stays as it is`(_ address: String, _ written: String) {
         let link: HTML = "<a href=\"\(url: address)\">"
         #expect(link.text == "<a href=\"\(written)\">")
     }
 
-    @Test func `markup goes into markup as it is, and lists, words and nothing too`() {
+    @Test func `markup is inserted into markup unchanged, as are lists, attributes and nothing`() {
         let none: HTML? = nil
         let items = HTML.each(["a", "<b>"]) { "<li>\($0)</li>" }
         let list: HTML = "<ul \("hidden", if: true)\("open", if: false)>\(items)\(none)\(7)</ul>"

@@ -2,7 +2,7 @@ import HandEntries
 import Testing
 
 @Suite struct OddsTests {
-    @Test func `the odds are read from the hub's reason, and other reasons have none`() {
+    @Test func `the odds are read from the hub's reason, and other reasons have no odds`() {
         let odds = Odds("71.9 kg: anna 62 %, ben (whose weight is not known yet) 31 %, somebody else 7 %")
         #expect(odds.shares == ["anna": "62 %", "ben": "31 %", "somebody else": "7 %"])
         #expect(odds.rank(of: "anna") == 0 && odds.rank(of: "ben") == 1 && odds.rank(of: "zoe") == 3)
@@ -21,7 +21,7 @@ import Testing
         #expect(Odds("put back into the inbox by hand").doubt(about: "anna") == nil)
     }
 
-    @Test func `people read the odds with the names that they have chosen, without the weight`() {
+    @Test func `people see the odds with the names that they have chosen, without the weight`() {
         let names = ["juergen": "Jürgen"]
         let odds = Odds("71.9 kg: juergen 62 %, ben (whose weight is not known yet) 31 %, somebody else 7 %")
         #expect(

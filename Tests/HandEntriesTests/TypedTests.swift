@@ -27,7 +27,7 @@ import Testing
         #expect(try value(text, type) == .quantity(number, unit: unit))
     }
 
-    @Test func `a separator before three digits is read as the type and the person's language allow, or refused`()
+    @Test func `a separator before three digits is read as type and language allow, or refused`()
         throws
     {
         func value(_ text: String, _ type: String, _ locale: String?) throws -> ValueArgument {
@@ -40,7 +40,7 @@ import Testing
             for text in ["80.455kg", "80,455kg"] {
                 #expect(try value(text, "weight", locale) == .quantity(80.455, unit: "kg"))
             }
-            // A step has no thousandths; the hub prints 8.500 in German.
+            // Steps have no thousandths, but the hub prints 8.500 in German.
             for text in ["8.500", "8,500"] {
                 let fault = try #require(throws: HandFault.self) { try value(text, "stepCount", locale) }
                 #expect("\(fault)".contains("write 8.5 or 8500"))
@@ -48,7 +48,7 @@ import Testing
             #expect(throws: HandFault.self) { try value("1,500mL", "dietaryWater", locale) }
             #expect(try value("1500mL", "dietaryWater", locale) == .quantity(1500, unit: "mL"))
         }
-        // The only possible number has to be likely, too.
+        // The only possible number must also be likely.
         #expect(throws: HandFault.self) { try value("1,050", "heartRate", "en") }
         #expect(try value("18,125%", "bodyFatPercentage", "de") == .quantity(0.18125, unit: "%"))
         #expect(try value("3.125", "uvExposure", "en") == .quantity(3.125, unit: "count"))
@@ -57,7 +57,7 @@ import Testing
         #expect(try value("0.125L", "dietaryWater", "de") == .quantity(0.125, unit: "L"))
     }
 
-    @Test func `a pressure is a pair, a category a name`() throws {
+    @Test func `a blood pressure is read as a pair, and a category as a name`() throws {
         #expect(try value("120/80", "bloodPressure") == .several([120, 80], unit: "mmHg"))
         #expect(try value("16/10.7 kPa", "bloodPressure") == .several([16, 10.7], unit: "kPa"))
         #expect(try value("AsleepCore", "sleepAnalysis") == .name("asleepCore"))
@@ -68,7 +68,7 @@ import Testing
         ("8am", 8, 0), ("8:15 pm", 20, 15), ("8:15 p.m.", 20, 15), ("12am", 0, 0), ("12:30 PM", 12, 30),
         ("yesterday 8am", 8, 0), ("yesterday at 8:15 pm", 20, 15), ("2024-03-15 8:15PM", 20, 15),
     ])
-    func `a time is read by a clock of twelve hours`(_ text: String, _ hour: Int64, _ minute: Int64) throws {
+    func `a time is read by a twelve-hour clock`(_ text: String, _ hour: Int64, _ minute: Int64) throws {
         let noon = try Timestamp(parsing: "2024-03-17T23:30:00Z").microseconds
         let berlin = try #require(TimeZone(identifier: "GMT"))
         let reading = try #require(MomentArgument(text)).reading(now: noon, in: berlin)
@@ -77,7 +77,7 @@ import Testing
         for wrong in ["13pm", "0am", "8:15 xm", "am", "8:5pm"] { #expect(MomentArgument(wrong) == nil, "\(wrong)") }
     }
 
-    @Test func `a number behind another unit needs its own`() throws {
+    @Test func `a number after another unit needs its own unit`() throws {
         let stones = Reader(units: [.weight: "st"])
         #expect(throws: HandFault.self) {
             try ValueArgument(["12st", "4"], of: TypeRegistry.standard.type(.weight), for: stones)
@@ -100,7 +100,7 @@ import Testing
 
     @Test(arguments: [
         ("81foo", "weight", "there is no unit foo; weight is given in kg"),
-        // Seed 004: the whole text is used, or nothing is saved.
+        // Seed 004: either the whole text is used, or nothing is saved.
         ("70x", "weight", "there is no unit x"), ("70kg x", "weight", "expected a number"),
         ("tall", "height", "expected a number"), ("5'10", "height", "10 of what?"),
         ("80.4", "weight", "weight is given in kg"), ("1,250", "stepCount", "write 1.25 or 1250"),
@@ -146,7 +146,7 @@ import Testing
         ("20.11. 23:10", "2026-11-20T23:10:00+01:00"), ("22.11. 23:10", "2025-11-22T23:10:00+01:00"),
         ("29.2. 7:30", "2024-02-29T07:30:00+01:00"),
     ])
-    func `a time is that of the person's zone`(_ text: String, _ expected: String) throws {
+    func `a time is in the person's zone`(_ text: String, _ expected: String) throws {
         #expect(try reading(text) == .one(try Timestamp(parsing: expected), isLocal: true))
     }
 
@@ -155,7 +155,7 @@ import Testing
         ("last monday", "2026-11-16T12:00:00+01:00"), ("1.3.", "2026-03-01T12:00:00+01:00"),
         ("today", "2026-11-21T12:00:00+01:00"),
     ])
-    func `a day alone is its noon, and can be refused`(_ text: String, _ expected: String) throws {
+    func `a day without a time is its noon, and can be refused`(_ text: String, _ expected: String) throws {
         #expect(try reading(text) == .one(try Timestamp(parsing: expected), isLocal: true))
         let morning = noon - 6 * 3_600_000_000
         let early = try #require(MomentArgument("today")).reading(now: morning, in: berlin)
@@ -164,7 +164,7 @@ import Testing
         #expect(throws: Never.self) { try #require(MomentArgument("7:30")).refuseDay() }
     }
 
-    @Test func `a number without a unit is in the unit in which the person reads it`() throws {
+    @Test func `a number without a unit is in the unit that the person reads`() throws {
         func plain(_ text: String, _ type: String, _ reader: Reader) throws -> ValueArgument {
             try ValueArgument([text], of: TypeRegistry.standard.resolve(type), for: reader)
         }
@@ -187,7 +187,7 @@ import Testing
         ("BMI", "bodyMassIndex"), ("blood pressure", "bloodPressure"), ("caffeine", "dietaryCaffeine"),
         ("vitamin c", "dietaryVitaminC"), ("weight", "weight"), ("STEPCOUNT", "stepCount"), ("water", "dietaryWater"),
     ])
-    func `types have everyday names`(_ name: String, _ type: String) {
+    func `types are found by their everyday names`(_ name: String, _ type: String) {
         #expect(EverydayNames.type(name)?.id.rawValue == type)
     }
 
@@ -199,7 +199,7 @@ import Testing
         #expect(EverydayNames.type("wieght") == nil)
     }
 
-    @Test func `an hour that was skipped is refused, one that came twice is told apart by its offset`() throws {
+    @Test func `a skipped hour is refused, and a repeated hour is distinguished by its offset`() throws {
         #expect(throws: HandFault.self) { try reading("2026-03-29 02:30") }
         let (first, second) = ("2026-10-25T02:30:00+02:00", "2026-10-25T02:30:00+01:00")
         #expect(

@@ -30,7 +30,7 @@ import Testing
             format: reader.format(unit, of: type), zone: berlin, reader: reader)
     }
 
-    @Test func `the axis of one value, or of equal ones, has even numbers with no more decimals than the type has`()
+    @Test func `the axis of one value or of equal values has even numbers with at most the decimals of the type`()
         throws
     {
         for (values, expected) in [
@@ -46,9 +46,9 @@ import Testing
         }
     }
 
-    // MARK: - Places
+    // MARK: - Positions
 
-    @Test func `whatever the figures are, everything that is drawn lies within the frame`() throws {
+    @Test func `with any values, everything drawn is within the frame`() throws {
         var generator = SeededGenerator(seed: 20_261_126)
         let extremes = [
             0, -0.0, 1e300, -1e300, 1e-300, Double.greatestFiniteMagnitude, 80.4, 80.4.nextUp, -5, 1e15, 1e16,
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `a greater value stands higher, a later one further to the right, and a bar on zero`() throws {
+    @Test func `a greater value is higher, a later one further to the right, and a bar begins at zero`() throws {
         let axis = ValueAxis([70, 72.5, 80], fromZero: false, format: Reader().format("kg", of: .weight))
         #expect(axis.place(70) < axis.place(72.5) && axis.place(72.5) < axis.place(80))
         let times = TimeAxis(from: 0, to: 100, zone: "UTC", reader: Reader())
@@ -106,7 +106,7 @@ import Testing
         ("kg", ["70", "72", "74", "76", "78", "80"]), ("lb", ["155", "160", "165", "170", "175", "180"]),
         ("st", ["11 st", "11 st 7 lb", "12 st", "12 st 7 lb", "13 st"]),
     ])
-    func `marks are even numbers of the unit in which the person reads`(unit: String, marks: [String]) {
+    func `marks are even numbers in the unit that the person reads`(unit: String, marks: [String]) {
         let reader = Reader(units: [.weight: unit])
         let axis = ValueAxis([70.4, 80], fromZero: false, format: reader.format("kg", of: .weight))
         #expect(axis.marks.map(\.text) == marks)
@@ -114,14 +114,14 @@ import Testing
         #expect(axis.marks.first?.place == 0 && axis.marks.last?.place == 1)
     }
 
-    @Test func `marks of counts are whole, and those of fractions are percent`() {
+    @Test func `marks of counts are whole numbers, and those of fractions are percent`() {
         let steps = ValueAxis([0, 2], fromZero: true, format: Reader().format("count", of: .stepCount))
         #expect(steps.marks.map(\.text) == ["0", "1", "2"])
         let fat = ValueAxis([0.18, 0.22], fromZero: false, format: Reader().format("%", of: .bodyFatPercentage))
         #expect(fat.marks.map(\.text) == ["18", "19", "20", "21", "22"])
     }
 
-    @Test func `marks of time are the midnights of the person's zone, also where clocks change`() {
+    @Test func `marks of time are the midnights of the person's zone, also if the clocks change`() {
         // The clocks go forward on 29 March 2026.
         let (from, to) = (Self.march + 26 * Self.day, Self.march + 31 * Self.day - 3_600_000_000)
         let axis = TimeAxis(from: from, to: to, zone: Self.berlin, reader: Reader())
@@ -133,7 +133,7 @@ import Testing
         ("de_DE", ["23. Feb.", "2. März", "9. März", "16. März", "23. März", "30. März"]),
         ("en_US", ["Feb 22", "Mar 1", "Mar 8", "Mar 15", "Mar 22", "Mar 29"]),
     ])
-    func `months have the names of the person's language, and weeks begin with the day of their place`(
+    func `months have names in the person's language, and weeks begin with the first day of their region`(
         locale: String, marks: [String]
     ) {
         let reader = Reader(locale: Reader.locale(locale))
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: [1, 3_600, 86_400, 604_800, 2_600_000, 31_557_600, 315_576_000, 3_155_760_000] as [Int64])
-    func `a span of any length has few marks, within it`(seconds: Int64) {
+    func `a span of any length has few marks, all within it`(seconds: Int64) {
         for start in [Self.march, -62_135_510_400_000_000, 0] {
             let axis = TimeAxis(
                 from: start, to: start + seconds * 1_000_000, zone: Self.berlin, reader: Reader())
@@ -157,7 +157,7 @@ import Testing
     // MARK: - Many points
 
     @Test
-    func `of many points the first, the last, the least and the greatest stay, in order, and no more than so many`() {
+    func `thinning keeps the first, last, least and greatest points in order, and no more than the maximum`() {
         var generator = SeededGenerator(seed: 7)
         for count in [0, 1, 4, 5, 99, 1_000, 4_000] {
             var points = Self.points((0..<count).map { _ in Double.random(in: 0...100, using: &generator) })
@@ -184,7 +184,7 @@ import Testing
 
     // MARK: - Shapes and words
 
-    @Test func `measured days are dots, carried ones broken lines, and the legend says which is which`() {
+    @Test func `measured days are dots, carried ones broken lines, and the legend explains both`() {
         let chart = Self.chart(Self.points([80, 80, 80, 79], carried: [1, 2]))
         let text = chart.html.text
         #expect(text.matches(of: /<circle class="mark"/).count == 2)
@@ -194,7 +194,8 @@ import Testing
         #expect(!Self.chart(Self.points([80, 79])).legend.text.contains("carried"))
     }
 
-    @Test func `of more days than dots can tell apart each stretch is a line from its least to its greatest`() throws {
+    @Test func `with more days than dots can show, each stretch is a line from its least to its greatest value`() throws
+    {
         var points = Self.points((0..<1_000).map { 70 + Double($0 % 13) }, carried: [5, 6])
         points[500].value = 60
         let chart = Self.chart(points)
@@ -208,7 +209,7 @@ import Testing
         for (one, next) in zip(stretches, stretches.dropFirst()) { #expect(one.end <= next.time) }
     }
 
-    @Test func `figures far apart are not joined, and one by itself is a dot`() {
+    @Test func `values far apart are not connected, and a single one is a dot`() {
         var points = Self.points((0..<10).map(Double.init))
         points.remove(at: 3)
         points.remove(at: 3)
@@ -218,7 +219,7 @@ import Testing
         #expect(chart.html.text.firstMatch(of: /class="line" d="M[^"M]*M[^"M]*"/) != nil)
     }
 
-    @Test func `who does not see it hears from when to when, first, last, change, least and greatest`() {
+    @Test func `the description says the dates, the first and last value, the change, the least and the greatest`() {
         let chart = Self.chart(
             Self.points([80, 82.5, 78.1, 79.2], carried: [1]), goal: .init(value: 75, label: "Goal 75.0 kg"))
         #expect(
@@ -233,26 +234,26 @@ import Testing
         ("kg", 80.0, 79.2, "−0.8 kg"), ("kg", 80.0, 80.0, "0.0 kg"), ("kg", 80.0, 80.01, "0.0 kg"),
         ("kg", 79.0, 80.0, "+1.0 kg"), ("lb", 80.0, 79.0, "−2.2 lb"), ("st", 80.0, 72.0, "−1 st 3.6 lb"),
     ])
-    func `a change has a sign, and none where nothing of it is seen`(
+    func `a change has a sign, unless it is too small to be shown`(
         unit: String, from: Double, to: Double, text: String
     ) {
         #expect(Reader(units: [.weight: unit]).format("kg", of: .weight).change(from: from, to: to) == text)
     }
 
-    @Test func `degrees change by the size of a degree, not by where zero is`() {
+    @Test func `a change of degrees is converted by the size of a degree, not by the zero point`() {
         let format = Reader(units: [.bodyTemperature: "degF"]).format("degC", of: .bodyTemperature)
         #expect(format.change(from: 36, to: 37) == "+1.8 °F")
     }
 
-    @Test func `a goal far away does not make the figures a flat line`() throws {
+    @Test func `a goal far away does not flatten the values`() throws {
         let near = Self.chart(Self.points([80, 79, 78]), goal: .init(value: 75, label: "Goal")).html.text
         let far = Self.chart(Self.points([80, 79, 78]), goal: .init(value: 20, label: "Goal")).html.text
         #expect(near.contains(">75<") && !far.contains(">20<"))
-        // It stands at the edge to which it is nearer.
+        // It is at the edge to which it is nearer.
         #expect(far.contains("class=\"goal\" x1=\"0\" x2=\"100%\" y1=\"100%\""))
     }
 
-    @Test func `what names hold is text, and nothing in a chart is a style or a script of its own`() {
+    @Test func `names are text, and a chart has no styles or scripts of its own`() {
         let evil = "</title><script>alert(1)</script>\" onload=\"alert(1)"
         var chart = Self.chart(
             [ChartPoint(time: 0, value: 1, when: evil), ChartPoint(time: 9, value: 2, when: evil)],
@@ -265,8 +266,9 @@ import Testing
     }
 
     @Test(arguments: [(0.5, "50 %", "50 100"), (1.4, "140 %", "100 100"), (-1, "0 %", "0 100"), (.nan, "0 %", "0 100")])
-    func `a ring is whole when the goal is reached, and says how far it is`(part: Double, percent: String, dash: String)
-    {
+    func `a ring is complete when the goal is reached, and says the percentage`(
+        part: Double, percent: String, dash: String
+    ) {
         let text = RingChart(name: "Move", value: "1", goal: "2", part: part).html.text
         #expect(text.contains(">\(percent)<") && text.contains("stroke-dasharray=\"\(dash)\""))
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import HealthExports
 
 @Suite struct InterchangeTests {
-    @Test func `a hundredfold has the digits of the value, and the point elsewhere`() {
+    @Test func `a hundredfold has the same digits as the value, and a moved decimal point`() {
         let pairs: [(Double, String)] = [
             (0.29, "29"), (0.182, "18.2"), (1.778, "177.8"), (0, "0"), (1, "100"), (0.005, "0.5"), (0.0001, "0.01"),
             (-0.07, "-7"), (1.15, "115"), (12.345678, "1234.5678"), (0.1, "10"), (1e-7, "1e-5"),
@@ -15,7 +15,7 @@ import Testing
     @Test(arguments: 0..<2_000) func `a hundredfold is the exact product, to the last digit`(_ seed: Int) {
         let value = Double(seed * 7_919 % 100_003) / 10_000
         let text = DecimalText.hundredfold(value)
-        // The digits are those of the value: dividing them by a hundred gives the very double again.
+        // Its digits are those of the value: dividing them by a hundred gives exactly the same double.
         #expect(Double(text).map { $0 / 100 } == value || Double("\(text)e-2") == value)
     }
 
@@ -26,13 +26,13 @@ import Testing
         }
     }
 
-    @Test func `every key of HealthKit's metadata is spelled as HealthKit does`() {
+    @Test func `every key of HealthKit's metadata is spelled as in HealthKit`() {
         for key in MetadataKey.all {
             #expect(MetadataKey.named(AppleHealthExport.constant(key)) == key, "\(key.name)")
         }
     }
 
-    @Test func `a time of Apple's is to the second, rounded down, with its offset`() throws {
+    @Test func `a time in Apple's format is rounded down to the second, with its offset`() throws {
         for (time, text) in [
             ("2026-02-10T06:31:00+01:00", "2026-02-10 06:31:00 +0100"),
             ("2026-02-10T06:31:00Z", "2026-02-10 06:31:00 +0000"),
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `text in XML is escaped, and what XML cannot say is marked`() {
+    @Test func `text in XML is escaped, and characters that XML cannot contain are replaced`() {
         var bytes: [UInt8] = []
         bytes.append(xml: "a<b>&\"c\"\n\u{B}ü\u{FFFE}\u{FFFF}\u{FF01}")
         #expect(
@@ -51,10 +51,10 @@ import Testing
                 == "a&lt;b&gt;&amp;&quot;c&quot;&#10;\u{FFFD}ü\u{FFFD}\u{FFFD}\u{FF01}")
     }
 
-    @Test func `a record has one UUID wherever it is, and others have others`() throws {
+    @Test func `a record has the same UUID everywhere, and other records have others`() throws {
         let key = try #require(RecordKey("a"))
         let uuid = RecordUUID.text(Source(plugin: "watch"), key)
-        // Computed by another program: what was exported once must be found again.
+        // Computed by another program, because an exported record must be found again.
         #expect(uuid == "04bcd7cb-7156-8358-a9f3-1a9d734bb84d")
         #expect(uuid != RecordUUID.text(Source(plugin: "watch", device: "a"), key))
         #expect(
@@ -62,7 +62,7 @@ import Testing
                 != RecordUUID.text(Source(plugin: "w", account: "a"), key))
     }
 
-    @Test func `the unit of FHIR for every type is UCUM's, and its value that of the hub`() throws {
+    @Test func `every type has a UCUM unit in FHIR, and the hub's value`() throws {
         for type in TypeRegistry.standard.all where type.kind == .quantity {
             let unit = try #require(type.unit)
             let quantity = InterchangeCode.quantity(2.5, unit, of: type)

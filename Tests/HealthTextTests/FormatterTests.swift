@@ -3,7 +3,7 @@ import HealthText
 import Testing
 
 @Suite struct FormatterTests {
-    /// A line of a CSV file, with quoted fields.
+    /// The fields of a line of a CSV file, with quoted fields.
     private func fields(_ line: Substring) -> [String] {
         var (fields, isQuoted) = ([""], false)
         for character in line {
@@ -16,7 +16,7 @@ import Testing
         return fields
     }
 
-    @Test func `the outputs of Foundation's formatters, in four locales and three widths`() throws {
+    @Test func `the texts equal those of Foundation's formatters in four locales and three widths`() throws {
         let url = try #require(Bundle.module.url(forResource: "formatter-vectors", withExtension: "csv"))
         let rows = try String(contentsOf: url, encoding: .utf8).split(separator: "\n").dropFirst().map(fields)
         #expect(rows.count == 498)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HealthText
 
-/// Names of programs in the words of people.
+/// The names of programs in people's words.
 @Suite struct NameWordsTests {
     @Test(arguments: [
         ("asleepREM", "Asleep REM"), ("appleECGAlgorithmVersion", "Apple ECG algorithm version"),
@@ -16,7 +16,7 @@ import Testing
         #expect(NameWords.means(words.lowercased(), name))
     }
 
-    @Test func `no two values of a type, and no two facts, have the same words`() {
+    @Test func `no two values of a type and no two facts have the same words`() {
         for type in TypeRegistry.standard.all {
             let words = type.values.filter { !$0.isOldName }.map { NameWords.text($0.name) }
             #expect(Set(words).count == words.count, "\(type.id): \(words)")
@@ -26,7 +26,7 @@ import Testing
         #expect(Set(keys).count == keys.count)
     }
 
-    @Test func `a bound that a value passes is in the unit of its reader`() throws {
+    @Test func `a bound that a value exceeds is in the unit of its reader`() throws {
         func doubt(_ type: TypeID, _ value: Double, _ unit: String, _ shown: String? = nil) throws -> String? {
             let sample = Sample(
                 source: Source(plugin: "p"), key: try #require(RecordKey("k")), type: type,

@@ -14,7 +14,7 @@ import Testing
         return ValueFormat(unit, of: TypeRegistry.standard.type(type), for: reader, width).text(value, finer: finer)
     }
 
-    @Test func `a weight of the body is in the person's unit, anything else in the type's`() {
+    @Test func `a body weight is in the person's unit, and another value in the unit of its type`() {
         #expect(text(80.28584949, "kg", .weight) == "80.3 kg")
         #expect(text(80.28584949, "kg", .weight, "kg") == "80.3 kg")
         #expect(text(80.28584949, "kg", .weight, "lb") == "177.0 lb")
@@ -25,7 +25,7 @@ import Testing
         #expect(text(0.03, "g", .dietaryCaffeine, "lb") == "30 mg")
     }
 
-    @Test func `the unit of a type goes before that of all weights, and both before the locale's`() {
+    @Test func `the unit of a type takes precedence over that of all weights, and both over the locale's`() {
         let units: [TypeID: String] = [
             .weight: "st", .height: "ft", .bloodGlucose: "mmol/L", .activeEnergyBurned: "kJ",
         ]
@@ -47,7 +47,7 @@ import Testing
         ("ja_JP", "80.3 kg", "177.8 cm", "37.0 °C", "5 km", "90 mg/dL", "1,200 kcal"),
         ("en", "80.3 kg", "177.8 cm", "37.0 °C", "5 km", "90 mg/dL", "1,200 kcal"),
     ])
-    func `a locale has its separators and the units that its region usually reads`(
+    func `a locale has its separators, and the units usual in its region`(
         _ locale: String, _ weight: String, _ height: String, _ temperature: String, _ way: String, _ glucose: String,
         _ energy: String
     ) {
@@ -91,7 +91,7 @@ import Testing
         #expect(text(35, "min", .appleExerciseTime, units: units) == "35 min")
     }
 
-    @Test func `a narrow and a wide text have the words for it, of one and of several`() {
+    @Test func `a narrow and a wide text have their own words, in singular and plural`() {
         #expect(text(80.25, "kg", .weight, nil, "de_DE", .long) == "80,3 kilograms")
         #expect(text(80.25, "kg", .weight, nil, nil, .short) == "80.3kg")
         #expect(text(1, "min", .appleExerciseTime, nil, nil, .long) == "1 minute")
@@ -101,7 +101,7 @@ import Testing
         #expect(text(80.28584949, "kg", .weight, "st", nil, .long) == "12 stones 9 pounds")
     }
 
-    @Test func `a small value keeps two digits that say something`() {
+    @Test func `a small value keeps two significant digits`() {
         #expect(text(0.07170172084130019, "kcal", .activeEnergyBurned) == "0.072 kcal")
         #expect(text(72.6, "kcal", .activeEnergyBurned) == "73 kcal")
         #expect(text(5.44, "kcal", .activeEnergyBurned) == "5.4 kcal")
@@ -112,7 +112,7 @@ import Testing
         #expect(text(-0.25, "degC", .appleSleepingWristTemperature) == "-0.25 °C")
     }
 
-    @Test func `counts have no unit, fractions are percent, lengths what people use`() {
+    @Test func `counts have no unit, fractions are percent, and lengths are in everyday units`() {
         #expect(text(12_345, "count", .stepCount) == "12,345")
         #expect(text(0.182, "%", .bodyFatPercentage) == "18.2 %")
         #expect(text(0.97, "%", .oxygenSaturation) == "97 %")
@@ -124,7 +124,7 @@ import Testing
         #expect(text(5.4, "mmol<180.156>/L", .weight) == "5.4 mmol/L")
     }
 
-    @Test func `a unit that is not the type's, and a type that only a plugin knows, stay as they are`() {
+    @Test func `a unit of another kind, and a type of a plugin, stay as they are`() {
         func plain(_ value: Double, _ unit: String, _ weights: String?) -> String {
             ValueFormat(unit, of: nil, for: Reader(weightUnit: weights)).text(value)
         }
@@ -135,7 +135,7 @@ import Testing
         #expect(text(3, "min", .weight, units: [.weight: "st"]) == "3 min", "what no unit of a mass can be made of")
     }
 
-    @Test func `more decimals tell two values apart`() {
+    @Test func `more decimals distinguish two values`() {
         #expect(text(80.41, "kg", .weight, finer: 1) == "80.41 kg" && text(80.4, "kg", .weight, finer: 3) == "80.4 kg")
         #expect(text(80.28584949, "kg", .weight, "st", finer: 1) == "12 st 9 lb")
         #expect(text(80.29584949, "kg", .weight, "st", finer: 1) == "12 st 9.02 lb")
@@ -154,7 +154,7 @@ import Testing
         #expect(text(.infinity, "kg", .weight) == "inf kg" && text(.nan, "%", .bodyFatPercentage) == "nan %")
     }
 
-    @Test func `every quantity of the registry is shown in a unit that is one, in every region`() throws {
+    @Test func `every quantity of the registry is shown in a compatible unit, in every region`() throws {
         for type in TypeRegistry.standard.all {
             guard type.kind == .quantity, let unit = type.unit, let own = type.healthUnit else { continue }
             for weights in [nil, "kg", "lb", "st"] {
@@ -175,14 +175,14 @@ import Testing
         ("en_US", "Mar 5, 2026"), ("en_GB", "5 Mar 2026"), ("de_DE", "5. März 2026"), ("fr_FR", "5 mars 2026"),
         ("es_ES", "5 mar 2026"), ("ja_JP", "2026年3月5日"), ("th_TH", "5 มี.ค. 2026"),
     ])
-    func `a date has its month in the words of the locale, by our calendar`(_ locale: String, _ text: String) throws {
+    func `a date has the month in the words of the locale, in our calendar`(_ locale: String, _ text: String) throws {
         let day = try #require(LocalDate(2026, 3, 5))
         #expect(Reader(locale: Reader.locale(locale)).date(day).replacing("ค.ศ. ", with: "") == text)
         #expect(Reader().date(day) == "2026-03-05")
         #expect(try Reader(locale: Reader.locale(locale)).date(#require(LocalDate(1066, 10, 14))) == "1066-10-14")
     }
 
-    @Test func `a locale is a language and perhaps a region that there are`() {
+    @Test func `a locale is an existing language and possibly an existing region`() {
         for name in ["de_DE", "de-DE", "de_DE.UTF-8", "ca_ES@valencia", "en", "zh_Hant_TW", "zh_Hant", "es_419"] {
             #expect(Reader.locale(name) != nil, "\(name)")
         }
@@ -196,7 +196,7 @@ import Testing
         #expect(Reader.machineLocale([:]) == nil)
     }
 
-    @Test func `a program is told what a person reads otherwise than most`() {
+    @Test func `a program gets the units in which a person differs from most`() {
         #expect(Reader().ownUnits == [:])
         #expect(Reader(units: [.weight: "kg"]).ownUnits == [.weight: "kg"], "chosen, although it is the usual one")
         let american = Reader(locale: Reader.locale("en_US"), units: [.weight: "st"]).ownUnits

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HealthText
 
-/// What a workout comes to.
+/// The figures of a workout.
 @Suite struct WorkoutFiguresTests {
     private func workout(_ parts: WorkoutParts?, minutes: Int64 = 30) throws -> Sample {
         let start = Timestamp(microseconds: 1_700_000_000_000_000, offsetMinutes: 60)
@@ -19,7 +19,7 @@ import Testing
         WorkoutFigures(try workout(parts, minutes: minutes))?.words(Reader())
     }
 
-    @Test func `the time is without pauses, energy and distance are the totals of the source`() throws {
+    @Test func `the time excludes pauses, and energy and distance are the source's totals`() throws {
         #expect(try words(nil) == "30 min")
         #expect(try words(WorkoutParts(duration: 1_500)) == "25 min")
         #expect(try words(WorkoutParts(duration: 3_725), minutes: 90) == "1 h 2 min 5 s")
@@ -53,7 +53,7 @@ import Testing
         #expect(text?.contains("200 kcal") == true && text?.contains(" + ") == true, "\(text ?? "")")
     }
 
-    @Test func `another record than a workout has no such figures`() throws {
+    @Test func `a record that is not a workout has no such figures`() throws {
         let start = Timestamp(microseconds: 0, offsetMinutes: 0)
         let weight = Sample(
             source: Source(plugin: "scale"), key: try #require(RecordKey("a")), type: .weight,
