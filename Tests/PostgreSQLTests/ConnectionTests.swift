@@ -23,7 +23,7 @@ struct ConnectionTests {
 
     private struct NothingFailed: Error {}
 
-    @Test func `rows come back as texts under their columns, null as null, and every double as it was`() async throws {
+    @Test func `rows are returned as texts under their columns, null as null, and every double exactly`() async throws {
         let server = try await PostgreSQLServer()
         let connection = try await Connection.open(local(server))
         let values = ["72.3", "-0", "5e-324", "1.7976931348623157e+308", "0.1", nil]
@@ -37,7 +37,7 @@ struct ConnectionTests {
         #expect(answer["word"] == "ä \" \n" && answer["none"] == nil && answer.tag == "SELECT 6")
     }
 
-    @Test func `each text of an array arrives as it is, and a text with the character NUL is refused`() async throws {
+    @Test func `each text of an array arrives unchanged, and a text with the character NUL is refused`() async throws {
         let server = try await PostgreSQLServer()
         let connection = try await Connection.open(local(server))
         let texts = ["", "NULL", nil, "a,b", "{x}", "\"", "\\", "\\\"", " ä\n\t", #"{"a":["\u00e9",null]}"#]
@@ -53,7 +53,7 @@ struct ConnectionTests {
         }
         #expect(refusal.code == "22021" && refusal.kind == .statement)
         #expect(try await connection.query("SELECT 1 AS one", within: limit)["one"] == "1")
-        // A value with quotation marks of its own is left out whole.
+        // A value that contains quotation marks is masked completely.
         let masked = try await failure {
             try await connection.query(
                 "SELECT $1::float8[]", [ArrayText.of(["se\"cr\"et"])], doing: "weights", within: limit)
@@ -61,7 +61,7 @@ struct ConnectionTests {
         #expect(masked.description.hasSuffix("22P02 invalid input syntax for type double precision: \"…\""))
     }
 
-    @Test func `an error says host, code and the server's sentence, and no value, and the connection goes on`()
+    @Test func `an error has host, code and the server's sentence but no value, and the connection can be used again`()
         async throws
     {
         let server = try await PostgreSQLServer()
@@ -78,7 +78,7 @@ struct ConnectionTests {
         #expect(try await connection.query("SELECT 1 AS one", within: limit)["one"] == "1")
     }
 
-    @Test func `a COMMIT after a statement that failed says that it was rolled back`() async throws {
+    @Test func `a COMMIT after a failed statement reports that it was rolled back`() async throws {
         let server = try await PostgreSQLServer()
         let connection = try await Connection.open(local(server))
         try await connection.query("BEGIN", within: limit)
@@ -91,7 +91,7 @@ struct ConnectionTests {
     @Test func `a COMMIT whose wait for a replica was cancelled is doubtful`() async throws {
         let server = try await PostgreSQLServer(settings: ["synchronous_standby_names = 'nowhere'"])
         let options = local(server)
-        // Its own commits wait for nothing.
+        // The commits of this function wait for no replica.
         func other(_ text: String) async throws -> [String] {
             try await server.sql("SET synchronous_commit = local; \(text)")
         }
@@ -113,7 +113,9 @@ struct ConnectionTests {
         #expect(notices[0].message.contains("canceling wait for synchronous replication"))
     }
 
-    @Test func `the host that takes writes is found among several, and what the others said is told`() async throws {
+    @Test func `the host that accepts writes is found among several, and the error has the answers of the others`()
+        async throws
+    {
         let server = try await PostgreSQLServer()
         let free = try FreePort.next()
         var options = local(server)
@@ -142,7 +144,7 @@ struct ConnectionTests {
 
     @Test
     func
-        `an answer with more rows or bytes than are taken is an error that says so, and the next call does not have its rest`()
+        `an answer above the limit of rows or bytes is an error that says so, and the next call does not get its rest`()
         async throws
     {
         let server = try await PostgreSQLServer()
@@ -159,7 +161,8 @@ struct ConnectionTests {
         }
     }
 
-    @Test func `a resolver that does not answer keeps no caller, and of its questions only so many wait`() async throws
+    @Test func `a resolver that does not answer blocks no caller, and the number of its waiting look-ups is limited`()
+        async throws
     {
         let (host, answers, left) = (ConnectionOptions.Host("db1.example"), DispatchSemaphore(value: 0), LeftBehind())
         func attempt() async throws -> PostgreSQLError {
@@ -202,7 +205,9 @@ struct ConnectionTests {
         #expect(after.kind == .host)
     }
 
-    @Test func `a server that is killed is a host's fault, and another connection finds it again`() async throws {
+    @Test func `the loss of a killed server is a fault of the host, and another connection finds it again`()
+        async throws
+    {
         let server = try await PostgreSQLServer()
         let connection = try await Connection.open(local(server))
         server.kill()
@@ -212,7 +217,7 @@ struct ConnectionTests {
         #expect(try await Connection.open(local(server)).query("SELECT 1 AS one", within: limit)["one"] == "1")
     }
 
-    // MARK: - Who is who
+    // MARK: - Identity
 
     private func secured(
         _ server: PostgreSQLServer, as user: String, _ security: ConnectionOptions.Security,
@@ -223,7 +228,7 @@ struct ConnectionTests {
         return options
     }
 
-    @Test func `a certificate lets in the role that it names, and no other`() async throws {
+    @Test func `a certificate admits only the role that it names`() async throws {
         let server = try await PostgreSQLServer()
         try await server.sql("CREATE ROLE hub; CREATE ROLE anna LOGIN IN ROLE hub; CREATE ROLE ben LOGIN IN ROLE hub")
         let anna = try await server.certificate("anna")
@@ -234,7 +239,7 @@ struct ConnectionTests {
         let other = try await failure { _ = try await Connection.open(secured(server, as: "ben", security)) }
         #expect(other.kind == .identity && other.code == "28000")
 
-        // One of another authority, and a server of another.
+        // A certificate of another authority, and a server of another authority.
         let stranger = try await PostgreSQLServer()
         let foreign = try await stranger.certificate("anna")
         let refused = try await failure {
@@ -262,7 +267,7 @@ struct ConnectionTests {
         #expect(keyless.kind == .identity, "\(keyless)")
     }
 
-    @Test func `a password lets in by SCRAM with channel binding, and is in no error`() async throws {
+    @Test func `a password admits by SCRAM with channel binding, and is in no error`() async throws {
         let server = try await PostgreSQLServer()
         try await server.sql("CREATE ROLE invited; CREATE ROLE guest LOGIN PASSWORD 'open sesame' IN ROLE invited")
         let connection = try await Connection.open(secured(server, as: "guest", .password("open sesame")))

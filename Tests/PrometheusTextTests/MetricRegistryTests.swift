@@ -4,7 +4,7 @@ import HubProcess
 import PrometheusText
 import Testing
 
-/// Figures as a scraper reads them.
+/// Metrics as a scraper reads them.
 @Suite struct MetricRegistryTests {
     private static let descriptions: [MetricDescription] = [
         .init("a_total", .counter, "Counts\nlines with \\ in them.", labels: ["name"]),
@@ -13,7 +13,7 @@ import Testing
         .init("d", .gauge, "Never set."),
     ]
 
-    @Test func `counters add up, gauges hold the last, and buckets hold what is not longer than their bound`() {
+    @Test func `counters add up, gauges keep the last value, and buckets count the times up to their bound`() {
         let registry = MetricRegistry(Self.descriptions, bounds: [0.1, 1])
         for (name, amount) in [("x", 1), ("y", 2), ("x", 3)] {
             Counter(label: "a_total", dimensions: [("name", name)], factory: registry).increment(by: amount)
@@ -42,7 +42,7 @@ import Testing
                 """#)
     }
 
-    @Test func `what is not described, or has other labels or another kind, is not served`() {
+    @Test func `a metric without a description, or with other labels or another kind, is not served`() {
         let registry = MetricRegistry(Self.descriptions)
         Counter(label: "z_total", factory: registry).increment()
         Counter(label: "a_total", factory: registry).increment()
@@ -52,13 +52,13 @@ import Testing
         #expect(registry.text.isEmpty)
     }
 
-    @Test func `of each metric there are so many label values and no more`() {
+    @Test func `each metric has a limited number of label values`() {
         let registry = MetricRegistry(Self.descriptions, most: 10)
         for number in 0..<1_000 {
             Counter(label: "a_total", dimensions: [("name", "\(number)")], factory: registry).increment()
         }
         #expect(registry.text.split(separator: "\n").count { $0.hasPrefix("a_total{") } == 10)
-        // What is there counts on, and a place that was given back is free.
+        // Existing label values count on, and a released place is free again.
         let first = Counter(label: "a_total", dimensions: [("name", "0")], factory: registry)
         first.increment()
         #expect(registry.text.contains("a_total{name=\"0\"} 2\n"))
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.prometheusClient.isMet, "\(Need.prometheusClient.reason)"))
-    func `any text as a label is read back by a scraper as it was`() async throws {
+    func `a scraper reads any text of a label back unchanged`() async throws {
         let values = ["\"", "\\", "\n", "\\n", "a\"} 7\nevil 1", "ünï·κ", "", " ", "{}=,", "\\\"\n\\"]
         let registry = MetricRegistry(Self.descriptions)
         for value in values { Gauge(label: "b_bytes", factory: registry).record(Double(value.utf8.count)) }

@@ -19,7 +19,7 @@ struct ClockTests {
         ("Asia/Kathmandu", "2026-01-01 00:00:00", "2026-01-01T00:00:00+05:45", ""),
         ("Pacific/Apia", "2011-12-31 00:30:00", "2011-12-31T00:30:00+14:00", ""),
     ])
-    func `a wall time is placed by its zone, also where the clock is changed`(
+    func `a wall time is placed by its zone, also if the clock is changed`(
         zone: String, local: String, start: String, mark: String
     ) throws {
         let clock = LocalClock(try #require(TimeZone(identifier: zone)))
@@ -30,7 +30,7 @@ struct ClockTests {
         if mark.isEmpty { #expect(clock.wall(at: placed.time.microseconds).description == local) }
     }
 
-    @Test func `what this machine read from its own clock is the instant it was, also in the hour that comes twice`()
+    @Test func `a time that this machine read from its clock is its exact instant, also in the repeated hour`()
         throws
     {
         let clock = LocalClock(try #require(TimeZone(identifier: "Europe/Berlin")))
@@ -68,7 +68,7 @@ struct ClockTests {
         ("0001-01-01 00:00:00", false), ("9999-12-31 23:59:59", false), ("1970-01-01 00:00:00", true),
         ("0001-01-03 00:00:00", true), ("9999-12-30 12:00:00", true),
     ])
-    func `a date that no record can have is none`(local: String, isDate: Bool) throws {
+    func `a date that no record can have counts as no date`(local: String, isDate: Bool) throws {
         let wall = try #require(WallTime(local))
         let told = ScaleReading(key: [1], time: wall, tenthsOfKilogram: 700, raw: [1])
         #expect((Self.mapping.dated(told) != nil) == isDate)
@@ -86,7 +86,7 @@ struct ClockTests {
         #expect(ScaleEvent.disconnected.impedanceWeight(after: 700) == nil)
     }
 
-    @Test func `muscle in kilograms is a mass, and a part above the whole is left out`() throws {
+    @Test func `muscle in kilograms is a mass, and a part above the whole is omitted`() throws {
         var mapping = Self.mapping
         mapping.isGroup = true
         mapping.muscleUnit = .kilograms

@@ -7,10 +7,10 @@ import Testing
 
 @testable import ScaleConnector
 
-/// Programs that dial the connector, over real sockets.
+/// Programs that dial the connector over real sockets.
 @Suite(.timeLimit(.minutes(1)))
 struct DoorTests {
-    /// The connector's end: a dialogue over a link that is awaited.
+    /// The connector's end: a dialogue over a link that waits for callers.
     final class Connector: Sendable {
         let port = Ports.next()
         private let runner: LinkRunner
@@ -50,7 +50,7 @@ struct DoorTests {
             }
         }
 
-        /// How many links have begun and ended.
+        /// The numbers of links that have begun and ended.
         var links: (begun: Int, ended: Int) {
             let events = seen.value
             return (events.count { $0 == .opened }, events.count { if case .closed = $0 { true } else { false } })
@@ -62,7 +62,7 @@ struct DoorTests {
         }
     }
 
-    /// A program at the other end: it proves itself, or only dials.
+    /// A program at the other end, which authenticates itself or only dials.
     final class Caller: Sendable {
         private let runner: LinkRunner
         private let task: Task<Void, Never>
@@ -105,7 +105,7 @@ struct DoorTests {
         var sessions: Int { state.value.sessions }
         var byes: Int { state.value.byes }
 
-        /// From now on nothing is heard or answered, and the connection stays: a phone whose network is gone.
+        /// Stops receiving and answering without closing the connection, like a phone whose network is gone.
         func vanish() { state.change { $0.isDeaf = true } }
 
         func stop() async {
@@ -125,7 +125,7 @@ struct DoorTests {
         while !isTrue() { try await Task.sleep(for: .milliseconds(2)) }
     }
 
-    @Test func `callers that say nothing keep no other out, however many and however stubborn`() async throws {
+    @Test func `silent callers keep no other caller out, in any number and for any time`() async throws {
         let connector = try Connector(pongTimeout: .seconds(10))
         let silent = try (0..<40).map { _ in try Caller(connector.port, isSilent: true) }
         for _ in 0..<3 {
@@ -146,13 +146,13 @@ struct DoorTests {
         let back = try Caller(connector.port)
         try await Self.until { back.sessions == 1 }
         #expect(connector.links == (2, 1))
-        // Words that were under way when the network went away are a sign of life, once.
+        // Data that was under way when the network disappeared counts once as a sign of life.
         #expect(back.byes <= 1)
         for caller in [lost, back] { await caller.stop() }
         await connector.stop()
     }
 
-    @Test func `a session that lives is not replaced, and the other one is told`() async throws {
+    @Test func `a live session is not replaced, and the other caller gets a reason`() async throws {
         let connector = try Connector(pongTimeout: .seconds(10))
         let first = try Caller(connector.port)
         try await Self.until { first.sessions == 1 }

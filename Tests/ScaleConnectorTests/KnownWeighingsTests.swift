@@ -37,7 +37,7 @@ struct KnownWeighingsTests {
         #expect((known.twin(of: try Self.reading(local)) != nil) == isCopy)
     }
 
-    @Test func `another weight, another user or a date by the scale is another weighing`() throws {
+    @Test func `another weight, another user or a date by the scale makes another weighing`() throws {
         let live = try Self.live("2026-11-20 07:30:00", user: 7)
         #expect(Self.known(live).twin(of: try Self.reading("2026-11-20 07:29:58", user: 7)) != nil)
         #expect(Self.known(live).twin(of: try Self.reading("2026-11-20 07:29:58", 724, user: 7)) == nil)
@@ -51,7 +51,7 @@ struct KnownWeighingsTests {
         #expect(Self.known(dated).twin(of: try Self.reading("2026-11-20 07:29:58", user: 7)) == nil)
     }
 
-    @Test func `a weighing has one copy, and the nearest of two weighings is taken`() throws {
+    @Test func `a weighing has one copy, and the nearer of two weighings is chosen`() throws {
         var (first, second) = (try Self.live("2026-11-20 07:30:00"), try Self.live("2026-11-20 07:30:30"))
         let record = try Self.reading("2026-11-20 07:29:57")
         #expect(Self.known(first, second).twin(of: record)?.key == first.key)
@@ -62,7 +62,7 @@ struct KnownWeighingsTests {
         #expect(Self.known(first, second).twin(of: record) == nil)
     }
 
-    /// What is saved, read as a new start reads it.
+    /// Saves the weighings and reads them as after a restart.
     static func saved(_ known: KnownWeighings, under rule: String? = nil) -> KnownWeighings {
         let prefix = KnownWeighings.prefix("X")
         var rows: [KnownWeighings.Row] = []
@@ -78,7 +78,8 @@ struct KnownWeighingsTests {
         known.rows.values.sorted { $0.turn < $1.turn }.map(\.entry)
     }
 
-    @Test func `what is known survives being saved, keeps what comes again, and forgets the rest at its bound`() throws
+    @Test func `known weighings survive a save; repeated ones stay, and the oldest others are dropped at the limit`()
+        throws
     {
         let keys = (0..<4200).compactMap { second in
             WallTime(secondsSince2000: 800_000_000 + second * 60).flatMap { HS5Record($0, tenthsOfKilogram: 700)?.key }
@@ -100,7 +101,7 @@ struct KnownWeighingsTests {
         #expect(other.changed.count == KnownWeighings.limit, "or a second start would take them for settled")
     }
 
-    @Test func `only what has changed is written, and what falls out is removed`() throws {
+    @Test func `only changes are written, and dropped weighings are removed`() throws {
         var known = KnownWeighings(rule: "Europe/Berlin")
         for number in 0..<KnownWeighings.limit {
             known.note(.init(key: .init(bytes: [0, UInt8(number >> 8), UInt8(number & 255)])))
@@ -115,8 +116,8 @@ struct KnownWeighingsTests {
         #expect(changes["weighing-X-000000"] == .some(nil))
     }
 
-    @Test func `what an earlier version kept in one value is read`() throws {
-        // Flags, key, weight; of the second the host's time and the clock's, the impedance, and a twin.
+    @Test func `the single value of an earlier version is read`() throws {
+        // Flags, key, weight; for the second also the host's time and the clock's, the impedance, and a twin.
         let first: [UInt8] = [4, 6, 0x18, 0xF3, 0x86, 0x1E, 0x33, 0x4A, 0x03, 0x4A]
         let second: [UInt8] =
             [0x7C, 2, 1, 2, 0, 0, 4, 0xD2, 0x83, 0x4B, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 8]
@@ -131,14 +132,14 @@ struct KnownWeighingsTests {
                     isComposed: true, impedanceWeight: 842, twin: .init(bytes: [3, 4], user: 1234)))
     }
 
-    @Test func `a reading that does not say whose it is, is the one that is known`() throws {
+    @Test func `a reading without a user is the known one`() throws {
         let known = Self.known(try Self.live("2026-11-20 07:30:00", user: 7))
         #expect(known.key(of: try Self.reading("2026-11-20 07:30:00")).user == 7)
         #expect(known.key(of: try Self.reading("2026-11-20 07:30:00", user: 8)).user == 8)
         #expect(known.key(of: try Self.reading("2026-11-20 07:30:01")).user == nil)
     }
 
-    @Test func `what is told now is a copy of a weight of the host's time alone`() throws {
+    @Test func `a current weight is a copy only of a weight with the host's time`() throws {
         var live = try Self.live("2026-11-20 07:30:00", user: 7)
         let record = try Self.reading("2026-11-20 07:29:58", user: 7)
         #expect(Self.known(live).twin(of: record, amongDatedByHost: true) != nil)
@@ -148,7 +149,7 @@ struct KnownWeighingsTests {
         #expect(Self.known(live).twin(of: record, amongDatedByHost: true) == nil)
     }
 
-    @Test func `what only a weighing as it happened could tell stays, however much the cloud brings`() throws {
+    @Test func `facts that only a live weighing can give are kept, however many records the cloud delivers`() throws {
         let live = try Self.live("2026-11-20 07:30:00")
         var known = Self.known(live)
         for number in 0..<KnownWeighings.limit + 10 {

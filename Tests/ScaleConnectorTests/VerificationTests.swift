@@ -3,12 +3,12 @@ import Testing
 
 @testable import ScaleConnector
 
-/// The results of the vendor's verification, 1–8, and what follows from each.
+/// The vendor's verification results 1–8, and their consequences.
 struct VerificationTests {
     typealias User = Verification.User
     static let anna = User(name: "anna@example.org", isAccount: true)
 
-    @Test func `every result has the vendor's number, and 1-4 allow measuring, on a HS5 1-3`() {
+    @Test func `every result has the vendor's number; 1-4 allow measuring, on a HS5 1-3`() {
         #expect(UserAuthentication.allCases.map(\.rawValue) == Array(1...8))
         for model in ScaleModel.allCases {
             let allowed = UserAuthentication.allCases.filter { $0.allowsMeasuring(on: model) }.map(\.rawValue)
@@ -18,7 +18,7 @@ struct VerificationTests {
         #expect(UserAuthentication(code: 14) == nil)
     }
 
-    @Test func `a new person is 1 once the disclaimer is accepted, and 2 from then on`() {
+    @Test func `a new person gets 1 after the disclaimer is accepted, and 2 from then on`() {
         var verification = Verification(.hs4)
         let first = verification.local(Self.anna)
         #expect(first.result == nil && !first.mayMeasure)
@@ -35,19 +35,19 @@ struct VerificationTests {
     }
 
     @Test(arguments: ["anna", "anna@", "@example.org", "anna@example", "a b@example.org", "a@b@example.org", "a@.org"])
-    func `a name that is not an e-mail address is 5`(name: String) {
+    func `a name that is no e-mail address gets 5`(name: String) {
         var verification = Verification(.hs4)
         let verdict = verification.local(User(name: name, isAccount: true))
         #expect(verdict.result == .wrongUser && !verdict.mayMeasure && verdict.help != nil)
     }
 
-    @Test func `half a secret is 5, and another person's scale is 7`() {
+    @Test func `an incomplete secret gets 5, and another person's scale 7`() {
         var verification = Verification(.hs4)
         #expect(verification.local(User(isIncomplete: true)).result == .wrongUser)
         #expect(verification.local(User(name: "bob", isAllowed: false)).result == .userNotAllowed)
     }
 
-    @Test func `the cloud's answers are 3, 5 and 6`() {
+    @Test func `the cloud's answers give 3, 5 and 6`() {
         var verification = Verification(.hs5)
         #expect(verification.online(Self.anna, .linked, at: 0) == .init(result: .combined, mayMeasure: true))
         #expect(verification.online(Self.anna, .userRefused, at: 0).result == .wrongUser)
@@ -56,7 +56,7 @@ struct VerificationTests {
 
     static let day: Int64 = 24 * 3600 * 1_000_000
 
-    @Test(arguments: [ScaleModel.hs3, .hs4]) func `without the cloud there are ten days, to the microsecond`(
+    @Test(arguments: [ScaleModel.hs3, .hs4]) func `without the cloud a trial lasts ten days, to the microsecond`(
         model: ScaleModel
     ) {
         let first: Int64 = 1_800_000_000_000_000
@@ -70,7 +70,7 @@ struct VerificationTests {
             #expect(verdict.until == (result == .trial ? first + 10 * Self.day : nil))
             verification = Verification(model, memory: verification.memory)
         }
-        // A success clears it, and ten new days begin when it is away again.
+        // A success ends it, and ten new days begin when the cloud is absent again.
         #expect(verification.online(Self.anna, .linked, at: first + 11 * Self.day).mayMeasure)
         #expect(verification.memory.firstOffline == nil)
         #expect(verification.online(Self.anna, .unreachable, at: first + 12 * Self.day).result == .trial)

@@ -10,7 +10,7 @@ struct AddressTests {
         "tcp-accept://[::]:0",
         "unix:///run/scale.sock", "unix-accept:///run/scale.sock", "serial:///dev/rfcomm0",
     ])
-    func `every documented form is a link and reads as it was written`(text: String) throws {
+    func `every documented form is a link and prints as it was written`(text: String) throws {
         #expect(try ScaleLink(text).description == text)
     }
 
@@ -35,7 +35,7 @@ struct AddressTests {
         ("unix://run/x", "the path must be absolute"), ("serial://", "the path must be absolute"),
         ("unix:///" + String(repeating: "x", count: 107), "at most 107 bytes"),
     ])
-    func `a wrong link is refused with what is wrong and what is allowed`(text: String, why: String) throws {
+    func `a wrong link is refused with the error and the allowed forms`(text: String, why: String) throws {
         let error = try #require(throws: ScaleLinkError.self) { _ = try ScaleLink(text) }
         #expect(error.code == .address)
         #expect(error.description.contains("link \"\(text)\""))
@@ -44,7 +44,7 @@ struct AddressTests {
     }
 
     /// Vector L1 of the reference: AA:BB:CC:DD:EE:FF, channel 6.
-    @Test func `a Bluetooth socket address is ten bytes, the address reversed`() throws {
+    @Test func `a Bluetooth socket address is ten bytes, with the address reversed`() throws {
         let address = try #require(BluetoothAddress("AA:BB:CC:DD:EE:FF"))
         let bytes = address.socketAddress(channel: 6)
         #expect(bytes == [0x1F, 0x00, 0xFF, 0xEE, 0xDD, 0xCC, 0xBB, 0xAA, 0x06, 0x00])
@@ -52,7 +52,7 @@ struct AddressTests {
         #expect(BluetoothAddress(socketAddress: bytes.prefix(7)) == nil)
     }
 
-    @Test func `an address reads with and without colons, in either case`() throws {
+    @Test func `an address is read with and without colons, in either case`() throws {
         let address = try #require(BluetoothAddress("004d321a2b3c"))
         #expect(address == BluetoothAddress("00:4D:32:1A:2B:3C"))
         #expect(address.digits == "004D321A2B3C")

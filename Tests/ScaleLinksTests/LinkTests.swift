@@ -48,7 +48,7 @@ struct LinkTests {
         return bytes
     }
 
-    /// Bytes go both ways and the end is told, whatever the link is.
+    /// Expects that bytes pass in both directions.
     static func exchange(_ runner: LinkRunner, _ other: Descriptor) async throws {
         #expect(await runner.next() == .opened)
         runner.send([1, 2])
@@ -65,7 +65,7 @@ struct LinkTests {
         while await runner.next() != nil {}
     }
 
-    @Test func `a TCP link carries bytes both ways, comes back after its end, and stops`() async throws {
+    @Test func `a TCP link carries bytes in both directions, comes back after its end, and stops`() async throws {
         let (listener, _) = try LinkTests.listen("tcp-accept://127.0.0.1:0")
         let runner = try LinkRunner(
             try ScaleLink("tcp://127.0.0.1:\(try #require(listener.port))"), pause: .milliseconds(1))
@@ -95,7 +95,7 @@ struct LinkTests {
         await LinkTests.finish(runner)
     }
 
-    @Test func `a scale that is awaited may come, over TCP and over a unix socket`() async throws {
+    @Test func `an awaited scale can connect over TCP and over a Unix socket`() async throws {
         let path = "/tmp/scale-links-\(getpid()).sock"
         let runner = try LinkRunner(try ScaleLink("unix-accept://\(path)"), pause: .milliseconds(1))
         for _ in 0..<2 {
@@ -108,7 +108,9 @@ struct LinkTests {
         #expect(access(path, F_OK) != 0, "the socket file is gone")
     }
 
-    @Test func `a local port asked for is that one or none, and without a wish there is always one`() async throws {
+    @Test func `a requested local port is used or the link fails, and without a request there is always a port`()
+        async throws
+    {
         let text = "udp://127.0.0.1:1?bind=\(UInt16.random(in: 20_000...32_000))"
         let first = try LinkRunner(try ScaleLink(text), pause: .milliseconds(1))
         #expect(await first.next() == .opened)
@@ -144,14 +146,14 @@ struct LinkTests {
         withExtendedLifetime(slave) {}
     }
 
-    @Test func `an outage is told once, however many attempts it takes, and its end`() async throws {
+    @Test func `an outage is reported once, after any number of attempts, and so is its end`() async throws {
         let path = "/tmp/scale-links-outage-\(getpid()).sock"
         let link = try ScaleLink("unix://\(path)")
         let runner = try LinkRunner(link, pause: .milliseconds(1))
         guard case .unreachable(let error) = await runner.next() else { return #expect(Bool(false), "no outage") }
         #expect(error.code == .refused)
         #expect(error.description.hasPrefix("\(link): No such file or directory"))
-        // A hundred milliseconds hold several attempts; the alarm is the next thing told all the same.
+        // A hundred milliseconds are enough for several attempts, but the next event is the alarm.
         runner.setAlarm(at: .now + .milliseconds(100))
         #expect(await runner.next() == .alarm)
         let (listener, _) = try LinkTests.listen("unix-accept://\(path)")
@@ -168,7 +170,7 @@ struct LinkTests {
         #expect(await waiting.value == nil)
     }
 
-    @Test func `a peer that reads nothing is hung up on instead of filling the memory`() async throws {
+    @Test func `a peer that reads nothing is disconnected before it fills the memory`() async throws {
         let (listener, _) = try LinkTests.listen("tcp-accept://127.0.0.1:0")
         let runner = try LinkRunner(
             try ScaleLink("tcp://127.0.0.1:\(try #require(listener.port))"), pause: .seconds(30))
@@ -180,13 +182,13 @@ struct LinkTests {
         withExtendedLifetime(other) {}
     }
 
-    @Test func `an owner who does not read slows the scale down`() async throws {
+    @Test func `an owner that does not read slows the scale down`() async throws {
         let (listener, _) = try LinkTests.listen("tcp-accept://127.0.0.1:0")
         let runner = try LinkRunner(
             try ScaleLink("tcp://127.0.0.1:\(try #require(listener.port))"), pause: .milliseconds(1))
         let other = try LinkTests.accept(listener)
         #expect(await runner.next() == .opened)
-        // Until the kernel's buffers on both sides are full; far more than 16 events of 4 KiB.
+        // Until the kernel's buffers of both sides are full: far more than 16 events of 4 KiB.
         var (sent, block) = (0, [UInt8](repeating: 5, count: 65_536))
         for place in block.indices { block[place] = UInt8(truncatingIfNeeded: place) }
         while true {
@@ -205,9 +207,9 @@ struct LinkTests {
         await LinkTests.finish(runner)
     }
 
-    /// Where the kernel has Bluetooth, a call to an address without a device fails as a scale that sleeps, or for
-    /// want of an adapter; where it has none, the error says so.
-    @Test func `a Bluetooth call that cannot succeed ends with a sentence that helps`() async throws {
+    /// If the kernel has Bluetooth, a call to an address without a device fails like one to a sleeping scale, or because there
+    /// is no adapter; without Bluetooth the error says so.
+    @Test func `a Bluetooth call that cannot succeed ends with a helpful sentence`() async throws {
         let runner = try LinkRunner(try ScaleLink("rfcomm://02:00:00:00:30:01"))
         guard case .unreachable(let error) = await runner.next() else { return #expect(Bool(false), "no error") }
         #expect([.asleep, .machine].contains(error.code))

@@ -6,7 +6,7 @@ import ScaleProtocols
 import ScaleStandIns
 import Testing
 
-/// Programs that speak HSL/1, with one scale or several behind them.
+/// Programs that speak HSL/1, with one or several scales behind them.
 @Suite(.timeLimit(.minutes(1)))
 struct BridgeTests {
     private static func memory(_ count: Int, from tenths: Int) throws -> [HSLDevice.Weighing] {
@@ -51,7 +51,7 @@ struct BridgeTests {
         #expect(await devices() == expected)
         #expect(Set(await bench.events("connected", 2).map(\.device)) == ["020000003001", "020000003002"])
         #expect(await bench.end(run) == .done)
-        // After a restart what is kept is known, of both; a weighing of now comes beside it.
+        // After a restart the kept weighings of both scales are known, and a live weighing is added.
         let again = try await bench.run(model, "link = \"\(bridge.link)\"")
         bridge.step(on: 711)
         await bench.hub.records(6)
@@ -75,7 +75,7 @@ struct BridgeTests {
     }
 
     @Test
-    func `commands during a memory transfer have their outcome, in order, and name the scale if there are several`()
+    func `commands during a memory transfer have their outcomes in order, and name the scale if there are several`()
         async throws
     {
         let bench = try await ScaleBench()
@@ -117,7 +117,7 @@ struct BridgeTests {
         let run = try await bench.run(.hs4, settings)
         _ = await bench.events("connected")
         #expect(try await ask(bench, "units", #"{"unit":"lb"}"#) == "done")
-        // The measurement is opened again with it.
+        // The measurement is opened again with the new unit.
         await bridge.becomes { $0.scales[0].unit == .pounds }
         #expect(await bench.end(run) == .done)
         bridge.change { $0.forgetRequests() }
@@ -129,7 +129,7 @@ struct BridgeTests {
     }
 
     @Test(arguments: ScaleModel.allCases)
-    func `a bridge hears how tall the person is, as hub.conf says`(model: ScaleModel) async throws {
+    func `a bridge gets the height of the person from hub.conf`(model: ScaleModel) async throws {
         let anna = Welcome.PersonEntry(
             name: "anna", zone: "Europe/Berlin",
             profile: PersonProfile(
@@ -139,7 +139,7 @@ struct BridgeTests {
             name: "ben", zone: "Europe/Berlin",
             profile: PersonProfile(
                 uid: "7f1c2a9e5b7d4c30", slot: 1, height: 190, sex: .male, birthDate: nil, athlete: nil))
-        // On a HS5 it is the person whose position it is, on the others the one that the settings name, or the only one.
+        // On a HS5 the person is the one with this position; on the others the one in the settings, or the only one.
         let bench = try await ScaleBench(persons: model == .hs3 ? [anna] : [ben, anna])
         let bridge = try Bridge(model)
         let named = model == .hs4 ? "\nperson = \"anna\"\nauth_mode = \"bridge\"" : ""

@@ -12,7 +12,7 @@ import WebFaults
 struct CloudProgramTests {
     private let page = "/OpenApiV2/OAuthv2/userauthorization/"
 
-    /// The programs of this kind that this process has started and that run.
+    /// The running programs of this kind that this process has started.
     private func running() throws -> Set<Int32> {
         let own = "PPid:\t\(ProcessInfo.processInfo.processIdentifier)\n"
         let ids = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }
@@ -24,7 +24,7 @@ struct CloudProgramTests {
         String(decoding: FileManager.default.contents(atPath: "/proc/\(process)/\(file)") ?? Data(), as: UTF8.self)
     }
 
-    @Test func `what is secret is on no command line and in no environment`() async throws {
+    @Test func `secrets are on no command line and in no environment`() async throws {
         let cloud = try await VendorCloud()
         let (address, program) = (try ServiceAddress(cloud.base), try CloudProgram())
         let before = try running()
@@ -38,7 +38,7 @@ struct CloudProgramTests {
         #expect(cloud.service.requests == [page])
     }
 
-    @Test func `a question that is taken back ends, and the next one is answered`() async throws {
+    @Test func `a cancelled question ends, and the next one is answered`() async throws {
         let cloud = try await VendorCloud()
         let (address, program) = (try ServiceAddress(cloud.base), try CloudProgram())
         cloud.standIn.faults.add([try Fault("delay=3600*1")])
@@ -49,7 +49,7 @@ struct CloudProgramTests {
         #expect(try await program.ask(address, "/nothing").status == 404)
     }
 
-    @Test func `without the program it is said which one is missing, and where`() throws {
+    @Test func `an error names the program that is missing, and its place`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
         let failure = try #require(throws: PluginFailure.self) { try CloudProgram(in: folder) }
         #expect(failure.message.contains("\(folder)/hub-ihealth-cloud"))

@@ -6,7 +6,7 @@ import ScaleConnector
 import ScaleProtocols
 import Testing
 
-/// What holds for the plugin of every model.
+/// The rules for the plugins of all models.
 @Suite(.timeLimit(.minutes(1)))
 struct CommonTests {
     @Test(arguments: ScaleModel.allCases)
@@ -23,7 +23,7 @@ struct CommonTests {
     }
 
     @Test(arguments: ScaleModel.allCases)
-    func `an hsl link needs no key and no address, and hands the vendor's account on`(model: ScaleModel) throws {
+    func `an hsl link needs no key and no address, and passes the vendor's account on`(model: ScaleModel) throws {
         let setup = try model.plugin.setup(
             try model.settings(
                 """
@@ -40,7 +40,7 @@ struct CommonTests {
     }
 
     @Test(arguments: ScaleModel.allCases)
-    func `an hsl link that waits where others can come needs a token`(model: ScaleModel) throws {
+    func `an hsl link that waits where other machines can connect needs a token`(model: ScaleModel) throws {
         let settings = try model.settings("link = \"hsl-accept://0.0.0.0:4714\"")
         let failure = try #require(throws: PluginFailure.self) { _ = try model.plugin.setup(settings) }
         #expect(failure.exit == .settings && failure.message.hasPrefix("setting token"), "\(failure)")

@@ -8,7 +8,7 @@ import ScaleProtocols
 import Testing
 import WebFaults
 
-/// Verification by the vendor's Open API, of every model, against its stand-in on a real socket.
+/// The verification of every model by the vendor's Open API, with its stand-in at a real socket.
 @Suite(.timeLimit(.minutes(1)))
 struct OpenAPITests {
     private func run(_ model: ScaleModel, _ cloud: VendorCloud, _ bridge: Bridge, _ bench: ScaleBench)
@@ -25,7 +25,7 @@ struct OpenAPITests {
     }
 
     @Test(arguments: ScaleModel.allCases)
-    func `no person is measured before the account is linked, and hub login goes on by itself`(
+    func `no person is measured before the account is linked, and after hub login the plugin goes on`(
         model: ScaleModel
     ) async throws {
         let (bench, cloud, bridge) = (try await ScaleBench(), try await VendorCloud(), try Bridge(model))
@@ -48,10 +48,10 @@ struct OpenAPITests {
     private static let faults = ["status=503", "cut-before", "html", "half", "too-many=3600"]
 
     @Test(arguments: ScaleModel.allCases)
-    func `a cloud that cannot be reached is 4, the trial of ten days, and 8 on a HS5, which has none`(
+    func `an unreachable cloud gives 4, the trial of ten days, and 8 on a HS5, which has no trial`(
         model: ScaleModel
     ) async throws {
-        // Side by side, for each waits before it asks again.
+        // Side by side, because each waits before it asks again.
         try await ScaleBench.eachAtOnce(Array(Self.faults.indices)) { place in
             let (bench, cloud, bridge) = (try await ScaleBench(), try await VendorCloud(), try Bridge(model))
             try await cloud.link(bench)
@@ -70,14 +70,14 @@ struct OpenAPITests {
     func `the cloud is asked once a day, also after the hub's clock was set by years`(start: String) async throws {
         let (bench, cloud, bridge) = (try await ScaleBench(), try await VendorCloud(), try Bridge(.hs4))
         try await cloud.link(bench)
-        // A day in a second; the scale itself answers in real time.
+        // A day passes in a second, but the scale answers in real time.
         await bench.hub.change { $0.clock = "2026-11-20T12:00:00Z@86400" }
         let run = try await run(.hs4, cloud, bridge, bench)
         _ = await bench.events("authentication")
         await bench.hub.change { $0.clock = "\(start)@86400" }
         await bench.hub.forgetSessions()
         _ = await bench.hub.hellos(2)
-        // One question may have been on its way.
+        // One question may have been under way.
         let enough = cloud.service.requests.count + 3
         await bench.hub.wait { _ in cloud.service.requests.count >= enough }
         let codes = await bench.events("authentication").map(\.code)
@@ -86,7 +86,7 @@ struct OpenAPITests {
         await bridge.stop()
     }
 
-    /// What has become of the account meanwhile, and what the person is told.
+    /// The change of the account, and the code that the person gets.
     enum Change: Int64, CaseIterable {
         case tokenEnded = 3
         case refused = 5
@@ -94,7 +94,7 @@ struct OpenAPITests {
     }
 
     @Test(arguments: ScaleModel.allCases, Change.allCases)
-    func `an account that is refused is 5, an application that is refused 6, a token that has ended is renewed`(
+    func `a refused account gives 5, a refused application 6, and an expired token is renewed`(
         model: ScaleModel, change: Change
     ) async throws {
         let (bench, cloud, bridge) = (try await ScaleBench(), try await VendorCloud(), try Bridge(model))
@@ -108,7 +108,7 @@ struct OpenAPITests {
     }
 
     @Test(arguments: ScaleModel.allCases)
-    func `what is missing is named, and local settings have nothing to log in to`(model: ScaleModel) async throws {
+    func `missing settings are named, and local settings have no log-in`(model: ScaleModel) async throws {
         let incomplete = try model.settings(
             """
             link = "hsl://127.0.0.1:1"

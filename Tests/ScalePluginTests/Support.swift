@@ -12,7 +12,7 @@ import Testing
 @testable import IHealthHS5
 
 extension ScaleModel {
-    /// The plugin of this model, which tries to reach its scale as often as a test wants.
+    /// The plugin of this model, which tries to reach its scale every 5 ms.
     var plugin: any ScalePlugin {
         switch self {
         case .hs3: IHealthHS3(timing: .init(pause: .milliseconds(5)))
@@ -21,7 +21,7 @@ extension ScaleModel {
         }
     }
 
-    /// The settings of a file, and what the plugin has declared for all that it does not name.
+    /// The settings of a file, with the plugin's defaults for all others.
     func settings(_ toml: String) throws -> PluginSettings {
         func declarations<P: ScalePlugin>(_: P) -> [SettingDeclaration] { P.manifest.settings }
         let file = SettingsFile.load(
@@ -31,7 +31,7 @@ extension ScaleModel {
     }
 }
 
-/// A stand-in for a program with any model of scale behind it, on a port of its own of this machine.
+/// A stand-in for a program with any model of scale behind it, at its own port of this machine.
 typealias Bridge = StandInScale<HSLDevice>
 
 extension StandInScale where Device == HSLDevice {
@@ -49,14 +49,14 @@ extension StandInScale where Device == HSLDevice {
             link: "hsl://127.0.0.1:\(port)", clock: ScaleBench.clock, zone: ScaleBench.zone)
     }
 
-    /// A person steps on as soon as a weight of this moment is awaited.
+    /// Lets a person step on the scale as soon as a live weight is awaited.
     func step(on tenths: Int) {
         submit(.weigh(StandInWeighing(tenthsOfKilogram: tenths))) { $0.isMeasuring }
     }
 }
 
 extension ScaleBench {
-    /// Starts the plugin of a model; the hub hands out what a settings file of a person says.
+    /// Starts the plugin of a model with settings from the hub, as in a person's settings file.
     func run(_ model: ScaleModel, _ toml: String) async throws -> PluginRun {
         let values = try model.settings(toml).values.mapValues { $0.revealed() }
         let settings = RawJSON(trusted: Array(try JSONEncoder().encode(values)))

@@ -5,12 +5,12 @@ import ScaleProtocols
 import ScaleStandIns
 import Testing
 
-/// A weight that a bridge tells without saying when it was.
+/// A weight that a bridge sends without a time.
 @Suite(.timeLimit(.minutes(1)))
 struct UntimedTests {
-    /// The scale's own memory may have the same weighing, with the scale's time: a HS3's has.
+    /// The scale's own memory may have the same weighing with the scale's time, as with a HS3.
     @Test(arguments: ScaleModel.allCases, ["Europe/Berlin", "Asia/Tokyo"])
-    func `told again to a plugin that was restarted it is the same weighing, with the time it had`(
+    func `after a restart of the plugin a repeated weight is the same weighing with its earlier time`(
         model: ScaleModel, zone: String
     ) async throws {
         let bench = try await ScaleBench()
