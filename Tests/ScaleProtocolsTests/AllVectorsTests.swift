@@ -5,7 +5,7 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// Every vector of the notes, member by member: what is decoded must be exactly what is under `decode`.
+/// Decodes every vector of the notes and compares each member: the result must be exactly the members under `decode`.
 struct AllVectorsTests {
     struct Vector: Sendable, CustomStringConvertible {
         let id, dir, hex: String
@@ -22,11 +22,11 @@ struct AllVectorsTests {
             id: id, dir: dir, hex: hex, decode: Dictionary(decode.map { ($0.name, $0.value) }) { _, last in last })
     }
 
-    @Test func `all 81 vectors mean what they are known to mean, and are counted`() throws {
+    @Test func `all 81 vectors have their known meanings, and are counted`() throws {
         var passed = 0
         for vector in Self.all {
             var meaning = try Self.meaning(of: vector)
-            // Explanations, and fields that only say how to look at it.
+            // Notes are explanations, not fields.
             for name in vector.decode.keys where name != "note" {
                 let found = meaning.removeValue(forKey: name)
                 #expect(Self.isSame(found, vector.decode[name]), "\(vector.id): \(name) is \(found?.json ?? "missing")")
@@ -37,7 +37,7 @@ struct AllVectorsTests {
         print("vectors of the protocol notes: \(passed) of 81 pass")
     }
 
-    /// Numbers are compared to a thousandth, as the notes write them.
+    /// Whether two values are equal; numbers are compared to a thousandth, as the notes write them.
     static func isSame(_ left: JSONTree?, _ right: JSONTree?) -> Bool {
         guard let left, let right else { return left == right }
         if let one = left.decimal, let other = right.decimal { return abs(one - other) < 0.001 }
@@ -112,7 +112,7 @@ struct AllVectorsTests {
         return meaning
     }
 
-    /// Frames of sister products, and the ciphers.
+    /// Decodes frames of sister products, and the ciphers.
     private static func sister(_ vector: Vector) throws -> [String: JSONTree] {
         let words = vector.hex.split(separator: " ").map(String.init)
         func named(_ name: String) throws -> [UInt8] {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// The vectors of HS4, HS5 and their family, each by its number.
+/// The vectors of HS4, HS5 and their family, by their numbers.
 struct FamilyVectorTests {
     private func vector(_ id: String) throws -> [UInt8] {
         bytes(try #require(VectorTests.all.first { $0.id == id }).hex)
@@ -55,7 +55,7 @@ struct FamilyVectorTests {
             ))
     }
 
-    @Test func `the messages of the HS4 mean what they are known to mean`() throws {
+    @Test func `the messages of the HS4 have their known meanings`() throws {
         let time = try #require(WallTime("2024-03-15 19:05:09"))
         #expect(try sent(.stop, sequence: 1) == vector("H4-1"))
         #expect(HS4ScaleMessage(try message("H4-2")) == .stopped(isIdle: true))
@@ -77,7 +77,7 @@ struct FamilyVectorTests {
         #expect(HS4ScaleMessage(try message("H4-14")) == .error(0xA0))
     }
 
-    @Test func `a record of the HS4's memory comes in two fragments, each acknowledged by itself`() throws {
+    @Test func `a record of the HS4's memory comes in two fragments, each acknowledged separately`() throws {
         let record = try #require(HS4Record(message("H4-7a", "H4-7b").data))
         #expect(record.more == 2)
         #expect(record.time == WallTime("2024-03-14 22:01:40"))
@@ -91,7 +91,7 @@ struct FamilyVectorTests {
         #expect(try pieces?.map(\.bytes) == [vector("H4-7a"), vector("H4-7b")])
     }
 
-    @Test func `the HS4 says who it is in six fragments`() throws {
+    @Test func `the HS4 sends its identity in six fragments`() throws {
         let ids = ["H4-15a", "H4-15b", "H4-15c", "H4-15d", "H4-15e", "H4-15f"]
         let whole = try message(ids[0], ids[1], ids[2], ids[3], ids[4], ids[5])
         let identity = ScaleIdentity(
@@ -103,7 +103,7 @@ struct FamilyVectorTests {
         #expect(try pieces?.map(\.bytes) == ids.map(vector))
     }
 
-    @Test func `the datagrams of the HS5 mean what they are known to mean`() throws {
+    @Test func `the datagrams of the HS5 have their known meanings`() throws {
         let time = try #require(WallTime("2024-03-15 19:05:09"))
         #expect(try HS5Datagram.search == vector("H5-1"))
         #expect(HS5HostMessage(try datagram("H5-1")) == .search)
@@ -127,7 +127,7 @@ struct FamilyVectorTests {
         #expect(HS5ScaleMessage(try datagram("H5-13")) == .busy)
     }
 
-    @Test func `the records of the HS5 hold a date, a weight and a body's composition`() throws {
+    @Test func `a record of the HS5 has a date, a weight and a body composition`() throws {
         let body = HS5Record.Composition(
             fat: 477, water: 453, muscle: 413, bone: 22, visceralFat: 8, dailyCalories: 2502)
         let evening = try #require(
@@ -150,14 +150,14 @@ struct FamilyVectorTests {
         #expect(HS5ScaleMessage(try datagram("H5-14")) == .composition(shoes))
     }
 
-    @Test func `real frames of sister products pass`() throws {
+    @Test func `real frames of sister products are read`() throws {
         let stream = try frame("G1")
         #expect((stream.state, stream.sequence, stream.product) == (.stream, 152, 0xAC))
         let long = try frame("G2", .host)
         #expect((long.state, long.sequence, long.product, long.content.count) == (.single, 1, 0xA9, 17))
     }
 
-    @Test func `the log-in's cipher and answer`() throws {
+    @Test func `the log-in's cipher and answer have the known values`() throws {
         let key = (0..<16).map { UInt8($0) }
         let data = (16..<32).map { UInt8($0) }
         #expect(hex(XXTEA.encrypt(data, key: key)) == "0319c12d4ce73791f02818267c86c54f")
@@ -166,7 +166,7 @@ struct FamilyVectorTests {
         #expect(hex(answer) == "eadebf5dcf04a39c848e7aa0a6688340")
     }
 
-    @Test func `the log-in's nonce goes out in two fragments`() throws {
+    @Test func `the log-in's nonce is sent in two fragments`() throws {
         let pieces = FamilyFrame.message(
             from: .host, product: .hs4, HS4Command.logInNonce.rawValue, (0..<16).map { UInt8($0) }, sequence: 1,
             fragmented: true)

@@ -4,7 +4,7 @@ import Testing
 @testable import ScaleProtocols
 
 struct FrameScannerTests {
-    /// Frames, noise, cut frames and damaged frames in any order; noise is rich in head bytes and product bytes.
+    /// Frames, noise, cut frames and damaged frames in any order; the noise has many head bytes and product bytes.
     static func stream(_ random: inout SeededGenerator) -> [UInt8] {
         var stream: [UInt8] = []
         for _ in 0..<Int.random(in: 1...12, using: &random) {
@@ -23,7 +23,7 @@ struct FrameScannerTests {
         return stream
     }
 
-    @Test(arguments: 0..<300) func `the same bytes give the same frames and counts however they are cut`(seed: UInt64) {
+    @Test(arguments: 0..<300) func `the frames and counts of a stream do not depend on its pieces`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let stream = FrameScannerTests.stream(&random)
         for product in [HS3Frame.product, nil] {
@@ -51,7 +51,7 @@ struct FrameScannerTests {
         #expect(frames.map(\.bytes.count).reduce(0, +) + scanner.skippedBytes == stream.count, "seed \(seed)")
     }
 
-    @Test func `a frame inside a damaged one is found`() {
+    @Test func `a frame inside a damaged frame is found`() {
         let inner = HS3Frame(checked: .scale, 0x26, 2, [7]).bytes
         var scanner = HS3Frame.scanner(from: .scale)
         #expect(scanner.append([0xA0, 0x0B, 0xA6] + inner + inner).map(\.bytes) == [inner, inner])
@@ -68,14 +68,14 @@ struct FrameScannerTests {
         #expect(!scanner.isInsideFrame)
     }
 
-    @Test func `a head byte inside a payload starts nothing`() {
+    @Test func `a head byte inside a payload starts no frame`() {
         let frame = HS3Frame(checked: .scale, 0x32, 1, [0xA0, 0x03, 0xA6, 0xFF, 0x01, 0xA6]).bytes
         var scanner = HS3Frame.scanner(from: .scale)
         #expect(scanner.append(frame).map(\.bytes) == [frame])
         #expect(scanner.skippedBytes == 0)
     }
 
-    @Test func `what is held never exceeds one unfinished frame`() {
+    @Test func `the scanner never holds more than one unfinished frame`() {
         var (scanner, random) = (FrameScanner(from: .scale), SeededGenerator(seed: 5))
         var taken = 0
         for _ in 0..<2000 {
@@ -89,7 +89,7 @@ struct FrameScannerTests {
         }
     }
 
-    @Test func `the longest frame there can be is found`() throws {
+    @Test func `the longest possible frame is found`() throws {
         let longest = try #require(Frame(origin: .scale, body: Array(repeating: 0xA6, count: 255)))
         var scanner = FrameScanner(from: .scale)
         #expect(scanner.append(longest.bytes) == [longest])

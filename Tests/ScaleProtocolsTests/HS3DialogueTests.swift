@@ -4,7 +4,7 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// Host and scale run against each other over a virtual link.
+/// Host and scale, joined by a virtual link.
 struct HS3DialogueTests {
     typealias Rig = SessionRig<HS3Host, HS3Device>
 
@@ -29,7 +29,7 @@ struct HS3DialogueTests {
         rig.events.compactMap { if case .memoryProgress(let done) = $0 { done } else { nil } }
     }
 
-    /// Connects as often as it takes until the whole memory is at the host, as a driver does that redials.
+    /// Connects repeatedly until the whole memory is at the host, like a driver that redials.
     static func complete(_ rig: inout Rig, connections: Int = 6) {
         for _ in 0..<connections where !rig.keptKeys.isSuperset(of: rig.device.memory) {
             rig.connect()
@@ -54,7 +54,7 @@ struct HS3DialogueTests {
         #expect(frames == (count > 0))
     }
 
-    @Test func `201 records are announced as too many and kept all the same`() throws {
+    @Test func `201 records cause a warning, and all of them are kept`() throws {
         var profile = HS3Device.Profile()
         profile.memoryLimit = 201
         var rig = try HS3DialogueTests.rig(201, profile: profile)
@@ -66,7 +66,7 @@ struct HS3DialogueTests {
         #expect(rig.events.contains(.memoryFinish(records: 201)))
     }
 
-    @Test func `a wrong clock is told and set`() throws {
+    @Test func `a wrong clock is reported and set`() throws {
         var profile = HS3Device.Profile()
         profile.skewSeconds = 46
         var rig = try HS3DialogueTests.rig(0, profile: profile)
@@ -76,7 +76,7 @@ struct HS3DialogueTests {
         #expect(rig.device.clock(at: rig.now) == rig.now.wall)
     }
 
-    @Test func `the counter of the scale goes on across connections and wraps`() throws {
+    @Test func `the counter of the scale continues across connections and wraps`() throws {
         var profile = HS3Device.Profile()
         profile.firstSequence = 0xFE
         var rig = try HS3DialogueTests.rig(3, profile: profile)
@@ -126,7 +126,7 @@ struct HS3DialogueTests {
         #expect(rig.keptKeys == Set(rig.device.memory))
     }
 
-    /// Each fault, and what of it the host must have noticed.
+    /// Each fault, and the sign of it that the host must notice.
     static let faults: [(String, @Sendable (inout HS3Device.Faults) -> Void)] = [
         ("bad checksum", { $0.badChecksumEvery = 2 }),
         ("lost acknowledgement", { $0.loseAcknowledgementEvery = 2 }),
@@ -176,7 +176,7 @@ struct HS3DialogueTests {
         #expect(rig.keptKeys.isSuperset(of: rig.device.memory))
     }
 
-    @Test func `power off in a transfer is error 6, and what came before is kept`() throws {
+    @Test func `power off during a transfer is error 6, and the records before it are kept`() throws {
         var rig = try HS3DialogueTests.rig(45) { $0.powerOffAfterRecords = 25 }
         rig.connect()
         rig.run(for: .seconds(10))
@@ -187,7 +187,7 @@ struct HS3DialogueTests {
         #expect(HS3DialogueTests.progress(rig).filter { $0 == 1 }.count == 1)
     }
 
-    @Test func `a scale that hears nothing ends in error 7`() throws {
+    @Test func `a scale that receives nothing causes error 7`() throws {
         var rig = try HS3DialogueTests.rig(3) { $0.deafEvery = 1 }
         rig.connect()
         rig.run(for: .seconds(30))
@@ -243,8 +243,8 @@ struct HS3DialogueTests {
         rig.run(for: .seconds(5))
         HS3DialogueTests.complete(&rig)
         #expect(rig.keptKeys == Set(rig.device.memory), "seed \(seed)")
-        // A spool that answers only after the link has gone may be handed the same key again; one that answers at
-        // once is not.
+        // A spool that answers only after the link has ended may get the same key again; a spool that answers at
+        // once does not.
         if seed % 2 == 0 { #expect(rig.kept.count == rig.keptKeys.count, "seed \(seed): delivered twice") }
     }
 

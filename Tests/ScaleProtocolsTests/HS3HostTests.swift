@@ -3,7 +3,7 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// The host against hand-made frames: what it does is compared whole.
+/// The host with hand-made frames; its actions are compared completely.
 struct HS3HostTests {
     let wall: WallTime
     var host: HS3Host
@@ -29,7 +29,7 @@ struct HS3HostTests {
         .send(HS3Frame(checked: .host, command.rawValue, sequence, data).bytes)
     }
 
-    /// Up to the question for the memory, which the scale has counted as `count`.
+    /// Answers up to the question for the memory; `count` is the number of records that the scale announces.
     mutating func open(count: UInt8) -> [ScaleAction] {
         _ = give(.linkOpened)
         _ = hear(.acknowledge, 1)
@@ -62,7 +62,7 @@ struct HS3HostTests {
         #expect(give(.kept(token)) == [], "a token is answered once")
     }
 
-    @Test mutating func `what could not be kept is delivered again when the scale repeats it`() throws {
+    @Test mutating func `a reading that could not be kept is delivered again when the scale repeats it`() throws {
         _ = open(count: 0)
         let first = try #require(self.token(hear(.weight, 3, try HS3HostTests.weight(20))))
         #expect(give(.notKept(first)) == [])
@@ -71,7 +71,7 @@ struct HS3HostTests {
         #expect(give(.kept(second)).first == HS3HostTests.frame(.acknowledge, 4))
     }
 
-    @Test mutating func `a kept weight that comes again is acknowledged again and not delivered`() throws {
+    @Test mutating func `a repeated weight that was kept is acknowledged again and not delivered`() throws {
         _ = open(count: 0)
         let kept = try #require(self.token(hear(.weight, 3, try HS3HostTests.weight(20))))
         _ = give(.kept(kept))
@@ -133,7 +133,7 @@ struct HS3HostTests {
         #expect(give(.tick, after: .seconds(6)) == [.event(.deviceError(.noAnswer(.hs3))), .close])
     }
 
-    @Test mutating func `an empty memory is information and ends at once`() {
+    @Test mutating func `an empty memory is information and ends the transfer at once`() {
         #expect(
             open(count: 0) == [
                 HS3HostTests.frame(.acknowledge, 3), .event(.memoryCount(0)), .event(.memoryFinish(records: 0)),
@@ -143,13 +143,13 @@ struct HS3HostTests {
         #expect(host.deadline == nil)
     }
 
-    @Test mutating func `a count above 200 is taken as 200 with a warning`() {
+    @Test mutating func `a count above 200 counts as 200 with a warning`() {
         let actions = open(count: 201)
         #expect(actions.contains(.event(.protocolWarning(.memoryCountAboveLimit(201)))))
         #expect(hear(.acknowledge, 5).contains(.event(.memoryCount(200))))
     }
 
-    @Test mutating func `a record with a digit above nine is dropped and the rest of its frame is not`() throws {
+    @Test mutating func `a record with a digit above nine is dropped, and the rest of its frame is used`() throws {
         _ = open(count: 2)
         _ = hear(.acknowledge, 5)
         let records = try weighings(2)
@@ -210,7 +210,7 @@ struct HS3HostTests {
         #expect(give(.linkClosed) == [.event(.disconnected)])
     }
 
-    @Test mutating func `a kept answer that comes after the link was lost prevents a second delivery`() throws {
+    @Test mutating func `a kept answer after the loss of the link prevents a second delivery`() throws {
         _ = open(count: 0)
         let token = try #require(self.token(hear(.weight, 3, try HS3HostTests.weight(20))))
         _ = give(.linkClosed)
@@ -221,7 +221,7 @@ struct HS3HostTests {
         #expect(self.token(again) == nil)
     }
 
-    @Test mutating func `a host outside the years of the scale does not set its clock`() throws {
+    @Test mutating func `a host with a date outside the scale's range does not set its clock`() throws {
         let late = try #require(WallTime("2071-01-01"))
         _ = host.handle(.linkOpened, at: ScaleMoment(uptime: .zero, wall: late))
         let idBlock = HS3Frame(checked: .scale, HS3Command.idBlock.rawValue, 0, [0xFF]).bytes
@@ -230,7 +230,7 @@ struct HS3HostTests {
         #expect(actions.contains { if case .send(let bytes) = $0 { bytes[3] == 0x25 } else { false } })
     }
 
-    @Test mutating func `a scale that floods is not acknowledged and costs bounded memory`() throws {
+    @Test mutating func `a scale that floods the host is not acknowledged and costs bounded memory`() throws {
         _ = open(count: 0)
         var (delivered, refused) = (0, 0)
         for number in 0..<5000 {
@@ -249,7 +249,7 @@ struct HS3HostTests {
         #expect(host.recentFrames.count <= HS3Host.recentFrameLimit)
     }
 
-    @Test(arguments: 0..<150) mutating func `no bytes and no order of inputs makes it trap`(seed: UInt64) throws {
+    @Test(arguments: 0..<150) mutating func `no bytes and no order of inputs crash the host`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var tokens: [ScaleToken] = []
         for _ in 0..<300 {

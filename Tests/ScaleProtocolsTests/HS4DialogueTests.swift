@@ -35,7 +35,7 @@ struct HS4DialogueTests {
     }
 
     @Test(arguments: links, [0, 1, 2, 20, 21, 200])
-    func `the memory comes whole and once, then weights as they happen`(link: Link, count: Int) throws {
+    func `the memory arrives completely and once, then live weights`(link: Link, count: Int) throws {
         var rig = try rig(link, memory: count, key: Self.key)
         rig.connect()
         rig.run(for: .seconds(60))
@@ -57,7 +57,7 @@ struct HS4DialogueTests {
         #expect(rig.device.isIdle && rig.device.memory.isEmpty)
     }
 
-    @Test(arguments: links) func `201 records are announced as too many and kept all the same`(link: Link) throws {
+    @Test(arguments: links) func `201 records cause a warning, and all of them are kept`(link: Link) throws {
         var rig = try rig(link, memory: 201, limit: 201)
         rig.connect()
         rig.run(for: .seconds(60))
@@ -65,7 +65,7 @@ struct HS4DialogueTests {
         #expect(rig.warnings.contains { $0.contains("announces 201 records") })
     }
 
-    @Test(arguments: links) func `a scale whose last reply holds no record loses none either`(link: Link) throws {
+    @Test(arguments: links) func `with a scale whose last reply has no record, no record is lost`(link: Link) throws {
         var rig = try rig(link, memory: 5, tail: false)
         rig.connect()
         rig.run(for: .seconds(60))
@@ -103,7 +103,7 @@ struct HS4DialogueTests {
         rig.run(for: .seconds(20))
     }
 
-    @Test func `what cannot be kept is not acknowledged, and comes again`() throws {
+    @Test func `a record that cannot be kept is not acknowledged, and comes again`() throws {
         var rig = try rig(.lowEnergy, memory: 2)
         rig.keepAfter = nil
         rig.connect()
@@ -139,7 +139,7 @@ struct HS4DialogueTests {
         #expect(rig.kept.count == Set(rig.kept.map(\.key)).count, "seed \(seed): doubled on sound acknowledgements")
     }
 
-    @Test func `a log-in is led to its end, begun again when asked, and refused with error 5`() throws {
+    @Test func `a log-in is completed, restarted on request, and refused with error 5`() throws {
         var faults = HS4Device.Faults()
         faults.logInAgain = 2
         var rig = try rig(.lowEnergy, memory: 1, key: Self.key, faults: faults)
@@ -157,7 +157,7 @@ struct HS4DialogueTests {
         #expect(!rig.isLinked && rig.kept.isEmpty)
     }
 
-    @Test func `a scale that is silent at the log-in ends in error 11`() throws {
+    @Test func `a scale that is silent during the log-in causes error 11`() throws {
         var faults = HS4Device.Faults()
         faults.ignoresLogIn = true
         var rig = try rig(.lowEnergy, key: Self.key, faults: faults)
@@ -168,7 +168,7 @@ struct HS4DialogueTests {
     }
 
     @Test(arguments: [0xA0: 1, 0xE0: 2, 0xE1: 3, 0xE2: 4, 0xE4: 5, 0xE7: 6, 0xE8: 7, 0xE9: 8] as [UInt8: Int])
-    func `an error byte is the vendor's error, and the next weighing goes well`(raw: UInt8, code: Int) throws {
+    func `an error byte is reported as the vendor's error, and the next weighing works`(raw: UInt8, code: Int) throws {
         var rig = try rig(.lowEnergy)
         rig.connect()
         rig.run(for: .seconds(20))
@@ -205,7 +205,7 @@ struct HS4DialogueTests {
         #expect(rig.kept.count == 1)
     }
 
-    @Test(arguments: 0..<300) func `no bytes bring the host out of order`(seed: UInt64) throws {
+    @Test(arguments: 0..<300) func `no bytes disturb the state of the host`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var rig = try rig(random.chance(50) ? .lowEnergy : .serialPort, memory: 2)
         rig.connect()

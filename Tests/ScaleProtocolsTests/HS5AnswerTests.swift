@@ -3,13 +3,13 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// What a HS5 says too late, or after a silence.
+/// Messages of a HS5 that come late, or after a silence.
 struct HS5AnswerTests {
     private static let id = HS5Device.Profile().id
     private static let body = HS5Record.Composition(
         fat: 231, water: 540, muscle: 412, bone: 31, visceralFat: 7, dailyCalories: 2210)
 
-    /// A host alone, and what it says.
+    /// A host without a scale, and its messages.
     struct Rig {
         var host: HS5Host
         var uptime = Duration.zero
@@ -61,7 +61,7 @@ struct HS5AnswerTests {
             give(.received(try #require(bytes)))
         }
 
-        /// Lets time pass; the scale is there, and its memory is empty.
+        /// Lets time pass, with a scale that answers and whose memory is empty.
         mutating func passServed(_ time: Duration) throws {
             let end = uptime + time
             while let next = host.deadline, next <= end {
@@ -81,7 +81,7 @@ struct HS5AnswerTests {
             uptime = end
         }
 
-        /// Answers what was asked last.
+        /// Answers the last question.
         mutating func answer(_ command: HS5Command, _ data: [UInt8]) throws {
             let last = try #require(sent.last)
             #expect(last.command == command.rawValue)
@@ -91,7 +91,7 @@ struct HS5AnswerTests {
         var late: Int {
             events.count { if case .protocolWarning(.lateAnswer) = $0 { true } else { false } }
         }
-        /// How often it was asked for.
+        /// The number of questions with this command.
         func asked(_ command: HS5Command) -> Int { sent.count { $0.command == command.rawValue } }
     }
 
@@ -104,7 +104,7 @@ struct HS5AnswerTests {
         [0, 0, UInt8(records.count), more ? 1 : 0] + records.flatMap(\.bytes)
     }
 
-    /// Two users, 11 and 22; the first one's memory is asked for.
+    /// A host whose scale has two users, 11 and 22; it has asked for the first one's memory.
     private func opened() throws -> Rig {
         var rig = Rig()
         rig.give(.linkOpened)
@@ -113,7 +113,7 @@ struct HS5AnswerTests {
         return rig
     }
 
-    @Test func `a packet that comes again late is not taken for the next one, which would be lost`() throws {
+    @Test func `a late repeat of a packet is not taken for the next one, which would be lost`() throws {
         var rig = try opened()
         try rig.answer(.openMemory, [2])
         try rig.answer(.memorySummary, [0, 2])
@@ -121,7 +121,7 @@ struct HS5AnswerTests {
         let number = try #require(rig.sent.last).sequence &+ 1
         try rig.answer(.memoryPacket, first)
         #expect(rig.asked(.memoryPacket) == 2)
-        // In between, so that it is not a repeat of the message before.
+        // Another message in between, so that the packet is no repeat of the previous message.
         try rig.say(.unstableWeight, [3, 9], 99)
         try rig.say(.memoryPacket, first, number)
         #expect(rig.asked(.memoryPacket) == 2, "the scale would forget the second packet")
@@ -174,7 +174,7 @@ struct HS5AnswerTests {
         #expect(rig.sent.contains { $0.command == HS5Command.end.rawValue && $0.isAnswer }, "and it is confirmed")
     }
 
-    /// The measurement of 11 is open.
+    /// A host whose measurement of user 11 is open.
     private func measuring() throws -> Rig {
         var rig = try opened()
         for _ in 0..<2 {
@@ -187,7 +187,7 @@ struct HS5AnswerTests {
     }
 
     @Test(arguments: [0, 1, 3, 4, 5, 9, 30, 300], [true, false])
-    func `a composition is of the weight before it, however long the scale was silent`(
+    func `a composition belongs to the weight before it, however long the scale was silent`(
         seconds: Int, hasImpedance: Bool
     ) throws {
         var rig = try measuring()
@@ -206,7 +206,7 @@ struct HS5AnswerTests {
         }
     }
 
-    @Test func `who steps on after the silence has a weighing of their own`() throws {
+    @Test func `a person who steps on after the silence has a new weighing`() throws {
         var rig = try measuring()
         try rig.say(.stableWeight, [3, 9], 101)
         try rig.passServed(.seconds(10))
@@ -217,7 +217,7 @@ struct HS5AnswerTests {
         #expect(rig.kept.count == 2 && rig.kept[1].shownAs == nil)
     }
 
-    @Test func `a stable weight that the scale says again is not weighed again`() throws {
+    @Test func `a stable weight that the scale repeats is not a new weighing`() throws {
         var rig = try measuring()
         try rig.say(.stableWeight, [3, 9], 101)
         try rig.passServed(.seconds(5))
@@ -228,7 +228,7 @@ struct HS5AnswerTests {
         #expect(rig.kept.count == 1)
     }
 
-    @Test func `a weight that stood is kept, though an error follows`() throws {
+    @Test func `a stable weight is kept even if an error follows`() throws {
         var rig = try measuring()
         try rig.say(.stableWeight, [3, 9], 101)
         try rig.say(.error, [0xE7], 102)

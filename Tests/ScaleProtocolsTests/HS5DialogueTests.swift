@@ -21,7 +21,7 @@ struct HS5DialogueTests {
         }
     }
 
-    /// Two users, 11 and 22, at positions 0 and 3; the first one's measurement is held open.
+    /// A scale with users 11 and 22 at positions 0 and 3; the measurement of the first one is kept open.
     private func rig(
         memory: Int = 0, key: ScaleKey? = nil, faults: HS5Device.Faults = .init(), measures: UInt32? = 11,
         limit: Int = 200
@@ -38,7 +38,7 @@ struct HS5DialogueTests {
     }
 
     @Test(arguments: [0, 1, 15, 16, 20, 21, 200])
-    func `the memories of all users come whole and once, then weighings with composition`(count: Int) throws {
+    func `the memories of all users arrive completely and once, then weighings with composition`(count: Int) throws {
         var rig = try rig(memory: count, key: Self.key)
         rig.connect()
         rig.run(for: .seconds(30))
@@ -57,7 +57,7 @@ struct HS5DialogueTests {
         #expect(rig.warnings == [])
     }
 
-    @Test func `201 records are announced as too many and kept all the same`() throws {
+    @Test func `201 records cause a warning, and all of them are kept`() throws {
         var rig = try rig(memory: 201, limit: 201)
         rig.connect()
         rig.run(for: .seconds(30))
@@ -67,7 +67,7 @@ struct HS5DialogueTests {
     }
 
     @Test(arguments: [0xA0: 6, 0xE0: 7, 0xE1: 8, 0xE2: 9, 0xE7: 10, 0xE8: 11, 0xE9: 12] as [UInt8: Int])
-    func `an error byte is the vendor's error, and the next weighing goes well`(raw: UInt8, code: Int) throws {
+    func `an error byte is reported as the vendor's error, and the next weighing works`(raw: UInt8, code: Int) throws {
         var rig = try rig()
         rig.connect()
         rig.run(for: .seconds(10))
@@ -79,7 +79,7 @@ struct HS5DialogueTests {
         #expect(rig.kept.map(\.tenthsOfKilogram) == [733])
     }
 
-    @Test func `shoes make a weighing without composition`() throws {
+    @Test func `a weighing with shoes has no composition`() throws {
         var faults = HS5Device.Faults()
         faults.losesComposition = true
         var rig = try rig(faults: faults)
@@ -123,7 +123,7 @@ struct HS5DialogueTests {
         #expect(rig.events.contains(.userResult(false)))
     }
 
-    @Test func `an occupied position is error 5, a full scale error 15, and nothing is sent`() throws {
+    @Test func `an occupied position is error 5, a full scale error 15, and no command is sent`() throws {
         var rig = try rig()
         rig.connect()
         rig.run(for: .seconds(10))
@@ -192,7 +192,7 @@ struct HS5DialogueTests {
         }
     }
 
-    @Test func `a refused log-in, a silent scale and a busy one are told by the vendor's numbers`() throws {
+    @Test func `a refused log-in, a silent scale and a busy one are reported by the vendor's numbers`() throws {
         var faults = HS5Device.Faults()
         faults.ignoresLogIn = true
         var rig = try rig(key: Self.key, faults: faults)
@@ -207,14 +207,14 @@ struct HS5DialogueTests {
         #expect(rig.host.isMeasuring)
     }
 
-    /// What the scale says unasked, in its own numbering.
+    /// A message that the scale sends without a question, with its own number.
     private func datagram(_ command: HS5Command, _ data: [UInt8], _ sequence: UInt8) throws -> [UInt8] {
         try #require(
             HS5Datagram.bytes(
                 from: .scale, command.rawValue, data, sequence: sequence, sender: HS5Device.Profile().id))
     }
 
-    @Test func `two messages of one number are both read, and a repeat is not`() throws {
+    @Test func `two different messages with the same number are both read, and a repeat is not`() throws {
         var rig = try rig()
         rig.connect()
         rig.run(for: .seconds(5))
@@ -227,7 +227,8 @@ struct HS5DialogueTests {
         #expect(rig.kept.map(\.composition) == [Self.body])
     }
 
-    @Test func `a weight recorded alone is told again when the memory has its composition, in the same second too`()
+    @Test
+    func `a weight without composition is delivered again with the memory's composition, even in the same second`()
         throws
     {
         var rig = try rig()
@@ -244,7 +245,7 @@ struct HS5DialogueTests {
         #expect(rig.kept[0].key == rig.kept[1].key)
     }
 
-    @Test func `a scale that goes away is noticed by its silence and found again`() throws {
+    @Test func `a scale that disappears is noticed by its silence and found again`() throws {
         var rig = try rig()
         rig.connect()
         rig.run(for: .seconds(10))
@@ -256,7 +257,7 @@ struct HS5DialogueTests {
         #expect(rig.host.isMeasuring)
     }
 
-    @Test(arguments: 0..<200) func `no datagrams bring the host out of order`(seed: UInt64) throws {
+    @Test(arguments: 0..<200) func `no datagrams disturb the state of the host`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var rig = try rig(memory: 2)
         rig.connect()

@@ -15,7 +15,7 @@ struct HSLCommandTests {
         #"{"t":"evt","n":\#(n),"ref":\#(ref),"dev":"\#(device)","ev":"\#(name)","data":\#(data)}"#
     }
 
-    /// A HS3 in the middle of its memory; the number of its request.
+    /// A HS3 in the middle of a memory transfer, and the number of its request.
     private func transferring() throws -> (Rig, Int) {
         var rig = Rig(.hs3)
         rig.meet(Self.hs3)
@@ -34,7 +34,7 @@ struct HSLCommandTests {
         { rig in rig.sent.compactMap { if case .cancel(let ref) = $0 { ref } else { nil } } }
     }
 
-    /// Plays the rest of a transfer, and what a bridge answers to the command that waited for it.
+    /// Plays the rest of a transfer, and the bridge's answers to the command that waited for it.
     private func finish(_ rig: inout Rig, _ ref: Int, _ operation: HSLOperation) throws {
         rig.say(event(Self.hs3, "memoryFinish", ref, #"{"records":0}"#))
         #expect(cancels(rig).last == ref, "the open request makes room")
@@ -45,13 +45,13 @@ struct HSLCommandTests {
         rig.say(#"{"t":"res","ref":\#(command.id),"status":"done"}"#)
     }
 
-    @Test func `a command during the transfer of a memory is carried out after it, and so is the next one`() throws {
+    @Test func `a command during a memory transfer is carried out after it, and so is the next one`() throws {
         var (rig, ref) = try transferring()
         rig.give(.command(.autoConnect(false)))
         #expect(cancels(rig).isEmpty, "a transfer is not broken off")
         try finish(&rig, ref, .hs3AutoConnectOff)
         #expect(results(rig) == [true])
-        // At once: the memory is being asked for again.
+        // The next command comes at once, while the memory is being requested again.
         let again = try #require(rig.requests.last)
         #expect(again.operation == .hs3Init)
         rig.give(.command(.autoConnect(true)))
@@ -63,7 +63,7 @@ struct HSLCommandTests {
         #expect(rig.requests.last?.operation == .hs3Init, "weighings are awaited again")
     }
 
-    @Test func `a command that waits is taken back, and one that the bridge has is not`() throws {
+    @Test func `a waiting command can be withdrawn, and one that the bridge has cannot`() throws {
         var (rig, ref) = try transferring()
         rig.give(.command(.autoConnect(false)))
         rig.give(.withdraw())
@@ -85,8 +85,7 @@ struct HSLCommandTests {
         rig.requests.filter { $0.operation == .hs4Measure }.map { $0.arguments["unit"]?.whole }
     }
 
-    @Test func `a unit that changes while a measurement is being opened is displayed by the next one, at once`() throws
-    {
+    @Test func `a unit that changes while a measurement is opened is displayed at once by the next one`() throws {
         var rig = Rig(.hs4)
         rig.meet(Self.first)
         let memory = try #require(rig.requests.last)
@@ -104,17 +103,17 @@ struct HSLCommandTests {
         #expect(cancels(rig) == [measurement.id], "it has the unit")
     }
 
-    @Test func `what is displayed is known before a scale is heard, and told with each measurement`() throws {
+    @Test func `the display unit is known before a scale connects, and sent with each measurement`() throws {
         var rig = Rig(.hs4)
         rig.give(.command(.display(.pounds)))
         rig.meet(Self.first)
-        // The memory is asked for first, and refused before a person was admitted.
+        // The memory is requested first, and refused because no person was admitted yet.
         let memory = try #require(rig.requests.last)
         rig.say(#"{"t":"res","ref":\#(memory.id),"status":"failed","error":{"code":111}}"#)
         #expect(units(rig) == [2])
     }
 
-    @Test func `all scales behind a link are served, and a command names the one it is for`() throws {
+    @Test func `all scales behind a link are served, and a command names its scale`() throws {
         var rig = Rig(.hs3)
         rig.meet(Self.hs3)
         rig.say(
@@ -135,14 +134,14 @@ struct HSLCommandTests {
         #expect(cancels(rig) == [asked[1].id])
     }
 
-    @Test func `with the id of one scale another behind the link is left alone`() throws {
+    @Test func `with the id of one scale, another scale behind the link is left alone`() throws {
         var rig = Rig(.hs3, deviceId: "020000003002")
         rig.meet(Self.hs3)
         #expect(!rig.requests.contains { $0.operation == .hs3Init })
         #expect(rig.warnings.contains { $0.contains("HS3:020000003001") && $0.contains("device_id") })
     }
 
-    @Test func `heights come with the requests that ask for a person, of a HS5 that of the user`() throws {
+    @Test func `requests that need a person include the height, and on a HS5 that of the user`() throws {
         var rig = Rig(.hs5) { $0.measures = 22 }
         rig.give(.heights(anyone: nil, bySerial: [:]))
         rig.meet("HS5:020000005001")

@@ -4,14 +4,14 @@ import Testing
 
 /// The connector's side of HSL/1, line by line.
 struct HSLConnectorTests {
-    /// A connector and what it has said and asked for.
+    /// A connector, its messages and its requests.
     struct Rig {
         var dialogue: HSLDialogue
         var uptime = Duration.zero
         var sent: [HSLMessage] = []
         var events: [ScaleEvent] = []
         var open: [ScaleDelivery] = []
-        /// Whose actions came, one after the other.
+        /// The scales of the actions, one after the other.
         var scales: [String] = []
         var isClosed = false
         var keeps = true
@@ -56,7 +56,7 @@ struct HSLConnectorTests {
             uptime = end
         }
 
-        /// Connected, greeted, with this scale listed.
+        /// Connects, greets, and lists this scale.
         mutating func meet(_ device: String, firmware: String = "1.0.2", sdk: String = "sim") {
             give(.linkOpened)
             say(
@@ -75,7 +75,7 @@ struct HSLConnectorTests {
 
     static let nonce = String(repeating: "00", count: 16)
 
-    @Test func `the transcript of the notes is one memory, one weighing and three acknowledgements`() throws {
+    @Test func `the transcript of the notes has one memory, one weighing and three acknowledgements`() throws {
         var rig = Rig(.hs3)
         rig.give(.linkOpened)
         rig.say(
@@ -122,7 +122,7 @@ struct HSLConnectorTests {
             ])
     }
 
-    @Test func `nothing is acknowledged before it is kept, and what was kept is not delivered twice`() throws {
+    @Test func `nothing is acknowledged before it is kept, and kept records are not delivered twice`() throws {
         var rig = Rig(.hs3)
         rig.keeps = false
         rig.meet("HS3:020000003001")
@@ -139,7 +139,7 @@ struct HSLConnectorTests {
         #expect(rig.acknowledged == ["a1", "a1"])
     }
 
-    @Test func `a token is proved over both nonces, and five wrong proofs in a minute are the last`() throws {
+    @Test func `a token is proved over both nonces, and after five wrong proofs in a minute all are refused`() throws {
         let token = try #require(HSLToken("correct horse"))
         var rig = Rig(.hs3) { $0.token = token }
         for attempt in 0..<7 {
@@ -157,7 +157,7 @@ struct HSLConnectorTests {
             rig.say(#"{"t":"auth","proof":"\#(proof)"}"#)
             #expect(rig.isClosed == (attempt < 6), "attempt \(attempt)")
             if attempt == 5 {
-                // The sixth is refused whatever it says.
+                // The sixth proof is refused even if it is right.
                 rig.pass(.seconds(61))
             }
         }
@@ -165,7 +165,7 @@ struct HSLConnectorTests {
         #expect("\(token)" == "<token of 13 bytes>")
     }
 
-    @Test func `a guesser locks no other program out`() throws {
+    @Test func `a program that guesses tokens locks no other program out`() throws {
         let token = try #require(HSLToken("correct horse"))
         var rig = Rig(.hs3) { $0.token = token }
         func meet(_ caller: String, _ isRight: Bool) throws {
@@ -187,13 +187,13 @@ struct HSLConnectorTests {
         rig.pass(.seconds(61))
         try meet("192.0.2.1", true)
         #expect(isWelcome())
-        // A crowd of addresses is counted as one beyond a bound.
+        // Beyond a limit, all further addresses are counted as one.
         for number in 0..<300 { try meet("2001:db8::\(number)", false) }
         try meet("2001:db8::ffff", true)
         #expect(!isWelcome())
     }
 
-    @Test func `a line of 65536 bytes is read and a longer one closes the link`() {
+    @Test func `a line of 65536 bytes is read, and a longer one closes the link`() {
         var rig = Rig(.hs3)
         rig.meet("HS3:020000003001")
         let head = #"{"t":"ping","k":1,"x":""#

@@ -2,11 +2,11 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// Who waits at an awaited link, and who is let in.
+/// The callers that wait at an awaited link, and their admission.
 struct HSLHandshakesTests {
     static let secret = "correct horse"
 
-    /// The handshakes, what they have sent to whom, and who was let in or sent away.
+    /// The handshakes, their messages to each caller, and the callers that were admitted or dismissed.
     struct Rig {
         var handshakes: HSLHandshakes
         var uptime = Duration.zero
@@ -41,7 +41,7 @@ struct HSLHandshakesTests {
             say(guest, #"{"t":"hello","v":1,"role":"device","impl":"t","nonce":"\#(HSLConnectorTests.nonce)"}"#)
         }
 
-        /// Comes and proves itself, or tries to.
+        /// Connects and sends a right or a wrong proof.
         mutating func prove(_ guest: Int, from address: String = "192.0.2.1", rightly: Bool = true) throws {
             give(.came(guest, from: address))
             greet(guest)
@@ -73,7 +73,7 @@ struct HSLHandshakesTests {
         }
     }
 
-    @Test func `who has proved itself is let in, and its session goes on where the greeting ended`() throws {
+    @Test func `a caller with a right proof is admitted, and its session continues where the greeting ended`() throws {
         var rig = Rig()
         try rig.prove(1)
         #expect(rig.admitted == [1] && rig.dismissed == [])
@@ -99,7 +99,7 @@ struct HSLHandshakesTests {
         #expect(rest == [.send(HSLMessage.pong(4).bytes)], "the line that had begun is not lost")
     }
 
-    @Test func `no program is let in without a proof, nor with another's`() throws {
+    @Test func `no program is admitted without a proof, or with another connection's proof`() throws {
         var rig = Rig()
         rig.give(.came(1, from: "192.0.2.1"))
         rig.greet(1)
@@ -107,7 +107,7 @@ struct HSLHandshakesTests {
         #expect(entered == nil)
         try rig.prove(2, rightly: false)
         #expect(rig.dismissed == [2] && rig.heard(2, .authFailed))
-        // The proof of one connection is none on another.
+        // The proof of one connection is not valid for another.
         try rig.prove(3)
         guard case .hello(let third)? = rig.sent[3]?.first, case .hello(let first)? = rig.sent[1]?.first else {
             Issue.record("no hello")
@@ -122,7 +122,7 @@ struct HSLHandshakesTests {
         #expect(rig.warnings == ["a caller: the link is closed: auth_failed"], "told once a minute")
     }
 
-    @Test func `without a token a hello is the proof`() {
+    @Test func `without a token a hello is enough as a proof`() {
         var rig = Rig(token: nil)
         rig.give(.came(1, from: "127.0.0.1"))
         #expect(rig.admitted == [])
@@ -130,7 +130,7 @@ struct HSLHandshakesTests {
         #expect(rig.admitted == [1])
     }
 
-    @Test func `a greeting has ten seconds, however many there are`() throws {
+    @Test func `a greeting has ten seconds, for any number of callers`() throws {
         var rig = Rig()
         for guest in 1...3 {
             rig.give(.came(guest, from: "192.0.2.\(guest)"))
@@ -143,7 +143,7 @@ struct HSLHandshakesTests {
         #expect(rig.dismissed == [1, 2, 3] && rig.handshakes.deadline == nil)
     }
 
-    @Test func `of too many, the machine that sends most loses its oldest`() throws {
+    @Test func `with too many callers, the machine with most of them loses its oldest`() throws {
         var rig = Rig()
         rig.give(.came(1, from: "192.0.2.7"))
         for guest in 2...200 { rig.give(.came(guest, from: "198.51.100.1")) }
@@ -152,14 +152,14 @@ struct HSLHandshakesTests {
         try rig.prove(201, from: "192.0.2.8")
         let entered = rig.handshakes.enter(201)
         #expect(rig.admitted == [201] && entered != nil)
-        // Nor does one who has proved itself make room for others.
+        // A caller with a right proof does not make room for others either.
         try rig.prove(202, from: "198.51.100.1")
         for guest in 203...400 { rig.give(.came(guest, from: "198.51.100.1")) }
         #expect(!rig.dismissed.contains(202) && !rig.dismissed.contains(1))
         #expect(rig.warnings == ["callers: too many wait without a proof"])
     }
 
-    @Test func `who says too much before a proof is sent away`() {
+    @Test func `a caller that sends too much before its proof is dismissed`() {
         var rig = Rig()
         rig.give(.came(1, from: nil))
         rig.greet(1)
@@ -182,7 +182,7 @@ struct HSLHandshakesTests {
         #expect(rig.admitted == [7, 8])
     }
 
-    @Test func `of several who have proved themselves the latest waits, and not for ever`() throws {
+    @Test func `of several callers with a right proof the latest waits, for a limited time`() throws {
         var rig = Rig()
         try rig.prove(1)
         try rig.prove(2)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// By what a weighing of HSL/1 is told from another one, and a repeat from both.
+/// How a weighing of HSL/1 is distinguished from another one, and from a repeat.
 struct HSLNameTests {
     typealias Rig = HSLConnectorTests.Rig
 
@@ -24,7 +24,7 @@ struct HSLNameTests {
         try #require(HSLDeviceID(Self.hs3)).rid(event, nil, tenths: tenths)
     }
 
-    @Test func `a weight without a time is the same one for a connector that was restarted, by its rid`() throws {
+    @Test func `a weight without a time is recognised by its rid after a restart of the connector`() throws {
         var (first, _) = try rig()
         let told = line("stableWeight", #"{"weight":72.3}"#, n: 1, rid: "6f1c")
         first.say(told)
@@ -39,7 +39,7 @@ struct HSLNameTests {
         #expect(second.open.count == 2 && second.open[1].readings[0].key != one.key)
     }
 
-    @Test(arguments: [true, false]) func `the same weight on another day is another one, where its rid names no time`(
+    @Test(arguments: [true, false]) func `the same weight on another day is another weighing if its rid has no time`(
         isGiven: Bool
     ) throws {
         var (rig, _) = try rig()
@@ -52,7 +52,7 @@ struct HSLNameTests {
         #expect(rig.warnings.contains { $0.contains("neither a time nor a rid") })
     }
 
-    @Test func `a line that came twice is one weighing, and who does not count loses none`() throws {
+    @Test func `a repeated line is one weighing, and a bridge that does not count lines loses none`() throws {
         var (rig, ref) = try rig()
         let weight = line("stableWeight", #"{"weight":72.3}"#, n: 2, ref: ref)
         rig.say(line("authentication", #"{"code":2}"#, n: 1, ref: ref))
@@ -70,7 +70,7 @@ struct HSLNameTests {
         #expect(rig.open.count == 3)
     }
 
-    @Test func `weighings of one weight that only UTC dates are all taken`() throws {
+    @Test func `weighings of one weight that only a UTC date distinguishes are all delivered`() throws {
         var (rig, _) = try rig()
         for (n, day) in [13, 14, 15].enumerated() {
             rig.say(line("memoryRecord", #"{"weight":72.3,"date":"2024-03-\#(day)T06:30:00Z"}"#, n: n + 1))
@@ -79,7 +79,7 @@ struct HSLNameTests {
         #expect(rig.acknowledged.count == 3)
     }
 
-    @Test func `weighings without name and date are told apart by what is said of them, and by their turn`() throws {
+    @Test func `weighings without rid and date are distinguished by their members, and by their order`() throws {
         let datas = [
             #"{"weight":72.3,"date":"yesterday"}"#, #"{"weight":72.3,"date":"today"}"#,
             #"{"weight":72.3,"date":"today"}"#,
@@ -88,7 +88,7 @@ struct HSLNameTests {
         for _ in 0..<2 {
             var (rig, ref) = try rig()
             for (n, data) in datas.enumerated() { rig.say(line("memoryRecord", data, n: n + 1, ref: ref)) }
-            // The last line, once more.
+            // Repeat the last line.
             rig.say(line("memoryRecord", datas[2], n: 3, ref: ref))
             #expect(rig.acknowledged.count == 4)
             keys.append(rig.open.map { $0.readings[0].key })
@@ -97,7 +97,7 @@ struct HSLNameTests {
         #expect(keys[0] == keys[1], "told again they are the same")
     }
 
-    @Test func `with a rid of its own a weighing without a date is itself, whatever else is alike`() throws {
+    @Test func `a weighing with its own rid and without a date is distinct, however similar others are`() throws {
         var (rig, ref) = try rig()
         for (n, rid) in ["a", "b", "a"].enumerated() {
             rig.say(line("memoryRecord", #"{"weight":72.3}"#, n: n + 1, ref: ref, rid: rid))
@@ -106,7 +106,7 @@ struct HSLNameTests {
         #expect(Set(rig.open.map { $0.readings[0].key }).count == 2)
     }
 
-    @Test func `what could not be kept is not acknowledged by another one that shares its rid`() throws {
+    @Test func `a weighing that was not kept is not acknowledged by another one with the same rid`() throws {
         var (rig, ref) = try rig()
         rig.keeps = false
         for (n, day) in [13, 14].enumerated() {
@@ -119,8 +119,7 @@ struct HSLNameTests {
         #expect(rig.isClosed, "so that both are told again")
     }
 
-    @Test(arguments: [1, 3, 5, 30]) func `a composition that comes late is of the weight before it`(seconds: Int) throws
-    {
+    @Test(arguments: [1, 3, 5, 30]) func `a late composition belongs to the weight before it`(seconds: Int) throws {
         var rig = Rig(.hs5) { $0.measures = 11 }
         rig.meet("HS5:020000005001")
         func tell(_ name: String, _ data: String, ref: Int?) {

@@ -3,14 +3,14 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// What HSL/1 asks of both sides, rule by rule.
+/// The requirements of HSL/1 on both sides, rule by rule.
 struct HSLRuleTests {
     typealias Rig = HSLConnectorTests.Rig
 
     private static let hs3 = "HS3:020000003001"
     private static let hs5 = "HS5:020000005001"
 
-    /// A HS3 whose session is open; the request's number.
+    /// A HS3 with an open session, and the number of its request.
     private func opened(sdk: String = "sim") throws -> (Rig, Int) {
         var rig = Rig(.hs3)
         rig.meet(Self.hs3, sdk: sdk)
@@ -22,7 +22,8 @@ struct HSLRuleTests {
         return #"{"t":"evt","n":\#(n),"ref":\#(ref),"dev":"\#(Self.hs3)","ev":"\#(name)"\#(named),"data":\#(data)}"#
     }
 
-    @Test func `after a refusal nothing more of the request is taken, and it is asked again a minute later`() throws {
+    @Test func `after a refusal the rest of the request is ignored, and the request is repeated a minute later`() throws
+    {
         var (rig, ref) = try opened()
         rig.say(event("authentication", ref, #"{"code":7}"#))
         rig.say(event("error", ref, #"{"code":111}"#))
@@ -70,7 +71,7 @@ struct HSLRuleTests {
         #expect(rig.events.contains(.memoryCount(200)) && !rig.warnings.isEmpty)
     }
 
-    @Test func `silence is told by the vendor's number, and the request is asked again`() throws {
+    @Test func `silence is reported by the vendor's number, and the request is repeated`() throws {
         var (rig, ref) = try opened()
         rig.pass(.seconds(10))
         #expect(rig.errors == [7])
@@ -78,7 +79,7 @@ struct HSLRuleTests {
         rig.say(#"{"t":"res","ref":\#(ref),"status":"cancelled"}"#)
         rig.pass(.seconds(6))
         #expect(rig.requests.map(\.operation) == [.listDevices, .hs3Init, .hs3Init])
-        // A request that cannot even be cancelled ends the link.
+        // If a request cannot even be cancelled, the link is ended.
         rig.pass(.seconds(14))
         #expect(rig.isClosed)
         (rig, ref) = try opened()
@@ -92,7 +93,7 @@ struct HSLRuleTests {
         #expect(rig.errors == [7], "six seconds between records")
     }
 
-    @Test func `a ping comes after 20 s of silence, and without a pong the scale is gone`() throws {
+    @Test func `a ping is sent after 20 s of silence, and without a pong the scale counts as gone`() throws {
         var (rig, ref) = try opened()
         rig.say(event("authentication", ref, #"{"code":2}"#))
         rig.say(event("memoryFinish", ref, #"{"records":0}"#))
@@ -126,7 +127,7 @@ struct HSLRuleTests {
         }
     }
 
-    @Test func `what can never be kept is acknowledged also where it has no name`() throws {
+    @Test func `a record that can never be kept is acknowledged, even if it has no rid`() throws {
         var (rig, ref) = try opened()
         rig.say(event("memoryRecord", ref, #"{"weight":200,"local":"2024-03-15 07:30:05"}"#))
         let scale = try #require(HSLDeviceID(.hs3, "020000003001"))
@@ -134,7 +135,7 @@ struct HSLRuleTests {
         #expect(rig.acknowledged == [scale.rid(.memoryRecord, WallTime("2024-03-15 07:30:05"), tenths: 2000)])
     }
 
-    @Test func `a date that does not say which wall clock it is of is not guessed`() throws {
+    @Test func `a date is not guessed if it does not say of which wall clock it is`() throws {
         var (rig, ref) = try opened()
         rig.say(event("memoryRecord", ref, #"{"weight":70,"date":"2024-03-15T18:06:30Z"}"#, rid: "a"))
         #expect(rig.open.first?.readings.first?.time == nil)
@@ -152,7 +153,7 @@ struct HSLRuleTests {
         #expect(rig.open.first?.readings.first?.time == rig.now.wall, "a weight of this moment has the host's time")
     }
 
-    @Test func `names of later libraries mean the same composition`() throws {
+    @Test func `the names of later libraries are read as the same composition`() throws {
         let names = [
             #""weightFatValue":47.7,"waterValue":45.3,"muscleValue":41.3,"skeletonValue":2.2,"VFatLevelValue":8,"DCIValue":2502"#,
             #""fat":47.7,"water":45.3,"muscle":41.3,"skeleton":2.2,"fatelevel":8,"DCI":2502"#,
@@ -170,7 +171,7 @@ struct HSLRuleTests {
         }
     }
 
-    @Test func `items of historyData are records, each acknowledged by its own name`() throws {
+    @Test func `items of historyData are records, each acknowledged by its own rid`() throws {
         var (rig, ref) = try opened()
         let items = #"[{"weight":70.1,"local":"2024-03-14 07:30:05"},{"weight":70.2,"local":"2024-03-15 07:30:05"}]"#
         rig.say(event("historyData", ref, items))
@@ -181,13 +182,13 @@ struct HSLRuleTests {
             rig.acknowledged == [
                 id.rid(.memoryRecord, times[0], tenths: 701), id.rid(.memoryRecord, times[1], tenths: 702),
             ])
-        // The recipe of the notes, computed elsewhere.
+        // The value was computed elsewhere by the recipe of the notes.
         #expect(
             id.rid(.memoryRecord, WallTime("2024-03-15 07:30:05"), tenths: 723) == "1ef0d9691082dbb80518d10cec559ccb")
     }
 
     @Test(arguments: [(13, 7), (600, 7), (14, 7), (700, 7), (4, 4), (111, 111), (400, nil), (500, nil), (99, 99)])
-    func `the library for Android has numbers of its own`(code: Int, expected: Int?) throws {
+    func `the different error numbers of the Android library are converted`(code: Int, expected: Int?) throws {
         var (rig, ref) = try opened(sdk: "android")
         rig.say(event("error", ref, #"{"code":\#(code)}"#))
         #expect(rig.errors == (expected.map { [$0] } ?? []))
@@ -197,7 +198,7 @@ struct HSLRuleTests {
         #expect(rig.errors == [111], "400 is what later libraries say for 111")
     }
 
-    @Test func `a scale that goes during a request is an error first, told once`() throws {
+    @Test func `a scale that disappears during a request is first reported as an error, and only once`() throws {
         var (rig, ref) = try opened()
         rig.say(event("error", ref, #"{"code":6}"#))
         rig.say(#"{"t":"res","ref":\#(ref),"status":"failed","error":{"code":6}}"#)
@@ -206,7 +207,7 @@ struct HSLRuleTests {
         #expect(rig.events.last == .disconnected)
     }
 
-    @Test func `automatic connection is only asked of firmware 1.0.2 and later`() throws {
+    @Test func `automatic connection is only requested of firmware 1.0.2 and later`() throws {
         for (firmware, isAsked) in [
             ("1.0.1", false), ("1.0.2", true), ("1.1", true), ("0.9.9", false), ("2.0.0", true),
         ] {
@@ -224,7 +225,7 @@ struct HSLRuleTests {
         }
     }
 
-    @Test func `scales behind one link are told apart, and one is served that was asked for`() throws {
+    @Test func `scales behind one link are distinguished, and only the requested one is served`() throws {
         var session = HSLSession(settings: .init(model: .hs3), seed: Array(repeating: 0, count: 32))
         let wall = try #require(WallTime(2026, 1, 2))
         let now = ScaleMoment(uptime: .zero, wall: wall)

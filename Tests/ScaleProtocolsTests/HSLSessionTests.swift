@@ -43,7 +43,7 @@ struct HSLSessionTests {
             device: HSLDevice(scale, memory: try memory(model, count), profile: profile, faults: faults))
     }
 
-    /// Whether what the host keeps holds all of this memory.
+    /// The number of weighings of this memory that the host has not kept.
     private func missing(_ memory: [HSLDevice.Weighing], in kept: [ScaleReading]) -> Int {
         memory.count { weighing in
             !kept.contains {
@@ -54,7 +54,7 @@ struct HSLSessionTests {
     }
 
     @Test(arguments: ScaleModel.allCases, [0, 1, 2, 20, 21, 200])
-    func `the memory comes whole and once, then weighings as they happen`(model: ScaleModel, count: Int) throws {
+    func `the memory arrives completely and once, then live weighings`(model: ScaleModel, count: Int) throws {
         var rig = try Self.rig(model, memory: count, token: HSLToken("secret"))
         rig.connect()
         rig.run(for: .seconds(20))
@@ -88,7 +88,7 @@ struct HSLSessionTests {
             missing(memory, in: rig.kept) == 0 && rig.kept.contains { $0.tenthsOfKilogram == 911 } && rig.device.isIdle
                 && (model == .hs3 || rig.device.scales[0].memory.isEmpty)
         }
-        // EVERY_BYTE=1 takes a minute and a half; every seventh meets each place of a line in some line.
+        // EVERY_BYTE=1 takes a minute and a half; every seventh byte hits each position of a line in some line.
         let step = ProcessInfo.processInfo.environment["EVERY_BYTE"] == nil ? 7 : 1
         for cut in stride(from: 0, to: whole.carried, by: step) {
             var rig = try Self.rig(model, memory: 3, token: HSLToken("secret"))
@@ -96,10 +96,10 @@ struct HSLSessionTests {
             play(&rig)
             rig.disconnect()
             rig.connect()
-            // Some cuts are watched for longer than they need: nothing more may come.
+            // Some cuts are watched for longer than necessary, because nothing more may come.
             rig.run(for: .seconds(80), until: { cut % 9 != 0 && isWhole($0) })
             #expect(isWhole(rig), "cut at \(cut)")
-            // What came twice is the same weighing.
+            // A weighing that came twice has the same key.
             let keys = Set(rig.kept.filter { $0.tenthsOfKilogram == 911 }.map(\.key))
             #expect(keys.count == 1, "cut at \(cut)")
         }
@@ -129,7 +129,7 @@ struct HSLSessionTests {
         var rig = try Self.rig(model, memory: count, faults: faults)
         let memory = try Self.memory(model, count)
         for _ in 0..<60 where missing(memory, in: rig.kept) > 0 || !rig.host.isMeasuring {
-            // Another number each time: always the same line would never be heard.
+            // A different number each time, because otherwise the same line would never be received.
             rig.device.faults.deafEvery = isDeaf ? Int.random(in: 4...9, using: &random) : nil
             if !rig.isLinked { rig.connect() }
             rig.run(for: .seconds(30))
@@ -139,7 +139,7 @@ struct HSLSessionTests {
         #expect(Set(rig.kept.map(\.key)).count == count, "seed \(seed)")
     }
 
-    @Test(arguments: ScaleModel.allCases) func `what could not be kept comes again, and nothing twice`(
+    @Test(arguments: ScaleModel.allCases) func `a weighing that could not be kept comes again, and none comes twice`(
         model: ScaleModel
     ) throws {
         var rig = try Self.rig(model, memory: 2)
@@ -155,7 +155,7 @@ struct HSLSessionTests {
         #expect(rig.kept.count == 2)
     }
 
-    @Test(arguments: 0..<80) func `no lines bring the connector out of order`(seed: UInt64) throws {
+    @Test(arguments: 0..<80) func `no lines disturb the state of the connector`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let model = try #require(ScaleModel.allCases.randomElement(using: &random))
         var rig = try Self.rig(model, memory: 2)

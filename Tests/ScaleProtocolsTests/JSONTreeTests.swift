@@ -5,7 +5,7 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// The reader of HSL's lines, held against the standard and against Foundation's.
+/// The parser of HSL's lines, compared with the standard and with Foundation's parser.
 struct JSONTreeTests {
     private func read(_ text: String) -> JSONTree? { JSONTree(Array(text.utf8)) }
 
@@ -37,7 +37,7 @@ struct JSONTreeTests {
         #expect(JSONTree([0x22, 0xED, 0xA0, 0x80, 0x22]) == nil)
     }
 
-    @Test(arguments: 0..<40) func `what is written comes back, and Foundation agrees about what is damaged`(
+    @Test(arguments: 0..<40) func `a written value is read back unchanged, and Foundation agrees about damaged texts`(
         seed: UInt64
     ) throws {
         var random = SeededGenerator(seed: seed)
@@ -56,19 +56,19 @@ struct JSONTreeTests {
         }
     }
 
-    @Test func `a number is the same in however many digits a bridge writes it`() throws {
+    @Test func `a number is the same with any number of digits`() throws {
         let short = try #require(read(#"{"v":72.5,"w":72}"#)).canonical
         for text in [#"{"v":72.50,"w":72}"#, #"{"w":72,"v":7.25e1}"#] { #expect(read(text)?.canonical == short) }
         #expect(read(#"{"v":72.51,"w":72}"#)?.canonical != short)
     }
 
-    @Test func `the order of members, a name that comes twice and null make no difference between lines`() throws {
+    @Test func `the order of members, repeated names and null make no difference between lines`() throws {
         let one = try #require(read(#"{"b":[{"y":1,"x":null,"z":2}],"a":1,"a":2}"#))
         #expect(one.canonical == read(#"{"a":2,"b":[{"z":2,"y":1}]}"#)?.canonical)
         #expect(one.canonical.json == #"{"a":2,"b":[{"y":1,"z":2}]}"#)
     }
 
-    /// Foundation refuses a number that no `Double` can hold.
+    /// Whether all numbers fit into a `Double`: Foundation refuses others.
     private static func isFinite(_ tree: JSONTree) -> Bool {
         switch tree {
         case .number: tree.decimal != nil

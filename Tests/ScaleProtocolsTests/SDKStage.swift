@@ -3,12 +3,12 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// A connector and a bridge with one scale, line by line and without delay, and all that passed between them.
+/// A connector and a bridge with one scale, without delays, and all lines that passed between them.
 struct SDKStage {
     var dialogue: HSLDialogue
     var device: HSLDevice
     var uptime = Duration.zero
-    /// What was asked, by operation.
+    /// The requests, in order.
     var requests: [HSLRequest] = []
     var told: [HSLEvent] = []
     var results: [HSLResult] = []
@@ -97,7 +97,7 @@ struct SDKStage {
         }
     }
 
-    /// Until nothing is on its way.
+    /// Delivers all lines until none is left.
     private mutating func flow() {
         while !(toHost.isEmpty && toDevice.isEmpty && deliveries.isEmpty) {
             if !deliveries.isEmpty {
@@ -112,7 +112,7 @@ struct SDKStage {
         }
     }
 
-    /// What the upper half was told, by the name of the event.
+    /// The names of the events that the upper half received.
     var heard: [String] { events.map(Self.label) }
 
     static func label(_ event: ScaleEvent) -> String {
@@ -125,7 +125,7 @@ struct SDKStage {
         return results.contains { ids.contains($0.ref) && $0.status == .done }
     }
 
-    /// A whole story of one operation.
+    /// A complete session with one operation.
     static func story(of operation: HSLOperation) throws -> SDKStage {
         var stage = try SDKStage(operation.model ?? .hs3) { $0.unit = .stones }
         stage.connect()
@@ -149,7 +149,7 @@ struct SDKStage {
         return stage
     }
 
-    /// The same up to the request that is open then, which is answered by hand.
+    /// The same up to the request that is then open, so that a test can answer it.
     static func open(_ operation: HSLOperation) throws -> (stage: SDKStage, ref: Int) {
         let whole = try story(of: operation)
         let ref = try #require(whole.requests.last { $0.operation == operation }?.id)

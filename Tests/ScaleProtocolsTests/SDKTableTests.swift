@@ -4,7 +4,7 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// The table of everything the vendor's document names, walked row by row against a running session.
+/// Checks each row of the table of the vendor's document with a running session.
 struct SDKTableTests {
     struct Row: Sendable, CustomStringConvertible {
         let model: ScaleModel
@@ -31,7 +31,7 @@ struct SDKTableTests {
         return try #require(Self.stories[operation])
     }
 
-    @Test func `the table has every row of the document, and each kind is walked`() {
+    @Test func `the table has every row of the document, and each kind is checked`() {
         let counts = Dictionary(grouping: Self.all, by: \.kind).mapValues(\.count)
         #expect(
             counts == [
@@ -42,15 +42,15 @@ struct SDKTableTests {
         print("rows of the vendor's document: \(Self.all.count), each walked against a session")
     }
 
-    @Test(arguments: rows("operation")) func `an operation is asked for and answered`(row: Row) throws {
+    @Test(arguments: rows("operation")) func `an operation is requested and answered`(row: Row) throws {
         let stage = try story(row)
         #expect(stage.requests.contains { $0.operation == row.operation })
-        // The HS3's session stays open.
+        // The session of the HS3 stays open.
         if row.operation == .hs3Init { return #expect(stage.dialogue.isMeasuring) }
         #expect(row.operation.map { stage.wasDone($0) } == true, "\(row)")
     }
 
-    @Test(arguments: rows("parameter")) func `a parameter goes out with its operation`(row: Row) throws {
+    @Test(arguments: rows("parameter")) func `a parameter is sent with its operation`(row: Row) throws {
         let stage = try story(row)
         let request = try #require(stage.requests.last { $0.operation == row.operation })
         var value: JSONTree? = request.arguments
@@ -68,7 +68,7 @@ struct SDKTableTests {
         }
     }
 
-    /// The bridge says that the scale does not answer.
+    /// Plays a bridge that reports that the scale does not answer.
     private func failure(_ row: Row) throws {
         let operation = try #require(row.operation)
         var rig = HSLConnectorTests.Rig(row.model) { $0.measures = 11 }
@@ -101,7 +101,7 @@ struct SDKTableTests {
                 answer(#""userList","data":{"users":[{"serialNumber":11,"position":0}]}"#)
                 end("done")
             case .hs5Memory: end("done")
-            // It waits for records until it may be left.
+            // It waits for records until it can be left.
             case .hs3Init:
                 answer(#""memoryFinish","data":{"records":0}"#)
                 if let command { rig.give(.command(command)) }
@@ -115,7 +115,7 @@ struct SDKTableTests {
         #expect(rig.events.contains(.deviceError(error)), "\(row)")
     }
 
-    @Test(arguments: rows("key")) func `a key carries its value to the reading`(row: Row) throws {
+    @Test(arguments: rows("key")) func `the value of a key reaches the reading`(row: Row) throws {
         if row.value == "userList" {
             let stage = try #require(Self.stories[.hs5OpenUsers])
             let list = try #require(stage.told.first { $0.name == "userList" })
@@ -149,7 +149,7 @@ struct SDKTableTests {
         #expect(member?.decimal.map { Int(($0 * scale).rounded()) } == expected[row.proof], "\(row)")
     }
 
-    @Test(arguments: rows("authentication")) func `measuring goes on or stops by the result of the authentication`(
+    @Test(arguments: rows("authentication")) func `the result of the authentication decides whether measuring goes on`(
         row: Row
     ) throws {
         let code = try #require(Int(row.value))
@@ -181,7 +181,7 @@ struct SDKTableTests {
 
     private static func names(_ events: [ScaleEvent]) -> [String] { events.map(SDKStage.label) }
 
-    @Test(arguments: rows("error")) func `an error is told by its number, name and class`(row: Row) throws {
+    @Test(arguments: rows("error")) func `an error is reported with its number, name and class`(row: Row) throws {
         let code = try #require(Int(row.value))
         var rig = HSLConnectorTests.Rig(row.model)
         let device = "\(row.model.rawValue):020000003001"
@@ -194,7 +194,8 @@ struct SDKTableTests {
         #expect(error.sentence.hasPrefix("\(row.model.rawValue): "))
     }
 
-    @Test(arguments: rows("byte")) func `a byte that the scale sends is told by the vendor's number`(row: Row) throws {
+    @Test(arguments: rows("byte")) func `an error byte of the scale is reported by the vendor's number`(row: Row) throws
+    {
         let raw = try #require(UInt8(row.value, radix: 16))
         var stage = try SDKStage(row.model)
         stage.connect()
@@ -204,7 +205,7 @@ struct SDKTableTests {
         #expect(error.code.map { "\($0)" } == row.proof, "\(row)")
     }
 
-    @Test(arguments: rows("notice")) func `a scale that comes or goes is told`(row: Row) throws {
+    @Test(arguments: rows("notice")) func `a scale that appears or disappears is reported`(row: Row) throws {
         var rig = HSLConnectorTests.Rig(row.model)
         let device = "\(row.model.rawValue):020000003001"
         rig.meet(device)
@@ -214,7 +215,7 @@ struct SDKTableTests {
         if row.proof == "disconnected" { #expect(rig.errors == [ScaleError.disconnected(row.model).code]) }
     }
 
-    @Test(arguments: rows("unit")) func `a unit of the display goes out by its number`(row: Row) throws {
+    @Test(arguments: rows("unit")) func `the display unit is sent as its number`(row: Row) throws {
         let unit = try #require(UInt8(row.value).flatMap { ScaleDisplayUnit(rawValue: $0) })
         var stage = try SDKStage(.hs4) { $0.unit = unit }
         stage.connect()
@@ -222,7 +223,7 @@ struct SDKTableTests {
         #expect(request.arguments["unit"]?.whole == Int(row.value))
     }
 
-    @Test(arguments: rows("person")) func `a fact of a user goes out by its number`(row: Row) throws {
+    @Test(arguments: rows("person")) func `a property of a user is sent as its number`(row: Row) throws {
         let isOne = row.value == "1"
         var stage = try SDKStage(.hs5)
         stage.connect()

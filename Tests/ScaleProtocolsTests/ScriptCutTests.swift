@@ -2,17 +2,17 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// The captured sessions, unplugged at every byte of either side.
+/// The captured sessions with a link that ends at every byte of either side.
 ///
-/// The scripts for HS4 and HS5 are one weighing each out of a session, without its beginning, so no host can be led through them alone. What they show
-/// is what the stand-ins say (``ScriptTests``), and whole sessions with those are cut at every byte in `HS4DialogueTests` and
-/// `HS5DialogueTests`; a datagram of a HS5 that is cut anywhere is one that is lost, for its checksum is at its end.
+/// The scripts for HS4 and HS5 each have one weighing of a session without its beginning, so they cannot lead a host alone. ``ScriptTests``
+/// compares them with the stand-ins, and `HS4DialogueTests` and `HS5DialogueTests` cut whole sessions with these at every byte. A datagram of a
+/// HS5 that is cut anywhere is lost, because its checksum is at its end.
 struct ScriptCutTests {
-    /// A host on a link that ends early, its spool, and all that it has said.
+    /// A host on a link that ends early, with its spool and its messages.
     private struct Player {
         var host: HS3Host
         let wall: WallTime
-        /// Whether what is on its way into the spool when the link ends is kept all the same; else the spool refuses it.
+        /// Whether a delivery on its way into the spool is kept although the link has ended; otherwise the spool refuses it.
         var keepsLate = false
         var uptime = Duration.zero
         var sent: [[UInt8]] = []
@@ -57,7 +57,7 @@ struct ScriptCutTests {
                 if line.isFromHost {
                     give(.tick)
                     expected += 1
-                    // Everything the host may do by itself it has done; if it is still silent, it waits for its spool.
+                    // The host has done everything that it can do now; if it is still silent, it waits for its spool.
                     while sent.count < expected, !open.isEmpty { keep() }
                 } else {
                     give(.received(Array(line.bytes.prefix(left))))
@@ -75,7 +75,7 @@ struct ScriptCutTests {
         ("hs3-basic", "2018-01-29 07:33:06", Duration.zero),
         ("hs3-reconnect", "2018-01-29 07:39:30", .milliseconds(519)),
     ])
-    func `a captured session that is unplugged at any byte loses nothing that the scale still holds`(
+    func `a captured session that ends at any byte loses nothing that the scale still holds`(
         name: String, wall: String, openAfter: Duration
     ) throws {
         let lines = try SessionReplayTests.script(name)
@@ -91,7 +91,7 @@ struct ScriptCutTests {
                 player.play(lines, until: cut)
                 #expect(said.starts(with: player.sent), "\(name), byte \(cut): it says nothing for half a line")
                 #expect(keys.starts(with: player.kept.map(\.key)), "\(name), byte \(cut)")
-                // The scale begins again and tells again what was not acknowledged, which is at most all of it.
+                // The scale begins again and repeats everything that was not acknowledged: at most all of it.
                 player.uptime += .seconds(5)
                 player.keepsLate = true
                 player.play(lines)

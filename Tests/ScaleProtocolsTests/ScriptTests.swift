@@ -3,7 +3,7 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// The scripts of the notes for HS4 and HS5: every line means what it is known to mean, and is written the same again.
+/// The scripts of the notes for HS4 and HS5: every line has its known meaning, and is written identically.
 struct ScriptTests {
     private func lines(_ name: String) throws -> [(isFromHost: Bool, bytes: [UInt8])] {
         try resource("Sessions/\(name).txt").split(separator: "\n").filter { !$0.hasPrefix("#") }.map { line in
@@ -14,7 +14,7 @@ struct ScriptTests {
         }
     }
 
-    @Test func `the HS4 measures by its script`() throws {
+    @Test func `the lines of the HS4's script have their known meanings`() throws {
         let time = try #require(WallTime("2024-03-15 19:05:09"))
         var (host, scale): ([HS4HostMessage], [HS4ScaleMessage]) = ([], [])
         for line in try lines("hs4-measure") {
@@ -30,7 +30,7 @@ struct ScriptTests {
             scale == [.stopped(isIdle: true), .measure(accepted: true), .unstableWeight(724), .stableWeight(723)])
     }
 
-    @Test func `the HS5 measures by its script`() throws {
+    @Test func `the lines of the HS5's script have their known meanings`() throws {
         let time = try #require(WallTime("2024-03-15 19:05:09"))
         let place = try #require(HS5Position(0))
         var (host, scale): ([HS5HostMessage], [HS5ScaleMessage]) = ([], [])

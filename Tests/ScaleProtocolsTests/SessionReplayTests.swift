@@ -3,7 +3,7 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// The captured sessions, replayed: every byte the host sends must be the byte that was captured.
+/// Replays the captured sessions: every byte that the host sends must be the captured byte.
 struct SessionReplayTests {
     struct Line {
         var isFromHost: Bool
@@ -22,8 +22,8 @@ struct SessionReplayTests {
 
     /// Plays the scale's lines at their times.
     ///
-    /// A delivery is kept once the script's host has sent its next acknowledgement, which is how long the captured
-    /// host took.
+    /// A delivery is kept when the script's host has sent its next acknowledgement, because the captured host took
+    /// that long.
     static func replay(_ name: String, wall: String, openAfter: Duration) throws -> (
         host: [[UInt8]], kept: [ScaleReading], events: [ScaleEvent]
     ) {
@@ -60,7 +60,7 @@ struct SessionReplayTests {
             }
             give(.tick)
             expected += 1
-            // Everything the host may do by itself it has done; if it is still silent, it waits for its spool.
+            // The host has done everything that it can do now; if it is still silent, it waits for its spool.
             if sent.count < expected, !open.isEmpty {
                 let delivery = open.removeFirst()
                 kept += delivery.readings
@@ -110,7 +110,7 @@ struct SessionReplayTests {
             for case .send(let bytes) in device.handle(.received(line.bytes), at: now) { sent.append(bytes) }
         }
         var captured = try SessionReplayTests.script("hs3-basic").prefix(11).filter { !$0.isFromHost }.map(\.bytes)
-        // The memory of this device is empty, the captured one was given two records.
+        // The memory of this device is empty; the captured one had two records.
         captured[captured.count - 1] = bytes("a0 04 a6 26 02 00 ce")
         #expect(Array(sent.prefix(captured.count)) == captured)
     }

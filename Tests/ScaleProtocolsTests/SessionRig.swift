@@ -3,24 +3,24 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// A dialogue and a stand-in joined by a link of virtual bytes and virtual time.
+/// A dialogue and a stand-in, joined by a link with virtual bytes and virtual time.
 struct SessionRig<Host: ScaleDialogue, Device: ScaleStandIn> {
     var host: Host
     var device: Device
     var uptime = Duration.zero
     var startWall: WallTime
     var isLinked = false
-    /// The link fails after this many more bytes, both directions together.
+    /// The number of bytes, both directions together, after which the link fails.
     var bytesUntilCut: Int?
-    /// How long the spool takes; nil while it is full.
+    /// The time that the spool takes; `nil` while it is full.
     var keepAfter: Duration? = .milliseconds(1)
 
-    /// What the host's spool holds, in order, repeats included.
+    /// The readings in the host's spool, in order, including repeats.
     var kept: [ScaleReading] = []
     var events: [ScaleEvent] = []
     var deviceEvents: [StandInEvent] = []
     var sentByHost: [[UInt8]] = []
-    /// Bytes carried so far.
+    /// The number of bytes carried so far.
     var carried = 0
 
     private var inFlight: [(at: Duration, to: Side, bytes: [UInt8])] = []
@@ -90,7 +90,7 @@ struct SessionRig<Host: ScaleDialogue, Device: ScaleStandIn> {
         inFlight.append((uptime + .milliseconds(20), side, bytes))
     }
 
-    /// Lets time pass until nothing is left to happen or `limit` has passed.
+    /// Lets time pass until nothing is left to happen, or until `limit`.
     mutating func run(for limit: Duration) {
         let end = uptime + limit
         while let next = nextEvent, next <= end {
@@ -119,7 +119,7 @@ struct SessionRig<Host: ScaleDialogue, Device: ScaleStandIn> {
         uptime = end
     }
 
-    /// Lets time pass until `isDone`, which is asked every second, or `limit` has passed.
+    /// Lets time pass until `isDone`, which is checked every second, or until `limit`.
     mutating func run(for limit: Duration, until isDone: (Self) -> Bool) {
         let end = uptime + limit
         while uptime < end, !isDone(self) { run(for: min(.seconds(1), end - uptime)) }
@@ -136,7 +136,7 @@ struct SessionRig<Host: ScaleDialogue, Device: ScaleStandIn> {
 
     var errors: [ScaleError] { events.compactMap { if case .deviceError(let error) = $0 { error } else { nil } } }
 
-    /// Whether what the host keeps has this weighing, give or take the moment between two clocks.
+    /// Whether the host has kept this weighing, within two seconds of this time.
     func has(_ tenths: Int, at time: WallTime) -> Bool {
         kept.contains { reading in
             reading.tenthsOfKilogram == tenths

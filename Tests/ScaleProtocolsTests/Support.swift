@@ -16,7 +16,7 @@ func resource(_ name: String) throws -> String {
     return try String(contentsOf: url.appendingPathComponent(name), encoding: .utf8)
 }
 
-/// `count` weighings, oldest first, a day and a little apart.
+/// `count` weighings, oldest first, each a little more than a day after the previous one.
 func weighings(_ count: Int, mode: HS3HourMode = .sdk12) throws -> [HS3RecordKey] {
     let first = try #require(WallTime(2026, 1, 1, 7, 10, 3))
     return try (0..<count).map { day in

@@ -44,7 +44,7 @@ struct TimeTests {
         #expect(days == 328_719)
     }
 
-    @Test func `text is read strictly and written back`() {
+    @Test func `a text is read strictly and written back`() {
         #expect(WallTime("2026-11-20T07:30")?.description == "2026-11-20 07:30:00")
         #expect(WallTime("2026-11-20 07:30:59")?.description == "2026-11-20 07:30:59")
         #expect(WallTime("2026-11-20")?.hour == 0)
@@ -56,7 +56,7 @@ struct TimeTests {
         }
     }
 
-    @Test(arguments: 0..<200) func `every encoding reads back what it wrote`(seed: UInt64) throws {
+    @Test(arguments: 0..<200) func `every encoding reads back the written time`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let time = try TimeTests.anyTime(&random)
         for mode in [HS3HourMode.sdk12, .raw24] {
@@ -92,7 +92,7 @@ struct TimeTests {
         #expect(WallTime(2256, 1, 1)?.hs3Binary(for: .setClock) == nil)
     }
 
-    @Test func `an afternoon clock is read as whichever form is closest to the host`() throws {
+    @Test func `an afternoon clock is read in the form that is closest to the host's time`() throws {
         let host = try #require(WallTime("2026-11-20 21:03"))
         let digits: [UInt8] = [0x26, 0x11, 0x20, 0x21, 0x05, 0x00]
         #expect(WallTime(hs3BCD: digits, mode: .nearest, host: host)?.hour == 21)
@@ -115,7 +115,7 @@ struct TimeTests {
         #expect(HS3HourMode.proven(by: packed([evening], .sdk12) + packed([afternoon], .raw24)) == nil)
     }
 
-    @Test(arguments: 0..<100) func `a key is the bytes of the record, whatever they are`(seed: UInt64) throws {
+    @Test(arguments: 0..<100) func `a key has the bytes of the record, whatever they are`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let data = (0..<7).map { _ in UInt8.random(in: 0...255, using: &random) }
         let record = try #require(HS3Record(data[...]))
@@ -125,7 +125,7 @@ struct TimeTests {
         #expect(HS3Record(data.prefix(5)) == nil)
     }
 
-    @Test func `weights are four decimal digits of a tenth of a kilogram`() throws {
+    @Test func `weights are four decimal digits, in tenths of a kilogram`() throws {
         let time = try #require(WallTime(2026, 3, 1, 7, 5))
         for tenths in [0, 5, 99, 100, 723, 1500, 9999] {
             #expect(HS3Record(time, tenthsOfKilogram: tenths)?.key.tenthsOfKilogram == tenths)
@@ -134,7 +134,7 @@ struct TimeTests {
         #expect(HS3Record(time, tenthsOfKilogram: -1) == nil)
     }
 
-    @Test func `an error byte without a row stays unknown and keeps its number`() {
+    @Test func `an unknown error byte stays unknown and keeps its number`() {
         #expect(ScaleError.sent(0xE7, by: .hs3).sentence == "HS3: stand still, movement while measuring (Er7)")
         #expect(ScaleError.sent(0xE7, by: .hs3).raw == 0xE7)
         #expect(ScaleError.sent(0x05, by: .hs3).errorClass == .information)

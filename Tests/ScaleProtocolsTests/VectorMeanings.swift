@@ -4,7 +4,7 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// The vectors of the HS4, and the fragments of its log-in, in the words of the notes.
+/// The vectors of the HS4 and the fragments of its log-in, in the words of the notes.
 enum VectorHS4 {
     static func meaning(of vector: AllVectorsTests.Vector) throws -> [String: JSONTree] {
         var scanner = FrameScanner(from: vector.origin)
@@ -25,7 +25,7 @@ enum VectorHS4 {
         return meaning
     }
 
-    /// The message that the fragments up to this one are of.
+    /// The message that consists of the fragments up to this one.
     private static func whole(_ vector: AllVectorsTests.Vector, isLast: Bool) throws -> [String: JSONTree] {
         let name = vector.id.dropLast()
         let parts = AllVectorsTests.all.filter { $0.id.dropLast() == name && $0.id.count == vector.id.count }

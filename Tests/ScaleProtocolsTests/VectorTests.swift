@@ -6,13 +6,13 @@ import Testing
 
 /// The vectors of the protocol notes.
 ///
-/// Those marked as seen were captured from a real scale and are here for decoding only.
+/// The vectors marked as seen were captured from a real scale and are here only for decoding.
 struct VectorTests {
     struct Vector: Decodable, Sendable, CustomStringConvertible {
         struct Record: Decodable {
             var local: String
             var kg: Double
-            /// Of the HS3 alone.
+            /// Only for the HS3.
             var ix: UInt8?
         }
         struct Meaning: Decodable {
@@ -26,7 +26,7 @@ struct VectorTests {
             var sdk_default: Int?
             var error: String?
         }
-        /// Other models give some numbers as text.
+        /// A number, or a text in other models.
         struct IntOrText: Decodable {
             var number: UInt8?
             init(from decoder: any Decoder) throws { number = try? decoder.singleValueContainer().decode(UInt8.self) }
@@ -37,7 +37,7 @@ struct VectorTests {
         var decode: Meaning
         var description: String { id }
         var origin: FrameOrigin { dir == "host" ? .host : .scale }
-        /// Others are of ciphers and of scales that speak standard Bluetooth.
+        /// The other vectors are of ciphers, and of scales that speak standard Bluetooth.
         var isFrame: Bool { (dir == "host" || dir == "device") && hex.hasPrefix(dir == "host" ? "b0" : "a0") }
     }
 
@@ -50,7 +50,7 @@ struct VectorTests {
         #expect(try resource("vectors.jsonl").split(separator: "\n").count == 81)
     }
 
-    @Test(arguments: all.filter(\.isFrame)) func `a vector is found by the scanner and encodes back to the same bytes`(
+    @Test(arguments: all.filter(\.isFrame)) func `the scanner finds a vector, which encodes back to the same bytes`(
         vector: Vector
     )
         throws
@@ -67,7 +67,7 @@ struct VectorTests {
     }
 
     @Test(arguments: all.filter { $0.id.hasPrefix("H3") && $0.decode.error != "checksum" })
-    func `a vector of the HS3 means what it is known to mean`(vector: Vector) throws {
+    func `a vector of the HS3 has its known meaning`(vector: Vector) throws {
         var scanner = HS3Frame.scanner(from: vector.origin)
         let frame = try #require(scanner.append(bytes(vector.hex)).first.flatMap(HS3Frame.init))
         let meaning = vector.decode
@@ -115,8 +115,7 @@ struct VectorTests {
         }
     }
 
-    @Test func `the two afternoon records of a capture are read differently by raw24 and alike by the default`() throws
-    {
+    @Test func `the hour of a captured afternoon record is 17 by default and 21 with raw24`() throws {
         let evening = try #require(VectorTests.all.first { $0.id == "H3-12" })
         var scanner = HS3Frame.scanner(from: .scale)
         let frame = try #require(scanner.append(bytes(evening.hex)).first.flatMap(HS3Frame.init))
