@@ -165,7 +165,7 @@ import Testing
         #expect(Set(kept.map(\.key.text)).count == 2)
     }
 
-    @Test func `A file that is not an export is refused with what it lacks`() throws {
+    @Test func `A file that is not an export is refused, and the error says why`() throws {
         let scratch = try Scratch()
         for (name, text) in [("empty.xml", ""), ("page.xml", "<html></html>"), ("text.zip", "PK")] {
             let file = try scratch.write(text, as: name)

@@ -113,7 +113,7 @@ import Testing
         var reading: Reading?
         let time = try clock.measure { reading = try Reading(file) }
         #expect(reading?.samples.count == 1 && reading?.account.isComplete == false)
-        // Without keeping what was searched before, it would take more than a minute.
+        // If the reader searched the same bytes again and again, it would take more than a minute.
         #expect(time < .seconds(10))
     }
 

@@ -253,7 +253,7 @@ import Testing
         #expect(far.contains("class=\"goal\" x1=\"0\" x2=\"100%\" y1=\"100%\""))
     }
 
-    @Test func `names are text, and a chart has no styles or scripts of its own`() {
+    @Test func `names are text, and a chart contains no styles and no scripts`() {
         let evil = "</title><script>alert(1)</script>\" onload=\"alert(1)"
         var chart = Self.chart(
             [ChartPoint(time: 0, value: 1, when: evil), ChartPoint(time: 9, value: 2, when: evil)],

@@ -73,7 +73,7 @@ struct OtherMachineTests {
         let (bedroom, laptop) = (try await place.key("bedroom"), try await place.key("laptop"))
         let program = try ReadmePrograms().write("remote.py", in: place.host)
         let listener = try place.machine.start([try Tool.python(with: "zmq"), program], ["HUB_KEY": laptop])
-        // A listener only receives what is published after it has subscribed, so the source gives until then.
+        // A listener only receives messages published after it has subscribed, so the source gives until then.
         let source = try place.give(100_000, seed: 1, key: bedroom, rate: 100)
         let heard = await listener.lines(count: 1)
         #expect(heard.first?.hasPrefix("sample/weight/me/example-source/ ") == true, "\(listener.errorLines)")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubStore
 
-/// The promises of Docs/Clients.md to people who write clients, checked with the programs of that document.
+/// The promises of Docs/Clients.md to authors of clients, checked with the programs of that document.
 @Suite(.serialized) struct ReadmeTests {
     private let programs: ReadmePrograms
 
@@ -245,7 +245,7 @@ import Testing
         let host = try HubHost()
         let hub = try await host.start()
         let subscriber = try programs.start("subscribe.py", in: host)
-        // A subscriber only receives what is published after its subscription has arrived, so the source gives until then.
+        // A subscriber only receives messages published after its subscription has arrived, so the source gives until then.
         let source = try ExampleSource(in: host, count: 100_000, rate: 200)
         let lines = await subscriber.lines(count: 1)
         source.process.signal(SIGTERM)

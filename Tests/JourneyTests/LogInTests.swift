@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(arguments: ["code", "fragment", "foreign"])
-    func `R11.11 a browser logs in to each kind of service, and no secret is in a place where it does not belong`(
+    func `R11.11 a browser logs in to each kind of service, and secrets are only in secrets.db`(
         _ flow: String
     ) async throws {
         let scene = try LogInScene("flow = \"\(flow)\"", hub: "log_level = \"trace\"")

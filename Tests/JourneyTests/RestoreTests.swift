@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `hub restore reports what was erased since the backup, and how to erase it again`() async throws {
+    func `hub restore reports the records erased since the backup, and how to erase them again`() async throws {
         let host = try HubHost()
         let folder = host.folder.path
         var hub = try await host.start()

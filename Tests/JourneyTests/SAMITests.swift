@@ -34,7 +34,7 @@ import Testing
         try await scene.until("the live stream is open") {
             try scene.send("GET", "/control/state").body.contains(#""sockets":1"#)
         }
-        // A listener only receives what is published after its subscription has arrived, so weights are posted until then.
+        // A listener only receives messages published after its subscription has arrived, so weights are posted until then.
         var number: Int64 = 0
         try await scene.until("the feed has it") {
             number += 1
@@ -81,7 +81,7 @@ import Testing
     @Test func `A weight of the hub is at the exchange once, whatever restarts, and does not come back`()
         async throws
     {
-        // To see what was posted, this test asks more often than the service allows in a minute.
+        // To see the posted weights, this test asks more often than the service allows in a minute.
         let scene = try SAMIScene(["--no-rate-limits"], settings: "post = [\"weight\"]")
         var server = try await scene.startServer()
         var hub = try await scene.startHub()

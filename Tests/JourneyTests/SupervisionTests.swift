@@ -37,7 +37,7 @@ import Testing
         func append(_ folder: TemporaryFolder) { lock.withLock { folders.append(folder) } }
     }
 
-    /// The plugin's processes so far, by their numbers outside: those that it writes itself are of its own namespace.
+    /// The plugin's processes so far, by their numbers on the machine; the plugin itself writes those of its namespace.
     private func pids(_ host: HubHost, count: Int) async throws -> [pid_t] {
         let path = "\(host.folder.path)/data/plugins/deaf/pids"
         while true {
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `what a killed hub has left behind is ended by the next one before it starts the plugin again`() async throws {
+    func `the next hub ends the processes that a killed hub left before it starts the plugin again`() async throws {
         let host = try host()
         let first = try await host.start()
         let orphan = try await pids(host, count: 1)[0]

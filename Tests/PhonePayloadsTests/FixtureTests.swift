@@ -193,7 +193,7 @@ enum Difference {
         return record
     }
 
-    /// R6.73: what a source reports about a workout as a whole is in its member `workout`.
+    /// R6.73: the totals that a source reports for a whole workout are in its member `workout`.
     private static func moveTotals(_ record: inout [String: Any], _ metadata: inout [String: Any]) throws {
         var (workout, totals): ([String: Any], [[String: Any]]) = ([:], [])
         if let duration = metadata.removeValue(forKey: "duration") as? String {

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct CommonTests {
     @Test(arguments: ScaleModel.allCases)
-    func `the manifest is sound, and sample.conf is what it renders`(model: ScaleModel) throws {
+    func `the manifest is valid and renders exactly sample.conf`(model: ScaleModel) throws {
         func manifests<P: ScalePlugin>(_: P) -> (written: Manifest, full: Manifest) { (P.manifest, P.fullManifest) }
         let manifest = manifests(model.plugin)
         #expect(manifest.full.faults == [])

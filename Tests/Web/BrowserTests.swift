@@ -5,7 +5,7 @@ import Testing
 /// A real Chromium, led by its driver, checks the pages of a real hub with the programs of the folder `Browser`.
 @Suite(.serialized, .enabled(if: Need.browser.isMet, "\(Need.browser.reason)"), .timeLimit(.minutes(10)))
 struct BrowserTests {
-    /// Runs one of the programs, which prints a line for each fault, and finally what it has checked.
+    /// Runs one of the programs, which prints a line for each fault, and a summary of its checks at the end.
     private func run(_ name: String, _ arguments: [String] = []) async throws {
         let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Browser/\(name).py")
         let result = try await ChildProcess(

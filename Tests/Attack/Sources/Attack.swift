@@ -1,10 +1,10 @@
 /// A hostile program's attack on a hub, and the promise that must hold nevertheless.
 ///
-/// Each attack is in a file of this folder and in ``all``. It runs its own hub, and judges it by what a person or another program can see.
+/// Each attack is in a file of this folder and in ``all``. It runs its own hub, and judges it as a person or another program sees it.
 struct Attack: Sendable {
     /// The name in `hub-attack NAME`.
     let name: String
-    /// What it does, and what must hold: one sentence each.
+    /// The attack and the promise that must hold: one sentence each.
     let does, holds: String
     let run: @Sendable (Scene) async throws -> Void
 

@@ -137,7 +137,7 @@ actor Chromium {
     }
 }
 
-/// A tab that is used as by a person, who reads, types and clicks.
+/// A tab in which a test reads, types and clicks like a person.
 struct Page: Sendable {
     let browser: Chromium
     let session: String

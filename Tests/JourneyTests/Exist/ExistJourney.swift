@@ -63,7 +63,7 @@ final class ExistJourney: Sendable {
         time.withLock { clock in clock = HubClock(.simulated(start: clock.time, rate: rate)) }
     }
 
-    /// Starts the hub with the current time in its settings, because a clock of its own would begin again.
+    /// Starts the hub with the current time in its settings, because otherwise its clock would begin again.
     func startHub() async throws -> ChildProcess {
         let text = try String(contentsOfFile: host.configuration, encoding: .utf8)
         let now = "clock = \"\(clock.started(at: clock.now()))\""
@@ -108,7 +108,7 @@ final class ExistJourney: Sendable {
         guard let pid = try? status()?.plugins.first(where: { $0.name == instance })?.pid else { return nil }
         let time = Double(clock.now()) / 1e6
         kill(pid_t(pid), SIGKILL)
-        // As by a person who does not want to wait, or finds the plugin quarantined.
+        // A person would do this to avoid the wait, or if the plugin is quarantined.
         _ = try await host.command("release", instance)
         return time
     }

@@ -105,7 +105,7 @@ import PluginKit
             })
     }
 
-    /// Asks the service for the name of the person who is logged in; renews the token if the service refuses it.
+    /// Asks the service for the name of the logged-in person; renews the token if the service refuses it.
     private func ask(_ hub: PluginContext) async throws -> String {
         let service = try CloudService(hub)
         let keeper = try keeper(hub, service)
@@ -118,7 +118,7 @@ import PluginKit
         }
     }
 
-    /// Writes a token to every place where a plugin can write.
+    /// Writes a token to everything that a plugin can write to.
     private func blab(_ token: OAuthToken, _ hub: PluginContext) async throws {
         let words = "the token is \(token.accessToken.reveal()) and \(token.refreshToken?.reveal() ?? "")"
         print("printed: \(words)")

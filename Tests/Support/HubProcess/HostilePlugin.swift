@@ -35,7 +35,7 @@ public struct HostilePlugin: Sendable {
         }
     }
 
-    /// The number of attempts that `hostile.py` makes, including checks that it can do what it is allowed to do.
+    /// The number of attempts that `hostile.py` makes, including checks that allowed actions succeed.
     public static let attempts = 25
 
     /// The number of attempts that it made: fewer if it was not started, or ended early.

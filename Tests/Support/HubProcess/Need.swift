@@ -5,7 +5,7 @@ import Glibc
 /// without checking anything would be a lie.
 public struct Need: Sendable {
     public let isMet: Bool
-    /// What is missing, and how to install it.
+    /// The missing part, and how to install it.
     public let reason: String
 
     private init(_ reason: String, isMet: Bool) { (self.reason, self.isMet) = (reason, isMet) }

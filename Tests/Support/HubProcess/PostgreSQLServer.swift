@@ -70,7 +70,7 @@ public final class PostgreSQLServer: Sendable {
         try file.close()
     }
 
-    /// Writes who may log in, and how; a running server reads it at `SELECT pg_reload_conf()`.
+    /// Writes the rules for log-ins, which a running server reads at `SELECT pg_reload_conf()`.
     private func setAccess() async throws {
         let lines = ["local all all trust", "hostssl all +hub all cert", "hostssl all +invited all scram-sha-256"]
         try (lines.joined(separator: "\n") + "\n").write(

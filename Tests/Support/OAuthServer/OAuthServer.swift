@@ -6,7 +6,7 @@ import Synchronization
 /// Every refresh token is good for one renewal; if it is used again, the log-in ends, as with strict services. The person is already logged in
 /// to the service, and agrees unless ``Ways/denies``.
 public final class OAuthServer: Sendable {
-    /// What the token endpoint does with its next requests instead of answering with success.
+    /// A fault of the token endpoint at one of its next requests.
     public enum Fault: Sendable {
         /// Renews, and ends the connection without an answer.
         case loseAnswer

@@ -117,7 +117,7 @@ struct Round {
         return trials.sorted { $0.key < $1.key }.map(\.value).filter { !$0.kind.isEmpty }
     }
 
-    /// Saves what a person needs to understand the round, beside the diaries and the store.
+    /// Saves the logs that a person needs to understand the round, beside the diaries and the store.
     private func keep(_ scene: Scene, _ result: Result) throws {
         for program in scene.programs.values {
             let text = program.lives.map { life in

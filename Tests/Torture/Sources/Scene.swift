@@ -5,8 +5,8 @@ import TortureDiary
 
 /// The world of one round: a hub with its own disk, four sources, three sinks and a follower of the feed.
 ///
-/// Most of them write a diary and do all that plugins may do. Two are plugins that people use (``PlatinumPlugins``): they are judged by what they
-/// read and what they wrote.
+/// Most of them write a diary and do all that plugins may do. Two are plugins that people use (``PlatinumPlugins``): the judge compares
+/// their input with their output.
 ///
 /// The hub starts one source and one sink, confined as usual. One of each runs outside, at the owner's door. One source is on another machine
 /// and has a key.

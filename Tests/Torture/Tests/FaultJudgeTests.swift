@@ -3,7 +3,7 @@ import TortureDiary
 
 @testable import hub_torture
 
-/// A fault must not hide a planted error; only what a restore or a disk has taken back may be missing.
+/// A fault must not hide a planted error; only records that a restore or a disk has taken back may be missing.
 @Suite struct FaultJudgeTests: JudgeSuite {
     private typealias Good = JudgeTests
 
@@ -51,7 +51,7 @@ import TortureDiary
         #expect(found({ $0.last?.head = 1 }) != [])
     }
 
-    @Test func `after a restore only what was confirmed after the backup may be missing`() {
+    @Test func `after a restore only records confirmed after the backup may be missing`() {
         func found(_ change: (inout Evidence) -> Void) -> [String] {
             findings { evidence in
                 Self.takeBack(&evidence)

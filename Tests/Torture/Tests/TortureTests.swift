@@ -4,7 +4,7 @@ import Testing
 
 @testable import hub_torture
 
-/// The most important promise: whatever dies, hangs, lies or is cut, no confirmed record is lost or doubled, and the hub reports what is wrong.
+/// The most important promise: whatever dies, hangs, lies or is cut, no confirmed record is lost or doubled, and the hub reports the fault.
 @Suite(.timeLimit(.minutes(5))) struct TortureTests {
     /// Rounds with these seeds have every fault of disk and store, and no long fault.
     static let seeds: Range<UInt64> = 30..<35

@@ -34,10 +34,10 @@ struct PowerCut: Fault {
     }
 }
 
-/// From one moment on, the disk only pretends to keep what is written, until the power fails.
+/// From one moment on, the disk only pretends to keep data, until the power fails.
 ///
-/// If the reserve of sequences is lost with the store, the hub cannot know what it has confirmed. Peers that have seen more than the store
-/// has must then get a new epoch. If that file stays, as when an old store is copied back, the hub reports what is missing.
+/// If the reserve of sequences is lost with the store, the hub cannot know which records it has confirmed. Peers that have seen more than
+/// the store has must then get a new epoch. If that file stays, as when an old store is copied back, the hub reports the missing records.
 struct LyingDisk: Fault {
     let start: UInt64
     let keepsSequences: Bool

@@ -21,7 +21,7 @@ extension Checker {
     /// Milliseconds until plugins are connected to a restarted hub.
     private static let greeting: Int64 = 2_000
 
-    /// If a source waits without success, and nothing else happens to it or the hub, the hub must have reported the reason.
+    /// If a source waits without success, undisturbed like the hub itself, the hub must have reported the reason.
     private mutating func judgeSilence(_ trial: Trial) {
         guard let patience = trial.patience, let lifted = trial.lifted else { return }
         for (device, lines) in evidence.sources where device == "source-inside" {

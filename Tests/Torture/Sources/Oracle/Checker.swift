@@ -1,6 +1,6 @@
 import TortureDiary
 
-/// Finds out what was lost, doubled, miscounted or not reported.
+/// Finds records that were lost, doubled or miscounted, and faults that were not reported.
 ///
 /// It knows the promises (Docs/Protocol.md, Storage.md, Operating.md) and the evidence, but not how the hub works. Only records that a restore
 /// or a disk has taken back may be missing, and the hub must have reported that to its peers.

@@ -52,8 +52,8 @@ struct FeedLine: Sendable {
     var event: Event
 }
 
-/// All that the judge may use: the diaries of the sources, what the sinks and the follower received, the hub's answers at its door, and
-/// the disturbances with their times.
+/// All that the judge may use: the diaries of sources and sinks, the messages of the follower, the hub's answers at its door, and the
+/// disturbances with their times.
 struct Evidence: Sendable {
     /// By instance, which is also the device of the source's records.
     var sources: [String: [SourceLine]] = [:]
