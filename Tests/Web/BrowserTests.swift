@@ -28,7 +28,7 @@ struct BrowserTests {
 
     @Test
     func
-        `a program on another port gets no cookie of the page's own name, and changes nothing with that of 127.0.0.1`()
+        `a program on another port gets no cookie of the page's own name, and with the cookie of 127.0.0.1 it changes nothing`()
         async throws
     { try await run("neighbour") }
 
