@@ -13,7 +13,7 @@ import html, http.client, json, os, re, select, socket, subprocess, sys, time, u
 try:
     import zmq
 except ImportError:
-    # Debian's Python has it where another comes first.
+    # Debian's Python has it if another Python comes first.
     if sys.executable == "/usr/bin/python3":
         raise
     os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
@@ -34,7 +34,7 @@ def process():
 
 
 def status():
-    # It ends with 1 where a plugin is not well, and prints all the same.
+    # It ends with 1 if a plugin is not well, but it prints the status in any case.
     return subprocess.run([hub, "status", "--json"], env={**os.environ, "HUB_CONF": configuration}, capture_output=True,
                           text=True).stdout
 
@@ -76,7 +76,7 @@ def log_in(link):
 cookie = log_in(link)
 own = {"Cookie": cookie}
 
-# Every page that a link leads to, two steps from the first; of those that differ by a name or number alone a few.
+# The pages that links lead to, two steps from the first page; only a few of those that differ just by a name or number.
 pages, open_, kinds = [], ["/", "/metrics"], {}
 while open_ and len(pages) < most:
     path = open_.pop(0)
@@ -88,11 +88,11 @@ while open_ and len(pages) < most:
     for address in re.findall(r'<a [^>]*href="([^"]+)"', body.decode()):
         address = urllib.parse.urldefrag(urllib.parse.urljoin(path, html.unescape(address)))[0]
         kind = re.sub(r"/types/[^/?]+", "/types/x", re.sub(r"=[^&]*", "=", re.sub(r"\d+", "0", address)))
-        # A plan of hub.conf starts each plugin's program to ask it, and takes as long as that does.
+        # A plan of hub.conf starts the program of each plugin to ask it, so its time includes these programs.
         if not address.startswith("/") or address.split("?")[0].endswith("/apply") or address in pages or address in open_ or kinds.get(kind, 0) >= 3:
             continue
         kinds[kind] = kinds.get(kind, 0) + 1
-        # Heart rates are nearly all of the store.
+        # Nearly all records of the store are heart rates.
         open_.insert(0, address) if "heartRate" in address else open_.append(address)
 
 slowest, heaviest = (0, ""), (0, "")
@@ -145,10 +145,10 @@ def paint():
         for path in pages:
             if path == "/metrics":
                 continue
-            # The second visit has its styles, as each one but the first has.
+            # The second visit has the styles in its cache, as all visits after the first have.
             for _ in range(2):
                 call("POST", session + "/url", {"url": base + path})
-            # The figure is there once the browser has drawn; a page that is not shown is never drawn.
+            # The figure exists when the browser has drawn; a page that is not visible is never drawn.
             for _ in range(100):
                 found = call("POST", session + "/execute/sync", {
                     "script": "return performance.getEntriesByName('first-paint').map(e => e.startTime)", "args": []})
@@ -167,9 +167,9 @@ def paint():
 def events():
     """200 streams: what they cost while nothing happens, and how long a message takes to all of them."""
     feed = json.loads(status())["endpoints"]["feed"]
-    # As little of the machine as can be: what measures runs beside what is measured.
+    # With as little load as possible, because the measuring program runs on the same machine.
     chosen, opened = select.epoll(), {}
-    # One browser alone may not have so many.
+    # A single browser may not open that number of connections.
     cookies = [log_in(urllib.parse.urlsplit(command("web").split()[0])) for _ in range(4)]
     for number in range(streams):
         cookie = cookies[number % 4]
@@ -191,7 +191,7 @@ def events():
     listener = zmq.Context().socket(zmq.SUB)
     listener.connect(feed)
     listener.subscribe(b"sample/weight/")
-    # Weights come from a program that runs already, as a scale's plugin does: none starts or ends meanwhile.
+    # The weights come from a program that is already running, like a scale's plugin: no program starts or ends meanwhile.
     source = subprocess.Popen([hub, "bridge", "publish", "--", "cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                               env={**os.environ, "HUB_CONF": configuration})
     time.sleep(1)
@@ -205,12 +205,12 @@ def events():
         source.stdin.flush()
         listener.recv_multipart()
         begun = time.perf_counter()
-        # It looks from time to time, and reads when all have something: one who is woken by each stream slows the next one down.
+        # It checks from time to time, and reads when all streams have data: a program that each stream wakes would slow the next one down.
         while len(chosen.poll(0, streams)) < streams and time.perf_counter() - begun < 5:
             time.sleep(0.0005)
         passed = (time.perf_counter() - begun) * 1000
         have = sum(b"weight" in os.read(stream, 65_536) for stream, _ in chosen.poll(0, streams))
-        # A comment that shows that the connection lives is no record; then the next one counts.
+        # A comment that keeps the connection alive is no record; then the next event counts.
         if have == streams or passed >= 5000:
             taken.append(passed)
         time.sleep(0.1)

@@ -113,7 +113,7 @@ class Desk(unittest.TestCase):
         self.assertEqual(self.answer(c, "hello_v1('id-other', 'e1', 'test', now())"), {"refused": "another hub"})
         self.admin("sign")
         self.refused(lambda: self.tls(**invitation), "pg_hba.conf rejects")
-        # Another's name with one's own certificate; no certificate; a certificate of another authority; a password.
+        # Another hub's name with the own certificate; no certificate; a certificate of another authority; a password.
         self.enrol("eight")
         self.refused(lambda: connect("hub_eight"), "certificate authentication failed")
         self.refused(lambda: connect("postgres"))
@@ -122,7 +122,7 @@ class Desk(unittest.TestCase):
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "9", "-subj", "/CN=hub_seven", "-keyout", f"{self.folder}/own.key", "-out", f"{self.folder}/own.crt"], check=True, capture_output=True)
         self.refused(lambda: connect(sslcert=f"{self.folder}/own.crt", sslkey=f"{self.folder}/own.key"))
         self.refused(lambda: connect(database="postgres"))
-        # Stopped: the open session ends, the certificate opens nothing; and goes on when it may.
+        # Stopped: the open session ends, and the certificate opens nothing. It works again when the hub is allowed again.
         self.admin("stop", "seven")
         self.assertRaises(psycopg2.Error, self.answer, c, "studies_v1()")
         self.refused(connect, "not permitted to log in")
@@ -156,7 +156,7 @@ class Desk(unittest.TestCase):
         self.admin("erase", *place)
         self.admin("incarnation", *place)
         self.refused(lambda: self.tls(made["reader"], password=made["password"], sslmode="require"))
-        # What makes the database is the superuser's, on the leader.
+        # Commands that make the database need the superuser, on the leader.
         self.assertIn("pg_hba.conf rejects", self.admin("migrate", *place, fails=True))
 
     def test_a_request_that_proves_nothing_is_refused(self):

@@ -5,12 +5,12 @@ import json, unittest
 from functions import ANNA, BEN, TAKE_V2, columns, record
 from server import Server, psycopg2
 
-MAY = {  # what each may call, and read
+MAY = {  # the functions that each role may call, and the tables it may read
     "hub_mallory": ({"hello_v1", "take_v1", "take_v2", "digest_v1", "swept_v1", "studies_v1", "consent_v1", "withdraw_v1", "erasure_v1", "renew_v1", "digest_v2", "erased_v1", "my_hub"}, {"record"}),
     "invite_mallory": ({"enrol_v1"}, set()),
     "study_mallory": ({"horizon_v1", "incarnation_v1", "covers", "local_day", "for_study"}, {"my_study", "study_person", "study_record", "study_change", "study_week"}),
 }
-SECRET = 81.4375          # the victim's, in every place that has a value
+SECRET = 81.4375          # the victim's value, in every place that has a value
 REFUSED = {"42501", "42809", "0A000", "55000", "42P17", "2BP01", "3F000", "25006", "428C9"}
 
 

@@ -7,7 +7,7 @@ from functions import ANNA, BEN, record
 from server import Server
 
 ADMIN = sys.argv.pop() if len(sys.argv) > 1 and os.path.exists(sys.argv[-1]) else None
-VALUE = 71.0390625                      # exact as a double, and found by chance nowhere
+VALUE = 71.0390625                      # exact as a double, and improbable elsewhere
 BYTES = [struct.pack("<d", VALUE), b"71.0390625", b"leaves-no-trace"]
 
 
@@ -37,12 +37,12 @@ class Erasure(unittest.TestCase):
             take = lambda *r: s.call("hub_e", "take_v1('e1', 1, %s)", json.dumps(r))["answer"]
             seq = iter(range(1, 10_000))
             private = dict(w="leaves-no-trace", b={"method": "leaves-no-trace"})
-            for _ in range(3):         # versions, so that the history has them
+            for _ in range(3):         # versions, so that the history has the value
                 self.assertEqual(take(*[record(f"anna{i}", next(seq), VALUE, **private) for i in range(300)]), "s" * 300)
                 self.assertEqual(take(*[record(f"ben{i}", next(seq), 60 + i / 8, person=BEN) for i in range(300)]), "s" * 300)
             self.assertEqual(take(record("house", next(seq), VALUE, person=BEN, **private)), "s")
             self.assertEqual(take(record("house", next(seq), VALUE, person=BEN, **private)), "s")
-            back = next(seq)           # taken back first, and erased later
+            back = next(seq)           # retracted first, and erased later
             self.assertEqual(take(record("back", back, VALUE, person=BEN, **private)), "s")
             self.assertEqual(take(record("back", next(seq), VALUE, person=BEN, n=back, **private)), "s")
             s.do("ANALYZE")            # statistics of the planner keep no values

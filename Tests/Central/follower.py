@@ -14,9 +14,9 @@ class Follower:
     def __init__(self, connect, path):
         self.connect, self.path, self.c = connect, path, None
         self.is_over, self.failure, self.looks, self.begun = False, None, collections.Counter(), 0
-        self.interruption = None              # done once, in the midst of what is read
+        self.interruption = None              # called once, in the middle of reading
         with sqlite3.connect(path) as d:
-            # A version that comes twice is an error here, not a repeat that nobody sees.
+            # A version that comes twice is an error here, not a repeat to be ignored.
             d.executescript("CREATE TABLE IF NOT EXISTS place (incarnation int, horizon int);"
                             "CREATE TABLE IF NOT EXISTS person (pseudonym text PRIMARY KEY);"
                             "CREATE TABLE IF NOT EXISTS seen (record text, changed int, gone int, pseudonym text, value real, PRIMARY KEY (record, changed));")
@@ -40,7 +40,7 @@ class Follower:
                 try:
                     self.follow()
                 except psycopg2.Error as e:
-                    # Of the moment: the host is away or ends the session. All else is a fault.
+                    # Temporary: the host is away or ends the session. Everything else is a fault.
                     if e.pgcode and e.pgcode[:2] not in ("08", "25", "40", "57"):
                         raise
                     self.looks["cut off"] += 1
@@ -52,7 +52,7 @@ class Follower:
         c = self.connect()
         try:
             with c, c.cursor() as k:
-                k.execute("LISTEN central_live")      # before the first look: what comes after it is told
+                k.execute("LISTEN central_live")      # before the first look, so that later changes are notified
             self.c = c
             self.look(c, "connected")
             while not self.is_over:
@@ -83,7 +83,7 @@ class Follower:
                     d.execute("DELETE FROM person")
                     place = 0
                 with c.cursor() as k:
-                    k.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")      # persons and records of one moment
+                    k.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")      # persons and records of the same moment
                     k.execute("SELECT pseudonym::text FROM central.study_person")
                     there = {r[0] for r in k.fetchall()}
                 known = {r[0] for r in d.execute("SELECT pseudonym FROM person")}
@@ -101,7 +101,7 @@ class Follower:
         self.looks[why] += 1
 
     def read(self, c, d, where, *values):
-        with c.cursor("page") as k:                   # a cursor of the server: it is cut off between pages too
+        with c.cursor("page") as k:                   # a cursor of the server, because the connection is also cut between pages
             k.itersize = 60
             k.execute(f"SELECT record::text, changed, gone, pseudonym::text, value FROM central.study_change WHERE {where} ORDER BY changed", values)
             for row in k:
@@ -222,7 +222,7 @@ class Following(unittest.TestCase):
         here = {r: (changed, pseudonym, value) for r, changed, pseudonym, value in s.do("SELECT record::text, changed, pseudonym::text, value FROM central.study_record", user="study_live")}
         self.assertEqual(f.newest(), here)
         self.assertEqual(f.has("SELECT count(*), count(DISTINCT record) FROM seen"), [(6750, 6750)])
-        # A batch is one transaction: one place, at which all of it is.
+        # A batch is one transaction, so all its records have the same position.
         self.assertEqual(f.has("SELECT count(*), min(n), max(n) FROM (SELECT count(*) AS n FROM seen GROUP BY changed)"), [(135, 50, 50)])
         self.assertGreaterEqual(f.looks["cut off"], 6)
         self.assertGreaterEqual(f.looks["hint"], 3)
@@ -256,7 +256,7 @@ class Following(unittest.TestCase):
         look()
         self.assertEqual([v[2] for v in f.newest().values()], [72])
         self.assertEqual(f.has("SELECT count(*) FROM seen"), [(4,)])
-        # Restored to before the second batch: its transactions are counted from there.
+        # After a restore to before the second batch, transactions are counted from there.
         before = f.has("SELECT horizon FROM place")
         s.do("INSERT INTO central.incarnation (no, why) VALUES (2, 'a test')")
         look()

@@ -171,7 +171,7 @@ class Functions(unittest.TestCase):
         return self.s.call(self.hub, "erased_v1(%s, %s, %s)", epoch, [n for n, _ in pairs], [q for _, q in pairs])
 
     def test_what_was_taken_back_and_then_erased_in_the_house_leaves_its_identity_alone(self):
-        for key, number in (("a", {"n": 1}), ("b", {})):       # with the hub's number, and from a plugin that does not tell it
+        for key, number in (("a", {"n": 1}), ("b", {})):       # with the hub's number, and from a plugin that does not send it
             self.letters(record(key, 1, 71.25), record("c" + key, 2, 60))
             self.letters(record(key, 3, 71.75, **number))
             self.letters(record(key, 4, kind="r", **number))
@@ -188,7 +188,7 @@ class Functions(unittest.TestCase):
         self.letters(record("never changed", 1, 71), record("edited", 4, 72, n=2), record("stays", 3, 73), record("another's number", 5, 74))
         self.assertEqual(self.erased((1, 8), (2, 9), (6, 7)), {"rows": 2})
         self.assertEqual([r[:3] for r in self.rows()], [("q", 3, 73), ("q", 5, 74), ("x", 8, None), ("x", 9, None)])
-        # Allowed again it is a record of its own, of another number under the same identity.
+        # When it is allowed again, it is a new record with another number and the same identity.
         self.assertEqual(self.letters(record("edited", 11, 75, n=10), record("never changed", 12, 76)), "ss")
         self.assertEqual(self.erased((1, 8), (2, 9)), {"rows": 0})
         self.assertEqual([r[2] for r in self.rows()], [73, 74, 75, 76])
@@ -200,7 +200,7 @@ class Functions(unittest.TestCase):
         for epoch in ("e1", "e2"):
             self.assertEqual(self.erased((1, 7), epoch=epoch), {"refused": "epoch"})
         self.s.call(self.hub, "swept_v1(5)")
-        # What the hub has lost is not what has its number now.
+        # A record that the hub has lost is not the one that has its number now.
         self.assertEqual(self.erased((7, 8), epoch="e2"), {"rows": 0})
         self.assertEqual(self.erased((1, 6), epoch="e2"), {"rows": 1})
 
@@ -268,7 +268,7 @@ class Functions(unittest.TestCase):
         self.assertEqual((said["era"], said["reconcile"]), (2, True))
         ask = lambda a, b: self.s.call(self.hub, "digest_v1(%s, %s)", a, b)
         self.assertEqual(ask(4, 10), {"rows": 7, "digest": digest((ident(f"k{i}"), i) for i in range(4, 11))})
-        self.assertEqual(ask(1, 3)["rows"], 2)                        # k3 differs: this range is sent again
+        self.assertEqual(ask(1, 3)["rows"], 2)                        # k3 differs, so this range is sent again
         self.assertEqual(self.letters(*[record(f"k{i}", i) for i in range(1, 4)], epoch="e2"), "sss")
         self.assertEqual(self.s.call(self.hub, "swept_v1(10)"), {"rows": 1})
         self.assertEqual(self.s.do("SELECT seq FROM central.record WHERE flags & 16 <> 0", user=self.hub), [(12,)])
@@ -420,7 +420,7 @@ class Restored(unittest.TestCase):
 
             s.do("INSERT INTO central.incarnation (no, why) VALUES (2, 'a test')")
             self.assertEqual([see(v) for v in views], [[(0,)]] * 4)
-            # Not by a hello alone, nor by what is delivered: Ben may have withdrawn since.
+            # Neither a hello alone nor deliveries make the persons visible: Ben may have withdrawn since.
             wants = hello("hub_one")["wants"]
             self.assertEqual([w["types"] for w in wants], [[], []])
             self.assertEqual({w["person"] for w in wants}, {ANNA, BEN})
@@ -432,7 +432,7 @@ class Restored(unittest.TestCase):
             self.assertEqual(see("study_person"), [(1,)])
             self.assertIn(see("study_person", "pseudonym")[0], before)
             self.assertEqual([w["types"] for w in hello("hub_one")["wants"]], [["weight"]])
-            # The other house has not been heard: it is not shown, and nothing of it was deleted.
+            # The other house has not reported: it is not shown, and none of its records were deleted.
             s.do("CALL central.erase_v1()")
             self.assertEqual(s.do("SELECT login, count(*) FROM central.record JOIN central.hub USING (hub_no) WHERE kind = 'q' GROUP BY 1 ORDER BY 1"), [("hub_one", 2), ("hub_two", 1)])
             hello("hub_two")

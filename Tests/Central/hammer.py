@@ -56,7 +56,7 @@ def deliver(number, out):
     acked, worst, resent, warned, batch, seq, c = [], 0.0, 0, 0, args.first, args.first, None
     started = last = time.time(); gaps = []
     def give_up(descriptor):
-        try: socket.socket(fileno=os.dup(descriptor)).shutdown(socket.SHUT_RDWR)   # no CancelRequest: that would make the server answer
+        try: socket.socket(fileno=os.dup(descriptor)).shutdown(socket.SHUT_RDWR)   # no CancelRequest, which would make the server answer
         except OSError: pass
     final = args.first + args.records - 1
     while seq <= final and time.time() - started < args.limit:
@@ -87,11 +87,11 @@ def deliver(number, out):
                 if "refused" in answer: raise RuntimeError(str(answer))
                 break
             except psycopg2.Error as e:
-                if e.pgcode and e.pgcode[:2] not in ("08", "25", "40", "53", "57"): raise       # our own fault, no host's
+                if e.pgcode and e.pgcode[:2] not in ("08", "25", "40", "53", "57"): raise       # our own fault, not one of a host
                 tries += 1; resent += 1
                 note(f"hub {number} batch {batch} try {tries}: {str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__}")
                 bad = None
-                if c is not None:           # the host that did not answer may believe that it leads: it is asked last
+                if c is not None:           # a host that did not answer may believe that it leads, so it is asked last
                     bad = c.info.host
                     c.close()
                 c = None
@@ -115,7 +115,7 @@ def check(state):
         for _ in range(100):
             try: c = connect(login, args.hosts.split(",")); break
             except psycopg2.Error: time.sleep(1)
-        with c.cursor() as k:       # row-level security: each sees its own
+        with c.cursor() as k:       # row-level security: each role sees only its own rows
             k.execute("SELECT ident::text, seq, value, extract(epoch FROM start_at) FROM central.record WHERE seq BETWEEN %s AND %s", (args.first, args.first + args.records - 1))
             have = {i: (s, v, int(a)) for i, s, v, a in k.fetchall()}
             k.execute("SELECT central.digest_v1(%s, %s)", (args.first, args.first + args.records - 1)); rows = k.fetchone()[0]["rows"]

@@ -83,7 +83,7 @@ class House:
         return done.stdout
 
     def status(self):
-        # Its exit code says whether all is well, which it need not be here.
+        # Its exit code says whether all is well, which is not required here.
         done = subprocess.run([f"{args.build}/hub", "status", "--json"], capture_output=True, text=True, timeout=60, env={**os.environ, "HUB_CONF": f"{self.folder}/hub.conf"})
         return json.loads(done.stdout) if done.stdout.startswith("{") else None
 
@@ -125,7 +125,7 @@ class House:
                             hub.give([{"kind": "retraction", "key": self.key(again[0]), "reason": "the dog"}], timeout=args.limit)
                     self.given += len(records)
                     time.sleep(args.pause)
-        except Exception as e:                       # told at the end
+        except Exception as e:                       # reported at the end
             self.failure = f"{type(e).__name__}: {e}"
         self.is_over = True
 
@@ -179,7 +179,7 @@ def judge(house):
     have = eventually("the hub's records", lambda: records(house))
     there, hub_no, batch, incarnation = eventually("the centre's records", lambda: centre(house))
     lost = wrong = untrue = 0
-    # Of what was erased in the house it has no identity any more, but as many as the centre.
+    # The hub has no identity of erased records any more, but the same number as the centre.
     nameless = [r for r in have if r["key"].startswith("~erased-")]
     wrong += len(nameless) != sum(got[1] == "x" for got in there.values())
     have = [r for r in have if r not in nameless]
@@ -188,7 +188,7 @@ def judge(house):
         i, gone = ident(r), r["kind"] == "retraction"
         got = there.pop(i, None)
         if got is None:
-            lost += not gone                        # what was never given need not be taken back
+            lost += not gone                        # a record that was never given need not be retracted
         elif gone:
             wrong += got[1] != "r" or got[2] is not None
         else:
@@ -291,7 +291,7 @@ if __name__ == "__main__":
                 chance.choice(houses).harm(chance)
                 harmed = time.time()
         given = time.time() - begin
-        # What is still given while it is looked at would look as doubled.
+        # A record that is still being given now would look doubled.
         for h in houses:
             h.must_end = True
         for h, t in zip(houses, threads):

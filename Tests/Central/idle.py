@@ -5,7 +5,7 @@ import contextlib, os, re, shutil, subprocess, time
 from hubs import args, eventually
 
 LIMIT = 25
-# A Raspberry Pi reads so much ahead of its card; a machine that reads megabytes ahead would fill the group with what was not asked for.
+# A Raspberry Pi reads this much ahead from its card. A machine that reads megabytes ahead would fill the group with pages that were not requested.
 AHEAD_KB = 128
 # The sizes after that, and the seconds without a page that is read by which it is at rest in one of them: once of three times, for what it does now and then has been given away.
 SIZES, WAIT, TIMES = (20, 17, 14, 12, 10, 9, 8, 7), 10, 3
@@ -25,7 +25,7 @@ class Group:
             raise RuntimeError("the kernel counts no memory by groups (cgroup_enable=memory)")
         self.path = f"{self.root}/hub-central-{os.getpid()}"
         os.mkdir(self.path)
-        with contextlib.suppress(FileNotFoundError):     # a kernel without swap
+        with contextlib.suppress(FileNotFoundError):     # the kernel may have no swap
             self.write(f"{self.path}/{swap[0]}", swap[1])
 
     @staticmethod
@@ -150,7 +150,7 @@ def measure(house, records):
             found = {"least_mib": limit, "cpu_percent": cost}
         if not found:
             raise RuntimeError(f"in {LIMIT} MiB the plugin reads its file while it waits")
-        # It is well, and not only still: what comes now is delivered. One that was too little may have ended it.
+        # It must be well, not only idle: new records are delivered. A size that was too small may have ended it.
         if plugin.poll() is None:
             group.size(LIMIT)
             deliver(args.records + records + 1)

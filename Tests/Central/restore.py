@@ -8,8 +8,8 @@ import os, re, subprocess, sys, threading
 from hubs import HERE, Hub, House, Study, args, eventually, judge, psycopg2, records
 
 BACKUP = f"{args.folder}/backup"
-FIRST = args.first + 2_000_000           # others than those of the ordeals
-PAGE = 1000                              # records of a page of the hub's answer: what of a page differs, the page is sent whole
+FIRST = args.first + 2_000_000           # other persons than those of the ordeals
+PAGE = 1000                              # records of a page of the hub's answer: if a record of a page differs, the whole page is sent
 faults = []
 
 
@@ -104,7 +104,7 @@ def restore(host, moment):
     data = f"{args.folder}/n{host}/pg"
     bin = "/usr/lib/postgresql/15/bin"
     cluster("in", host, "bash", "-o", "pipefail", "-c", f"rm -rf {data} && mkdir -m 0700 {data} && age -d -i {BACKUP}/key.txt {BACKUP}/central.tar.age | tar -xf - -C {data}")
-    # The backup of a replica says that it is one, and would follow the leader of then; empty targets of Patroni's file would count as others.
+    # The backup of a replica would follow the former leader. The empty recovery targets of Patroni's file would count as additional ones.
     cluster("in", host, "bash", "-c", f"rm -f {data}/standby.signal && touch {data}/recovery.signal && sed -i /^recovery_target/d {data}/postgresql.conf")
     server = subprocess.Popen([f"{HERE}/cluster", "in", host, f"{bin}/postgres", "-D", data, "-c", "listen_addresses=", "-c", "ssl=off", "-c", f"unix_socket_directories={args.folder}/n{host}",
                                "-c", "synchronous_standby_names=", "-c", "archive_mode=off", "-c", f"restore_command=age -d -i {BACKUP}/key.txt -o %p {BACKUP}/wal/%f.age",
@@ -134,12 +134,12 @@ def main():
         give(houses, FIRST + part, part)          # in the archived log, not in the base backup
         moment = at(leader, "SELECT clock_timestamp()::text")[0][0]
         kept = {h: rows(h, leader) for h in houses}
-        give(stays, FIRST + 2 * part, part)       # lost with the restore, and so are corrections of what stays there
+        give(stays, FIRST + 2 * part, part)       # lost with the restore, and so are corrections of records that stay
         for h in stays:
             with Hub("scale", door=h.door) as hub:
                 hub.give([h.weight(k, 120 + k % 7) for k in range(FIRST, FIRST + 30)] + [{"kind": "retraction", "key": h.key(FIRST + part), "reason": "the dog"}], timeout=args.limit)
         settle(stays)
-        # What is erased in a house: one record that stands, if there is one that was edited, and one that was taken back, of which no delivery tells.
+        # Erased in a house: one record that stands, one that was edited (if there is any), and one that was retracted, which no delivery reports.
         have = {r["key"]: r for r in records(stays[0])}
         stand = [r for r in (have[stays[0].key(k)] for k in range(FIRST + part, FIRST + 2 * part)) if r["kind"] != "retraction"]
         for r in (min(stand, key=lambda r: r["seq"] == r["number"]), have[stays[0].key(FIRST + part)]):
@@ -151,7 +151,7 @@ def main():
         before = {h: rows(h, leader) for h in stays}
         was = {h: (versions(h, leader), compared(h)) for h in houses}
         at(leader, "SELECT pg_switch_wal()")
-        at(leader, "TRUNCATE central.record")     # the mistake
+        at(leader, "TRUNCATE central.record")     # the mistake that the restore repairs
         last = at(leader, "SELECT pg_walfile_name(pg_switch_wal())")[0][0]
         eventually("the log is archived", lambda: os.path.exists(f"{BACKUP}/wal/{last}.age"))
         expect("the mistake is on the other hosts too", eventually("copied", lambda: at(replica, "SELECT count(*) = 0 FROM central.record")[0][0]))
@@ -176,7 +176,7 @@ def main():
         cluster("go", *[n for n in "123" if n != replica])
         cluster("whole")
 
-        # Who has nothing to deliver says hello every quarter of an hour; these have.
+        # A hub with nothing to deliver says hello every quarter of an hour; these have records to deliver.
         for h in stays:
             with Hub("scale", door=h.door) as hub:
                 hub.give([h.weight(FIRST + 3 * part, 77)], timeout=args.limit)

@@ -6,7 +6,7 @@ from server import psycopg2
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.environ.get("CENTRAL_DIR", "/tmp/hub-central")
-WAIT = 6          # longer than any answer takes that does not wait for a replica, and shorter than it takes until another leads
+WAIT = 6          # longer than any answer that does not wait for a replica, and shorter than the time until another host leads
 
 
 def cluster(*words):

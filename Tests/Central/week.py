@@ -42,7 +42,7 @@ def main():
         try:
             for name, value in measure(house, 5_000).items():
                 print(f"idle.{name}", value)
-        except (OSError, RuntimeError, subprocess.SubprocessError) as e:     # the other figures stand
+        except (OSError, RuntimeError, subprocess.SubprocessError) as e:     # the other figures are still valid
             print(f"the memory group: {e}", file=sys.stderr)
     finally:
         house.stop()

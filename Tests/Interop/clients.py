@@ -12,21 +12,21 @@ from concurrent.futures import ThreadPoolExecutor
 
 import zmq
 
-sys.dont_write_bytecode = True  # nothing is left beside the tests
+sys.dont_write_bytecode = True  # leaves no files beside the tests
 from clients_fake import CASES, FakeHub
 from clients_sessions import played, refusals
 
 CLIENTS = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../Clients"))
 JNA = "/usr/share/java/jna.jar"
 PYTHON = sys.executable
-# As people install it, and with its types read strictly. (pip builds in the folder it is given: a copy of it.)
+# Installed as people do it, with strict checks of its types. (pip builds in the given folder, so it gets a copy.)
 INSTALL = ["sh", "-ec", f"""
     cp -R '{{here}}' '{{out}}/source' && cp '{{here}}'/conformance*.py '{{out}}'
     '{PYTHON}' -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-deps --no-build-isolation \\
         --target '{{out}}/site' '{{out}}/source'
     test -e '{{out}}/site/health_hub/py.typed'
     cd '{{out}}/source' && mypy --strict --no-error-summary --python-executable '{PYTHON}' --cache-dir /dev/null health_hub"""]
-# What each needs, how it is built into the folder OUT, and how its conformance program is started there.
+# The requirements of each language, its build into the folder OUT, and the start of its conformance program there.
 LANGUAGES = {
     "bridge": ("Bridge", [], [], [PYTHON, "{here}/conformance.py"]),
     "python": ("Python", ["mypy"], INSTALL, ["env", "PYTHONPATH={out}/site", PYTHON, "{out}/conformance.py"]),
@@ -76,7 +76,7 @@ class Lines:
     def read(self):
         for line in self.process.stdout:
             if not line.endswith("\n"):
-                break  # it was killed while it wrote
+                break  # the process was killed while it wrote this line
             if self.handle:
                 self.handle(json.loads(line))
             with self.lock:
@@ -172,7 +172,7 @@ class Asker:
                     return
                 question = {**question, "next": page["next"]}
             elif verb == b"ERROR" and body["code"] == "hello-first":
-                self.greet()  # it was silent for too long: a page of a big store takes a while to be read
+                self.greet()  # it was silent for too long, because reading a page of a big store takes time
             elif verb == b"ERROR":
                 raise RuntimeError(body["reason"])
             if verb in (b"WELCOME", b"RESULT"):
@@ -191,7 +191,7 @@ def digest(value):
 
 
 def weight(name, n):
-    # Digits that a number printed with fifteen of them loses, and text beyond ASCII and the first plane.
+    # Digits that are lost in a number printed with fifteen digits, and text beyond ASCII and the first plane.
     return {"type": "weight", "value": 50 + n % 5000 / 100 + 0.1 + 0.2, "unit": "kg",
             "start": f"20{10 + n // 40_000_000 % 10}-0{1 + n % 9}-{10 + n // 9 % 19}T0{n // 171 % 10}:{10 + n // 1710 % 50}:{10 + n // 85500 % 50}+01:00",
             "key": f"{name}-{n}", "metadata": {"note": "süß \U0001f34e \"\\/\t" + str(n), "n": n, "yes": True, "none": None, "part": [0.1, {}]}}
@@ -302,7 +302,7 @@ class Player:
         words = [word.format(**fill) for word in self.start]
         words[0] = shutil.which(words[0]) or words[0]
         self.readable = [here, out] + ([CLIENTS] if language == "c++" else [])
-        if language == "java":  # Debian keeps in /etc what a JVM reads at its start
+        if language == "java":  # Debian has in /etc the files that a JVM reads at its start
             home = os.path.dirname(os.path.dirname(os.path.realpath(words[0])))
             self.readable.append(os.path.dirname(os.path.dirname(os.path.realpath(f"{home}/conf/security/java.security"))))
         self.command = f"{out}/hub-conformance"
@@ -310,7 +310,7 @@ class Player:
             file.write("#!/bin/sh\nexec " + " ".join(f"'{word}'" for word in words) + ' "$@"\n')
         os.chmod(self.command, 0o755)
         self.hasSpool = language == "python"
-        # hub samples and hub stats ask beside it, and PluginKit's own tests play hubs that say what cannot be.
+        # hub samples and hub stats send requests at the same time, and PluginKit's own tests play hubs with impossible answers.
         self.isLibrary = language != "bridge"
         self.checks, self.follower, self.target = [], Follower(), Target()
 
@@ -423,7 +423,7 @@ def play(players, host, count):
             raise RuntimeError(error_)
         with open(os.open(f"{host.folder}/{player.name}.key", os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
             file.write(key)
-    # Half of them begin before there is a hub.
+    # Half of the programs start before the hub.
     for n, player in enumerate(players):
         if n % 2 == 0:
             player.follow(host)
@@ -437,7 +437,7 @@ def play(players, host, count):
     for player in players:
         player.gave(parts[player][0], "gives, begun beside a hub that is away or there")
     note("the first part is stored")
-    # The restore delivers again all that has no receipt in the backup: every sink must have asked, and be done, before.
+    # After a restore everything without a receipt in the backup is delivered again, so every sink must have asked and be done before.
     settled = wait(lambda: len(subscriptions()) == len(players)
                    and all(sink["pending"] == 0 and sink["delivered"] == each * len(players) for sink in status.values()))
     for player in players:
@@ -482,7 +482,7 @@ def play(players, host, count):
     note("the backup is restored")
     for player in players:
         player.gave(parts[player][2], "gives through a restore")
-        # Under the same name: not before, or its session takes the place of that one.
+        # It has the same name, so it must start later: otherwise its session would replace the other one.
         if player.hasSpool:
             player.flush(host)
         player.launched(host)
@@ -509,7 +509,7 @@ def play(players, host, count):
         player.check("the hub has each of its records, as it was given, once",
                      all(held[number] == value for number, value in given) and of[player] == len(given) and not doubled,
                      f"{of[player]} of {len(given)}, {doubled} records of all are there twice")
-        # Of what the restore took back its target has heard.
+        # The target has also received the records that the restore took back.
         for record in parts[player][1]:
             everything[place(record["key"])] = essence(record)
     for player in players:
@@ -521,7 +521,7 @@ def play(players, host, count):
         wait(lambda: player.target.records == everything)
         player.check("its target has each record, as it was given", player.target.records == everything,
                      f"{len(player.target.records)} of {len(everything)}, said {player.sinking.errors}")
-        # What was on its way at the kill and at the stop: its credit, twice.
+        # The records that were under way at the kill and at the stop: twice its credit.
         player.check("nothing is delivered again but what was on its way", player.target.again <= 2_000, player.target.again)
         settled = wait(lambda: subscriptions().get(f"sink-{player.name}", {}).get("pending") == 0)
         mine = status.get(f"sink-{player.name}", {})

@@ -136,7 +136,7 @@ def silent(hub, verb, body):
         return [("WELCOME", {**WELCOME, "session": f"s{hub.count('HELLO')}"})]
 
 
-# What is played, how the client ends, and what it says or what the hub has heard then.
+# The script of the hub, the expected end of the client, and its expected output or messages.
 CASES = [
     ("members, verbs and frames of a newer hub are ignored", on(
         "SAMPLES", [b"NEWS", b"not even JSON"], lambda body: stored(body, news={"a": [1]})), 0, None),

@@ -13,7 +13,7 @@ def welcome(**members):
     return ("WELCOME", {**WELCOME, **members})
 
 
-# With a hub of our own
+# With a stand-in for the hub
 
 def bell(player, folder, rings=5):
     """The client must ask when the feed rings, and not when it would have looked anyway: no PING may come before its QUERY."""
@@ -197,7 +197,7 @@ def refusals(players, host):
     feed.subscribe("live/")
     feed.subscribe("device/")
     feed.connect(host.owner["HUB_FEED"])
-    seen = lambda: host.say("status", "--json")  # a subscription holds once the hub has read it; each question is read later
+    seen = lambda: host.say("status", "--json")  # a subscription is valid once the hub has read it, and each request is read later
     seen()
 
     def follow(player):
@@ -229,7 +229,7 @@ def refusals(players, host):
         renew(player)
     following = {player: follow(player) for player in players}
     for player in players:
-        # The last words of the hub are lost with the connection if the client has not read them.
+        # If the client has not read the hub's last messages, they are lost with the connection.
         following[player].process.send_signal(signal.SIGSTOP)
         revoke(player)
         follow(player).end()

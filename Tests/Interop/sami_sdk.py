@@ -62,7 +62,7 @@ users, types = artikcloud.UsersApi(api), artikcloud.DeviceTypesApi(api)
 devices, messages = artikcloud.DevicesApi(api), artikcloud.MessagesApi(api)
 exports, tokens, status = artikcloud.ExportApi(api), artikcloud.TokensApi(api), artikcloud.DevicesStatusApi(api)
 
-# Who I am.
+# The user.
 me = users.get_self()
 call("users.get_self", me, me.data.full_name == "Ada Example" and me.data.created_on > 10**9)
 uid, aid = me.data.id, "a11ce0000000000000000000000000aa"
@@ -78,7 +78,7 @@ made = users.delete_user_properties(uid, aid=aid)
 call("users.delete_user_properties", made, made.data.properties == "")
 refused("users.get_user_devices of another", 404, 1201, users.get_user_devices, "nobody")
 
-# The article's way to the scale.
+# The article's way to find the scale.
 found = types.get_device_types("Withings Device", offset=0, count=1)
 call("device_types.get_device_types", found, found.total == 1 and found.count == 1)
 dtid = found.data.device_types[0].id
@@ -99,7 +99,7 @@ call("users.get_user_device_types", made, made.total >= 3)
 made = users.get_user_devices(uid, offset=0, count=100, include_properties=True)
 call("users.get_user_devices", made, [d.dtid for d in made.data.devices] == [dtid])
 
-# A device of our own.
+# A new device.
 made = devices.add_device(artikcloud.Device(uid=uid, dtid=dtid, name="Another scale"))
 call("devices.add_device", made, made.data.name == "Another scale" and made.data.manifest_version == 1)
 scale = made.data.id

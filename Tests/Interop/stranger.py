@@ -47,7 +47,7 @@ def answer(data, port):
 
 
 def tell(name, heard):
-    # The greeting, and the one command that CURVE answers to anybody: no more than 64 and 170 bytes, of keys.
+    # The greeting, and the one command that CURVE answers to every peer: at most 64 and 170 bytes, all of them keys.
     if len(heard) > 64 + 170 or any(word in heard for word in (b"protocol", b"sample", b"weight", b"hub/")):
         print(name, "was told", heard[64:], flush=True)
 

@@ -17,7 +17,7 @@ def files(paths, flags=os.O_RDONLY):
     for path in paths:
         try:
             os.close(os.open(path, flags, 0o600))
-            # Something empty in its place gives nothing away.
+            # An empty file or folder in its place reveals nothing.
             if flags != os.O_RDONLY or os.path.isdir(path) and os.listdir(path) or os.path.isfile(path) and open(path, "rb").read(1):
                 return path
         except OSError:
@@ -166,7 +166,7 @@ def own_namespace():
 
 
 def calls():
-    # io_uring_setup, bpf, userfaultfd, keyctl; where a number means another thing the filter says EPERM all the same.
+    # io_uring_setup, bpf, userfaultfd, keyctl; if a number means another call on this machine, the filter says EPERM as well.
     for name, number in {"io_uring_setup": 425, "bpf": 321, "userfaultfd": 323, "keyctl": 250}.items():
         if os.uname().machine == "x86_64" and (libc.syscall(number, 0, 0, 0, 0, 0) >= 0 or ctypes.get_errno() != 1):
             return name
@@ -204,7 +204,7 @@ def run():
         "the network, UDP": lambda: connects(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 9)),
         "writing elsewhere": lambda: files(
             [HERE + "/written", data + "/written", "/var/tmp/written"], os.O_WRONLY | os.O_CREAT),
-        # What is below /tmp is its own there; the test looks whether it is in anyone else's.
+        # Its /tmp is a folder of its own; the test checks that the file is in no other /tmp.
         "writing below /tmp": lambda: files([TARGETS["outside"]], os.O_WRONLY | os.O_CREAT) and None,
         "writing its program": lambda: files([__file__], os.O_WRONLY),
         "raising a limit": raised,
@@ -215,7 +215,7 @@ def run():
         "outliving": outlive,
     }
     found = {name: attempt() for name, attempt in attempts.items()}
-    # What it may do it can.
+    # Allowed actions must succeed.
     open(own + "/diary", "w").write("mine")
     open(os.environ["TMPDIR"] + "/scratch", "w").write("mine")
     open("/dev/null", "w").write("x")
@@ -224,7 +224,7 @@ def run():
     with open(TARGETS["report"], "w") as report:
         json.dump(found, report)
         report.write("\n")
-    # Until its stdin ends.
+    # Wait for the end of its stdin.
     while sys.stdin.readline():
         pass
 

@@ -2,7 +2,7 @@
 import json, os, shutil, sys, tempfile
 from urllib.parse import urlsplit
 
-sys.dont_write_bytecode = True  # nothing is left beside the tests
+sys.dont_write_bytecode = True  # leaves no files beside the tests
 BUILD = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../.build"))
 sys.path.insert(0, f"{BUILD}/python-web")
 from selenium import webdriver
@@ -30,18 +30,18 @@ class Browser:
         options.binary_location = shutil.which("chromium")
         options.page_load_strategy = "normal"
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        # A dialogue is a fault, and stays where it is until it is found.
+        # A dialogue is a fault, and stays open until it is found.
         options.unhandled_prompt_behavior = "ignore"
         environment = {**os.environ, "HOME": self.profile, "XDG_CONFIG_HOME": self.profile, "XDG_CACHE_HOME": self.profile}
         self.driver = webdriver.Chrome(options, Service(shutil.which("chromedriver"), env=environment))
         self.driver.set_page_load_timeout(20)
         self.faults = []
-        # What Chromium does for itself before anything is asked of it.
+        # Requests that Chromium makes for itself at its start.
         self.open("about:blank")
         for log in ("browser", "performance"):
             self.driver.get_log(log)
         if scripts:
-            # What a page's policy has kept away, told by the page itself.
+            # The page itself reports what its policy has blocked.
             self.command("Page.addScriptToEvaluateOnNewDocument", source="""
                 window.refused = [];
                 document.addEventListener('securitypolicyviolation', event =>

@@ -6,7 +6,7 @@ from browser import BUILD, SCHEMES, SIZES
 AXE = f"{BUILD}/python-axe/axe_playwright_python/axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
-# What axe does not look at, or only where it is sure: WCAG 2.2 AA written out.
+# The rules of WCAG 2.2 AA that axe does not check, or checks only in certain cases.
 LAYOUT = """
     const faults = [];
     const root = document.documentElement;
@@ -37,7 +37,7 @@ LAYOUT = """
     return faults;
 """
 
-# Each step with Tab leads on, in the order of the page, to something that shows that it has the focus: all of them are written down.
+# Each Tab must lead on, in the order of the page, to an element that shows the focus; this returns all of them.
 FOCUS = """
     window.stops = [];
     document.addEventListener('focusin', event => {
@@ -68,7 +68,7 @@ def faults(browser, brief=False):
     for scheme in SCHEMES:
         for size in SIZES:
             browser.show(size, scheme)
-            # Colours do not depend on the size, and take the time of all other rules together, four times.
+            # The contrast of colours does not depend on the size, and its check takes four times as long as all other rules together.
             contrast = not brief and (scheme, size) in [(SCHEMES[0], SIZES[0]), (SCHEMES[1], SIZES[1])]
             for fault in browser.value(LAYOUT) + ([] if brief and size != SIZES[0] else axe_faults(browser, contrast)):
                 found.setdefault(fault, []).append(f"{size[0]}×{size[1]} {scheme}")
@@ -81,7 +81,7 @@ def focus_faults(browser, keys, most=40):
     browser.press(*[keys.TAB] * most)
     found, places = [], []
     for stop in browser.value("return window.stops"):
-        # A date has several stops; after the last of the page comes its first again.
+        # A date has several stops; after the last element of the page comes the first again.
         if places and stop["place"] == places[-1]:
             continue
         if stop["place"] in places:

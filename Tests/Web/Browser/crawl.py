@@ -2,10 +2,10 @@
 import re
 from urllib.parse import parse_qsl, urldefrag, urljoin, urlsplit
 
-# Of a kind with many pages, such as those of types, so many are looked at; of others one.
+# The number of pages of a kind with many, such as those of types; of other kinds one page is visited.
 OF_A_KIND = {"/types/NAME": 4, "/plugins/NAME": 3, "/records/NUMBER": 2}
 MOST = 100
-# Below such a word of an address stands a name of which there are many.
+# In an address, these words are followed by a name, of which there are many.
 MANY = ("types", "plugins", "devices", "sinks", "deliveries", "persons", "sources")
 
 

@@ -81,7 +81,7 @@ def figures(browser, hub):
     found = []
     for person in PERSONS:
         ask = lambda: hub("days", "weight", "--person", person, "--from", "2025-03-01", "--json")
-        # The month may begin a day while the page is read.
+        # A new day may begin in the month while the page is read.
         answer, before = ask(), None
         while answer != before:
             before = answer

@@ -11,7 +11,7 @@ from browser import Browser
 from crawl import crawl
 from household import Household, moment
 
-# {} is a number. An element, an attribute or a call that comes of one has the name evil.
+# {} is a number. Elements, attributes and calls that a payload could make are named evil.
 TEXTS = [
     "<script>evil({})</script>", "\"><script>evil({})</script>", "'><script>evil({})</script>", "<img src=x evil={} onerror=evil({})>",
     "\"><img src=x onerror=evil({})>", "<svg onload=evil({})><evil-x>", "\" onmouseover=\"evil({})\" evil=\"{}", "' onfocus='evil({})' autofocus evil='{}",
@@ -21,7 +21,7 @@ TEXTS = [
     "javascript:evil({})", "data:text/html,<script>evil({})</script>", "//evil.example/{}", "&lt;evil-x&gt;{}", "&#60;evil-x&#62;{}", "%3Cevil-x%3E{}", "+ADw-evil-x+AD4-{}",
     "<<evil-x>{}<</evil-x>>", "<evil-x/{}/", "\\u003cevil-x\\u003e{}", "{{{{{}*7}}}}${{evil({})}}", "‮<evil-x>{}‬", "\u2028<evil-x>{}", "=cmd|' /C evil'!A{}", "<evil-x>" + "{}" * 60,
 ]
-# What came of one, if anything did.
+# The traces of payloads, if any worked.
 MADE = """
     const found = [...document.querySelectorAll('*')].filter(one => one.localName.startsWith('evil') || one.hasAttribute('evil')
         || [...one.attributes].some(attribute => attribute.name.startsWith('on') || /^\\s*(javascript|data|vbscript):/i.test(attribute.value)
@@ -42,7 +42,7 @@ def plugin(home):
     """A plugin that has them in all that it says of itself."""
     folder = home.folder + "/hostile"
     os.mkdir(folder)
-    home.place("hub", folder)  # A plugin sees its own folder, and not where the tests' programs are.
+    home.place("hub", folder)  # A plugin sees its own folder, but not the folder of the tests' programs.
     every = texts()
     manifest = {
         "name": "hostile", "summary": every[1], "version": "1.0", "writes": ["*"], "reads": ["weight"], "sink": {},
@@ -126,7 +126,7 @@ def main(programs, verbose):
             continue
         browser.open(path)
         shown += "evil" in browser.text()
-        # All that its links ask for, and what any page may be asked for.
+        # All addresses of its links, and those that any page may be asked for.
         names = {name for name, _ in parse_qsl(urlsplit(path).query)} | {"person"}
         names |= {feature.split("?")[1].split("=")[0] for feature in pages if feature.startswith(kind + "?")}
         for text in ["\"><evil-x>'<img src=x onerror=evil(1)>", "javascript:evil(2)//</title><script>evil(3)</script>"]:

@@ -109,7 +109,7 @@ grants = {{ owner = [{grants}] }}
         """One command of hub to its end: what it prints."""
         done = subprocess.run([self.program("hub"), *arguments], env=self.environment, text=True, input=text,
                               capture_output=True)
-        # 1 of status: something is not well, such as a sink that was not started yet; all is told even so.
+        # Status ends with 1 if something is not well, such as a sink that has not started yet; its output is complete nevertheless.
         if done.returncode != 0 and (done.returncode, arguments[0]) != (1, "status"):
             raise SystemExit(f"hub {' '.join(arguments)}: exit code {done.returncode}: {done.stderr}{done.stdout}")
         return done.stdout
