@@ -6,7 +6,7 @@
 # make steady  examines each plugin of this project but Central, which delivers nothing before a person has agreed, many times, for what holds only mostly  (TIMES=100 AT_ONCE=4 ONLY="JSONLines SAMI")
 # make build   the programs, optimised, in .build/release; they need no Swift to run
 # make format  the one formatting
-# make docs    the documentation of the libraries PluginKit, Samples and DaySeries, as pages in .build/docs/site
+# make docs    the documentation of the libraries PluginKit and Samples, as pages in .build/docs/site
 # make pictures  Docs/Pictures: the page of the demo as Chromium shows it
 # make fuzz    coverage-guided fuzzing of the record codec, scales, exports and phones        (SECONDS=300, for each)
 # make packages renews .ci/packages.txt, the list of packages that .ci/run compares with
@@ -78,7 +78,7 @@ attack: setup-test
 # Each is platinum each time, or it is told which rules did not hold and how often.
 steady: setup-test
 	swift build
-	failed=; for name in $(or $(ONLY),$(filter-out Central,$(notdir $(patsubst %/,%,$(wildcard Plugins/*/))))); do \
+	failed=; for name in $(or $(ONLY),$(filter-out Central,$(patsubst Plugins/%/sample.conf,%,$(wildcard Plugins/*/sample.conf Plugins/*/*/sample.conf)))); do \
 		echo "$$name"; \
 		.build/debug/hub-plugin test Plugins/$$name --times $(or $(TIMES),100) --at-once $(or $(AT_ONCE),4) --tier platinum || failed="$$failed $$name"; \
 	done; [ -z "$$failed" ] || { echo "not platinum each time:$$failed"; exit 1; }

@@ -1,6 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// The layers: Platform, Health, Contract, Kit, Hub, in Sources/ and in this order, and the plugins. A target imports its own layer and those before
+// it; a plugin imports anything but Hub. LayerTests holds the tree to that.
+
 /// The settings of every target: Swift 6 with explicit imports and existentials, and warnings are errors.
 let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),  // SE-0335
@@ -9,114 +12,373 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let httpClient: [Target.Dependency] = [
-    .product(name: "AsyncHTTPClient", package: "async-http-client"),
-    // The modules of the client's error types.
-    .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
-    .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
-]
-let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
-let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
-let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
-let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
-let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
-let nio: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
-let webSocket: [Target.Dependency] = [
-    nio, .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOWebSocket", package: "swift-nio"),
-]
-let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
-
-func module(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
-    .target(name: name, dependencies: dependencies, path: "Sources/\(name)", exclude: exclude, swiftSettings: strict)
+func products(_ names: [String], of package: String) -> [Target.Dependency] {
+    names.map { .product(name: $0, package: package) }
 }
 
-func tests(
-    _ name: String, _ dependencies: [Target.Dependency], path: String? = nil, resources: [Resource] = []
-) -> Target {
-    .testTarget(
-        name: name, dependencies: dependencies, path: path ?? "Tests/\(name)", resources: resources,
+let argumentParser = products(["ArgumentParser"], of: "swift-argument-parser")
+let logging = products(["Logging"], of: "swift-log")
+let lifecycle = products(["ServiceLifecycle"], of: "swift-service-lifecycle")
+let subprocess = products(["Subprocess"], of: "swift-subprocess")
+let grdb = products(["GRDB"], of: "GRDB.swift")
+let sqlite = products(["GRDBSQLite"], of: "GRDB.swift")
+let coreMetrics = products(["CoreMetrics"], of: "swift-metrics")
+let certificates =
+    products(["Crypto"], of: "swift-crypto") + products(["SwiftASN1"], of: "swift-asn1")
+    + products(["X509"], of: "swift-certificates")
+let nio = products(["NIOCore"], of: "swift-nio")
+let pages =
+    products(["Hummingbird"], of: "hummingbird") + products(["HTTPTypes"], of: "swift-http-types") + nio + logging
+// The modules of the client's error types.
+let httpClient =
+    products(["AsyncHTTPClient"], of: "async-http-client") + products(["NIOSSL"], of: "swift-nio-ssl")
+    + products(["NIOCore", "NIOHTTP1", "NIOPosix"], of: "swift-nio")
+let httpServer =
+    pages + products(["HummingbirdCore"], of: "hummingbird")
+    + products(["NIOHTTPTypes", "NIOHTTPTypesHTTP1"], of: "swift-nio-extras")
+let webSocket = products(["NIOCore", "NIOHTTP1", "NIOWebSocket"], of: "swift-nio")
+
+/// A library in a folder of its name.
+func library(_ path: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(
+        name: path.split(separator: "/").last.map(String.init) ?? path, dependencies: dependencies, path: path,
+        exclude: exclude, swiftSettings: strict)
+}
+
+/// A library of C.
+func c(_ name: String, exclude: [String] = [], links: [String] = []) -> Target {
+    .target(
+        name: name, path: "Sources/Platform/C/\(name)", exclude: exclude,
+        cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)],
+        linkerSettings: links.map { .linkedLibrary($0) })
+}
+
+/// A library of the system, by the package of Debian that has it.
+func system(_ name: String, _ package: String? = nil) -> Target {
+    .systemLibrary(name: name, path: "Sources/Platform/C/\(name)", providers: package.map { [.apt([$0])] })
+}
+
+func program(_ name: String, _ path: String, _ dependencies: [Target.Dependency], embeds: [String] = []) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, path: path, resources: embeds.map { .embedInCode($0) },
         swiftSettings: strict)
 }
 
-func program(
-    _ name: String, _ dependencies: [Target.Dependency], path: String, embeds: [Resource] = []
+/// The tests in a folder, with the libraries that they import and the programs that they start.
+func tests(
+    _ name: String, at path: String? = nil, _ dependencies: [Target.Dependency], resources: [String] = []
 ) -> Target {
-    .executableTarget(name: name, dependencies: dependencies, path: path, resources: embeds, swiftSettings: strict)
+    .testTarget(
+        name: name, dependencies: dependencies, path: path ?? "Tests/\(name)", resources: resources.map { .copy($0) },
+        swiftSettings: strict)
 }
 
 /// A plugin: a program in `Plugins/NAME/Sources`, which needs PluginKit, and its tests beside it.
 func plugin(
-    _ name: String, _ dependencies: [Target.Dependency], embeds: [Resource] = [], tests more: [Target.Dependency],
-    resources: [Resource] = []
+    _ name: String, at folder: String? = nil, _ dependencies: [Target.Dependency], embeds: [String] = [],
+    tests more: [Target.Dependency], resources: [String] = []
 ) -> [Target] {
-    [
-        program(name, ["PluginKit"] + dependencies, path: "Plugins/\(name)/Sources", embeds: embeds),
+    let folder = "Plugins/\(folder ?? name)"
+    return [
+        program(name, "\(folder)/Sources", ["PluginKit"] + dependencies, embeds: embeds),
         tests(
-            "\(name)Tests", [.target(name: name), "PluginKit", "PluginTesting"] + more, path: "Plugins/\(name)/Tests",
+            "\(name)Tests", at: "\(folder)/Tests", [.target(name: name), "PluginKit", "PluginTesting"] + more,
             resources: resources),
     ]
 }
 
-let scale: [Target.Dependency] = ["ScaleConnector", "ScaleProtocols", "ScaleLinks"]
-let certificates: [Target.Dependency] = [
-    .product(name: "Crypto", package: "swift-crypto"), .product(name: "SwiftASN1", package: "swift-asn1"),
-    .product(name: "X509", package: "swift-certificates"),
+let platform: [Target] = [
+    system("CLinux"), system("CMD5", "libmd-dev"), system("CMosquitto", "libmosquitto-dev"),
+    system("CPostgreSQL", "libpq-dev"), system("CQRencode", "libqrencode-dev"), system("CSodium", "libsodium-dev"),
+    system("CZeroMQ", "libzmq3-dev"), system("CZlib", "zlib1g-dev"),
+    c("CArguments"), c("CHealthSchemas"), c("CPageSums", links: ["sqlite3"]), c("CPluginFiles", exclude: ["Templates"]),
+    c("CSampleConf"),
+    library("Sources/Platform/JSON"),
+    library("Sources/Platform/Platform", ["CSodium", "CZlib"]),
+    tests("PlatformTests", ["Platform"]),
+    library("Sources/Platform/ZeroMQ", ["CZeroMQ"]),
+    tests("ZeroMQTests", ["Platform", "ZeroMQ"]),
 ]
-let plugins = [
-    plugin(
-        "AppleHealth", ["AppleExport", "AppleImport", "HubWire", "Samples"],
-        tests: ["HubCommand", "HubProcess", "HubSettings", "HubWire", "hub-confine"]),
-    plugin(
-        "Central", ["Digests", "Files", "JSON", "PostgreSQL"] + certificates,
-        tests: ["HubCommand", "HubProcess", "JSON", "PostgreSQL", "Samples", "hub-confine"]),
-    plugin("Exist", ["CloudClient"], tests: ["ExistSimulation", "WebFaults", "HubWire", "Samples"]),
-    plugin(
-        "GapFiller", ["DaySeries"],
-        tests: ["Seeds", "DaySeries", "HubClient", "HubCommand", "HubProcess", "HubSettings", "HubWire", "Samples"]),
-    plugin(
-        "IHealthHS3", scale, tests: ["Seeds", "ScaleSimulation", "ScaleStandIns"] + scale, resources: [.copy("Cases")]),
-    plugin(
-        "HTTPIngest",
+
+let health: [Target] = [
+    library("Sources/Health/Samples", ["JSON"], exclude: ["Types/generate.py", "Types/Tables"]),
+    tests(
+        "SamplesTests", ["HubProcess", "HubStore", "JSON", "Platform", "Samples"],
+        resources: ["Statistics/model.py", "Statistics/priority-vectors.json", "Series/vectors.json"]),
+]
+
+let contract: [Target] = [
+    library("Sources/Contract/HubWire", ["CArguments", "JSON", "Samples"]),
+    tests("HubWireTests", ["HubSettings", "HubWire", "JSON", "Platform", "PluginKit", "Samples"]),
+    library("Sources/Contract/HealthText", ["HubWire", "JSON", "Samples"]),
+    tests("HealthTextTests", ["HealthText", "HubWire", "Samples"], resources: ["formatter-vectors.csv"]),
+    library("Sources/Contract/HealthExports", ["JSON", "Platform", "Samples"]),
+    tests("HealthExportsTests", ["HealthExports", "JSON", "Samples"]),
+    library("Sources/Contract/RecordDatabase", ["HealthExports", "Samples"] + grdb),
+]
+
+let kit: [Target] = [
+    library(
+        "Sources/Kit/PluginKit", ["HubWire", "Platform", "Samples", "ZeroMQ"] + argumentParser + grdb + logging),
+    tests(
+        "PluginKitTests",
         [
-            "Compression", "Digests", "Files", "HTTPServing", "JSON", "MQTT", "PhonePayloads", "QRCodes", hummingbird,
-            httpTypes, logging, nio,
-        ],
-        tests: [
-            "Compression", "Digests", "HTTPServing", "HubClient", "HubCommand", "HubProcess", "HubSettings", "HubWire",
-            "JSON", "MQTT", "PhonePayloads", "PluginState", "QRCodes", "Samples", "Seeds", logging, nio,
-        ], resources: [.copy("phone.py")]),
-    plugin("IHealthHS4", scale, tests: ["ScaleBench", "ScaleStandIns"] + scale),
+            "HubWire", "OldFormats", "Platform", "PluginKit", "PluginTesting", "Samples", "ZeroMQ", "example-source",
+            "spool-torture",
+        ], resources: ["Cases"]),
+    library("Sources/Kit/CloudClient", ["JSON", "PluginKit"] + httpClient),
+    tests("CloudClientTests", ["CloudClient", "PluginKit"]),
+    library(
+        "Sources/Kit/HTTPServing",
+        ["Platform", "PluginKit"] + httpServer + products(["HummingbirdTLS"], of: "hummingbird")
+            + products(["NIOHTTP1"], of: "swift-nio") + products(["NIOSSL"], of: "swift-nio-ssl")),
+    library("Sources/Kit/PluginTesting", ["HubWire", "PluginKit", "Samples", "ZeroMQ"] + logging),
+]
+
+let hub: [Target] = [
+    library("Sources/Hub/HubSettings", ["HealthText", "HubWire", "Samples"]),
+    tests(
+        "HubSettingsTests", ["HubProcess", "HubSettings", "HubWire", "OldFormats", "Platform", "Samples"],
+        resources: ["tagged.py"]),
+    library("Sources/Hub/HubStore", ["CPageSums", "JSON", "Platform", "Samples"] + grdb + sqlite),
+    tests(
+        "HubStoreTests",
+        ["CPageSums", "HubProcess", "HubStore", "JSON", "OldFormats", "Platform", "Samples", "store-torture"] + grdb),
+    library(
+        "Sources/Hub/HubCore",
+        ["CLinux", "HealthText", "HubSettings", "HubStore", "HubWire", "JSON", "Platform", "Samples", "ZeroMQ"]
+            + lifecycle + logging + subprocess),
+    tests(
+        "HubCoreTests",
+        [
+            "CLinux", "HubCore", "HubProcess", "HubSettings", "HubStore", "HubWire", "JSON", "JSONLines", "Platform",
+            "Samples", "ZeroMQ", "example-source", "hub-confine", "zoo",
+        ] + grdb + lifecycle + logging),
+    library("Sources/Hub/HubClient", ["HubSettings", "HubWire", "Platform", "Samples", "ZeroMQ"]),
+    program(
+        "HubCommand", "Sources/Hub/HubCommand",
+        [
+            "AppleExport", "CLinux", "CSampleConf", "HealthExports", "HealthText", "HubClient", "HubCore",
+            "HubSettings", "HubStore", "HubWire", "JSON", "Platform", "PluginKit", "RecordDatabase",
+            "Samples", "ZeroMQ", "hub-confine",
+        ] + argumentParser + lifecycle + logging),
+    tests(
+        "HubCommandTests",
+        [
+            "DoorPeer", "HealthText", "HubClient", "HubCommand", "HubCore", "HubProcess", "HubSettings", "HubStore",
+            "HubWire", "IHealthHS3", "JSONLines", "OldFormats", "PluginKit", "Samples", "Web", "ZeroMQ",
+            "hub-scale-sim",
+        ] + argumentParser + grdb + logging,
+        resources: ["Help", "Exports/records.jsonl", "Exports/judges.py"]),
+    program(
+        "PluginCommand", "Sources/Hub/PluginCommand",
+        [
+            "CPluginFiles", "CloudClient", "HealthText", "HubClient", "HubCore", "HubSettings", "HubStore", "HubWire",
+            "JSON", "Platform", "PluginKit", "PluginTesting", "Samples", "ZeroMQ", "hub-confine",
+        ] + argumentParser),
+    tests(
+        "PluginCommandTests",
+        [
+            "HubCommand", "HubCore", "HubProcess", "HubSettings", "HubWire", "IHealthHS3", "IHealthHS4", "IHealthHS5",
+            "JSONLines", "Platform", "PluginCommand", "Samples", "hub-confine", "hub-scale-sim",
+        ], resources: ["hub-lines.py", "Help"]),
+    .executableTarget(
+        name: "hub-confine", path: "Sources/Hub/hub-confine",
+        cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
+]
+
+let scale: [Target.Dependency] = ["ScaleProtocols"]
+let plugins: [Target] = [
+    [
+        library("Plugins/IHealth/ScaleProtocols", ["JSON", "Platform", "PluginKit", "Samples"]),
+        tests(
+            "IHealthTests", at: "Plugins/IHealth/Tests",
+            [
+                "IHealthCloudSimulation", "IHealthHS3", "IHealthHS4", "IHealthHS5", "JSON", "OpenAPIBench", "Platform",
+                "PluginKit", "PluginTesting", "ScaleBench", "ScaleProtocols", "ScaleStandIns", "WebFaults",
+                "hub-ihealth-cloud",
+            ], resources: ["Protocols/vectors.jsonl", "Protocols/sdk.csv", "Protocols/Sessions"]),
+        program(
+            "hub-ihealth-cloud", "Plugins/IHealth/Cloud", ["CloudClient", "HubWire", "PluginKit", "ScaleProtocols"]),
+    ],
     plugin(
-        "IHealthHS5", scale,
+        "IHealthHS3", at: "IHealth/HS3", scale, tests: ["Platform", "ScaleSimulation", "ScaleStandIns"] + scale,
+        resources: ["Cases"]),
+    plugin("IHealthHS4", at: "IHealth/HS4", scale, tests: ["ScaleBench", "ScaleStandIns"] + scale),
+    plugin(
+        "IHealthHS5", at: "IHealth/HS5", scale,
         tests: [
             "hub-ihealth-cloud", "IHealthCloudSimulation", "OpenAPIBench", "ScaleBench", "ScaleStandIns", "WebFaults",
-        ]
-            + scale),
+        ] + scale),
+    [library("Plugins/AppleHealth/AppleExport", ["HubWire", "JSON", "Platform", "PluginKit", "Samples"])],
     plugin(
-        "JSONLines", ["Files", "HealthExports", "JSON"], tests: ["HealthExports", "HubSettings", "HubWire", "Samples"],
-        resources: [.copy("Cases")]),
+        "AppleHealth", ["AppleExport", "HubWire", "Platform", "Samples"],
+        tests: [
+            "AppleExport", "HubCommand", "HubProcess", "HubSettings", "HubWire", "JSON", "Platform", "Samples",
+            "hub-confine",
+        ],
+        resources: ["Export/Exports"]),
+    [
+        library(
+            "Plugins/HTTPIngest/PhonePayloads",
+            ["CMosquitto", "CQRencode", "HubWire", "JSON", "Platform", "Samples"])
+    ],
     plugin(
-        "SAMI", ["CloudClient", "JSON", "WebSocketClient"], tests: ["HubSettings", "JSON", "SAMIExchange", "WebFaults"]),
+        "HTTPIngest", ["HTTPServing", "JSON", "PhonePayloads", "Platform"] + pages,
+        tests: [
+            "HTTPServing", "HubClient", "HubCommand", "HubProcess", "HubSettings", "HubWire", "JSON", "PhonePayloads",
+            "Platform", "Samples",
+        ] + logging + nio, resources: ["phone.py", "Payloads/Fixtures"]),
     plugin(
         "Web",
-        [
-            "CHealthSchemas", "DaySeries", "Digests", "HTMLText", "HTTPServing", "HandEntries", "HealthCharts",
-            "HealthExports", "HealthStatistics", "HealthText", "HubWords", "JSON", "PrometheusText", "Samples",
-            coreMetrics, hummingbird, httpTypes, logging, nio,
-        ],
-        embeds: [
-            .embedInCode("Assets/page.css"), .embedInCode("Assets/charts.css"), .embedInCode("Assets/charts.js"),
-            .embedInCode("Assets/forms.js"), .embedInCode("Assets/live.js"), .embedInCode("Assets/logs.js"),
-            .embedInCode("Assets/icon.svg"),
-        ],
+        ["CHealthSchemas", "HTTPServing", "HealthExports", "HealthText", "JSON", "Platform", "Samples"] + coreMetrics
+            + pages,
+        embeds: ["page.css", "charts.css", "charts.js", "forms.js", "live.js", "logs.js", "icon.svg"].map {
+            "Assets/\($0)"
+        },
         tests: [
-            "Exist", "GapFiller", "HubCommand", "HubProcess", "HubSettings", "HubWire", "JSON", "JSONLines",
-            "PluginState", "PrometheusText", "Samples", "hub-confine", httpTypes, nio,
-        ], resources: [.copy("events.py"), .copy("schemathesis.toml")]),
+            "Exist", "GapFiller", "HealthText", "HubCommand", "HubProcess", "HubSettings", "HubWire", "JSON",
+            "JSONLines", "Platform",
+            "Samples", "hub-confine",
+        ] + coreMetrics + products(["HTTPTypes"], of: "swift-http-types") + nio,
+        resources: ["events.py", "schemathesis.toml", "Drawing/tree.py"]),
+    [
+        library(
+            "Plugins/SAMI/WebSocketClient",
+            webSocket + products(["NIOPosix"], of: "swift-nio") + products(["NIOSSL"], of: "swift-nio-ssl"))
+    ],
+    plugin(
+        "SAMI", ["CloudClient", "JSON", "WebSocketClient"],
+        tests: ["HubSettings", "HubWire", "JSON", "SAMIExchange", "WebFaults"]),
+    plugin("Exist", ["CloudClient"], tests: ["ExistSimulation", "HubWire", "Samples", "WebFaults"]),
+    plugin(
+        "GapFiller", ["Samples"],
+        tests: ["HubClient", "HubCommand", "HubProcess", "HubSettings", "HubWire", "Platform", "Samples"]),
+    plugin(
+        "JSONLines", ["HealthExports", "JSON", "Platform"], tests: ["HealthExports", "HubWire", "Samples"],
+        resources: ["Cases"]),
+    [
+        library("Plugins/Central/PostgreSQL", ["CPostgreSQL"]),
+        .executableTarget(
+            name: "hub-central-admin",
+            dependencies: ["HealthExports", "HubWire", "Platform", "PostgreSQL", "Samples"] + argumentParser
+                + certificates,
+            path: "Plugins/Central", exclude: ["README.md", "PostgreSQL", "Sources", "Tests", "sample.conf"],
+            sources: ["Admin"],
+            resources: [
+                "0001-tables", "0002-hubs", "0003-enrolment", "0004-studies", "0005-care", "0006-rights",
+                "0007-followers",
+                "0008-erased", "0009-arrays",
+            ].map { .embedInCode("Schema/\($0).sql") }, swiftSettings: strict),
+    ],
+    plugin(
+        "Central", ["JSON", "Platform", "PostgreSQL"] + certificates,
+        tests: ["HubCommand", "HubProcess", "JSON", "PostgreSQL", "Samples", "hub-central-admin", "hub-confine"]),
 ].flatMap { $0 }
+
+let simulators: [Target] = [
+    library("Simulators/Scales/Sources/ScaleStandIns", ["JSON", "Platform", "ScaleProtocols"]),
+    library(
+        "Simulators/Scales/Sources/ScaleSimulation", ["Platform", "Samples", "ScaleProtocols", "ScaleStandIns"]),
+    program(
+        "hub-scale-sim", "Simulators/Scales/Sources/hub-scale-sim",
+        ["ScaleProtocols", "ScaleSimulation", "ScaleStandIns"] + argumentParser),
+    tests(
+        "ScaleSimulationTests", at: "Simulators/Scales/Tests", ["ScaleProtocols", "ScaleSimulation", "ScaleStandIns"]),
+    .target(
+        name: "WebFaults", dependencies: ["JSON", "Platform", "Samples"] + httpServer + webSocket,
+        path: "Simulators/WebFaults/Sources", swiftSettings: strict),
+    tests(
+        "WebFaultsTests", at: "Simulators/WebFaults/Tests",
+        ["HubProcess", "Platform", "WebFaults", "hub-exist-server", "hub-sami-server"]),
+    .target(
+        name: "IHealthCloudSimulation", dependencies: ["WebFaults"], path: "Simulators/IHealthCloud/Sources",
+        swiftSettings: strict),
+    library("Simulators/ExistServer/Sources/ExistSimulation", ["Platform", "Samples", "WebFaults"] + grdb),
+    program(
+        "hub-exist-server", "Simulators/ExistServer/Sources/hub-exist-server",
+        ["ExistSimulation", "WebFaults"] + argumentParser),
+    tests(
+        "ExistSimulationTests", at: "Simulators/ExistServer/Tests",
+        ["ExistSimulation", "HubProcess", "WebFaults", "hub-exist-server"]),
+    library("Simulators/SAMIServer/Sources/SAMIExchange", ["CMD5", "Platform", "WebFaults"] + grdb),
+    program(
+        "hub-sami-server", "Simulators/SAMIServer/Sources/hub-sami-server",
+        ["SAMIExchange", "WebFaults"] + argumentParser),
+    tests(
+        "SAMIExchangeTests", at: "Simulators/SAMIServer/Tests",
+        ["HubProcess", "SAMIExchange", "WebFaults", "WebSocketClient", "hub-sami-server"] + grdb),
+    program(
+        "HubDemo", "Simulators/Demo/Sources",
+        ["HealthText", "HubClient", "HubWire", "Platform", "Samples"] + argumentParser),
+    tests(
+        "DemoTests", at: "Simulators/Demo/Tests",
+        [
+            "Exist", "GapFiller", "HubClient", "HubCommand", "HubCore", "HubDemo", "HubProcess", "HubWire",
+            "IHealthHS3",
+            "IHealthHS4", "IHealthHS5", "Samples", "ScaleProtocols", "Web", "hub-exist-server", "hub-scale-sim",
+        ], resources: ["help.txt"]),
+]
+
+let support: [Target] = [
+    library("Tests/Support/HubProcess"),
+    library("Tests/Support/DoorPeer", ["ZeroMQ"]),
+    library("Tests/Support/OAuthServer"),
+    library("Tests/Support/OldFormats", ["HubProcess"], exclude: ["README.md", "Maker", "Files", "expectation.sql"]),
+    library(
+        "Tests/Support/OpenAPIBench", ["IHealthCloudSimulation", "PluginTesting", "ScaleBench", "WebFaults"]),
+    library("Tests/Support/ScaleBench", ["PluginTesting", "ScaleProtocols", "ScaleStandIns"]),
+    program("zoo", "Tests/Support/Zoo", ["CLinux", "ZeroMQ"]),
+    program("spool-torture", "Tests/Support/SpoolTorture", ["PluginKit"]),
+    program("store-torture", "Tests/Support/StoreTorture", ["HubStore", "Samples"]),
+    program("example-cloud", "Tests/Support/ExampleCloud", ["CloudClient", "PluginKit"]),
+    program("example-source", "Tests/Support/ExampleSource", ["PluginKit"]),
+]
+
+/// Tests of several programs together.
+let together: [Target] = [
+    program(
+        "hub-attack", "Tests/Attack/Sources",
+        ["DoorPeer", "HubProcess", "HubStore", "Samples", "ZeroMQ"] + argumentParser),
+    tests("AttackTests", at: "Tests/Attack/Tests", ["HubCommand", "HubProcess", "hub-attack"]),
+    .target(name: "TortureDiary", path: "Tests/Torture/Diary", swiftSettings: strict),
+    program("torture-source", "Tests/Torture/Source", ["Platform", "PluginKit", "TortureDiary"]),
+    program("torture-sink", "Tests/Torture/Sink", ["PluginKit", "TortureDiary"]),
+    program(
+        "hub-torture", "Tests/Torture/Sources",
+        [
+            "DoorPeer", "HubClient", "HubProcess", "HubWire", "JSONLines", "Platform", "PluginCommand", "Samples",
+            "TortureDiary", "torture-sink", "torture-source",
+        ] + argumentParser),
+    tests("TortureTests", at: "Tests/Torture/Tests", ["HubCommand", "HubProcess", "TortureDiary", "hub-torture"]),
+    tests(
+        "InteropTests", at: "Tests/Interop",
+        ["HubCommand", "HubProcess", "HubStore", "Platform", "Samples", "example-source", "hub-sami-server"],
+        resources: [
+            "clients.py", "clients_fake.py", "clients_sessions.py", "days.py", "hostile.py", "sami_sdk.py",
+            "stranger.py",
+        ]),
+    tests(
+        "BrowserTests", at: "Tests/Web",
+        [
+            "Exist", "GapFiller", "HubCommand", "HubDemo", "HubProcess", "IHealthHS3", "IHealthHS4", "IHealthHS5",
+            "JSONLines", "Web", "hub-confine", "hub-exist-server", "hub-scale-sim",
+        ], resources: ["Browser"]),
+    tests(
+        "SchemaTests",
+        [
+            "AppleHealth", "DoorPeer", "Exist", "GapFiller", "HubCommand", "HubCore", "HubProcess", "HubSettings",
+            "HubWire", "IHealthHS3", "IHealthHS4", "IHealthHS5", "JSON", "JSONLines", "SAMI", "Samples", "ZeroMQ",
+        ], resources: ["validate.py"]),
+    tests(
+        "JourneyTests",
+        [
+            "Exist", "GapFiller", "HubClient", "HubCommand", "HubCore", "HubProcess", "HubWire", "IHealthHS3",
+            "IHealthHS4", "JSONLines", "OAuthServer", "Platform", "SAMI", "Samples", "ScaleBench", "ScaleProtocols",
+            "ScaleStandIns", "WebFaults", "WebSocketClient", "example-cloud", "example-source", "hub-exist-server",
+            "hub-sami-server", "hub-scale-sim",
+        ], resources: ["sami_weigh.py"]),
+]
 
 let package = Package(
     name: "health-hub",
@@ -124,21 +386,19 @@ let package = Package(
         .library(name: "AppleExport", targets: ["AppleExport"]),
         .library(name: "JSON", targets: ["JSON"]),
         .library(name: "Samples", targets: ["Samples"]),
-        .library(name: "DaySeries", targets: ["DaySeries"]),
-        .library(name: "HealthStatistics", targets: ["HealthStatistics"]),
         .library(name: "HubStore", targets: ["HubStore"]),
         .library(name: "HubWire", targets: ["HubWire"]),
         .library(name: "PluginKit", targets: ["PluginKit"]),
         .library(name: "CloudClient", targets: ["CloudClient"]),
         .library(name: "PhonePayloads", targets: ["PhonePayloads"]),
-        // The parts of hub-http-ingest, for Tests/Fuzz.
-        .library(name: "HTTPServing", targets: ["Compression", "Digests", "Files", "HTTPServing", "MQTT"]),
+        .library(name: "HTTPServing", targets: ["HTTPServing"]),
+        .library(name: "Platform", targets: ["Platform"]),
         .library(name: "ScaleProtocols", targets: ["ScaleProtocols"]),
         .library(name: "ScaleStandIns", targets: ["ScaleStandIns"]),
         .library(name: "PluginTesting", targets: ["PluginTesting"]),
         .executable(name: "hub", targets: ["HubCommand"]),
         .executable(name: "hub-confine", targets: ["hub-confine"]),
-        .executable(name: "hub-plugin", targets: ["hub-plugin"]),
+        .executable(name: "hub-plugin", targets: ["PluginCommand"]),
         .executable(name: "hub-demo", targets: ["HubDemo"]),
         .executable(name: "hub-central-admin", targets: ["hub-central-admin"]),
         .executable(name: "hub-apple-health", targets: ["AppleHealth"]),
@@ -174,387 +434,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
-    targets: [
-        // Vocabulary and leaves.
-        module("JSON"),
-        module("Files"),
-        tests("FilesTests", ["Files"]),
-        module("Samples", ["JSON"], exclude: ["Types/generate.py", "Types/Tables"]),
-        tests("SamplesTests", ["Seeds", "HubProcess", "Samples"]),
-        module("HealthStatistics", ["Samples"]),
-        tests(
-            "HealthStatisticsTests", ["HealthStatistics", "HubProcess", "HubStore", "Samples", "Seeds"],
-            resources: [.copy("model.py"), .copy("priority-vectors.json")]),
-        module("AppleExport", ["Compression", "Digests", "Files", "HubWire", "JSON", "Samples"]),
-        tests(
-            "AppleExportTests", ["AppleExport", "HubProcess", "HubWire", "JSON", "Samples", "Seeds"],
-            resources: [.copy("Exports")]),
-        module("HealthText", ["Samples"]),
-        tests("HealthTextTests", ["HealthText", "Samples"], resources: [.copy("formatter-vectors.csv")]),
-        module("HandEntries", ["HealthText", "HubSettings", "HubWire", "Samples"]),
-        tests("HandEntriesTests", ["HandEntries", "HubSettings", "Samples"]),
-        module("HTMLText"),
-        tests("HTMLTextTests", ["HTMLText", "HubProcess", "JSON", "Seeds"], resources: [.copy("tree.py")]),
-        module("HealthCharts", ["HTMLText", "HealthStatistics", "HealthText", "Samples"]),
-        tests(
-            "HealthChartsTests",
-            ["HTMLText", "HealthCharts", "HealthStatistics", "HealthText", "Samples", "Seeds"]),
-        module("HealthExports", ["Digests", "JSON", "Samples"]),
-        module("RecordDatabase", ["HealthExports", "Samples", grdb]),
-        tests("HealthExportsTests", ["HealthExports", "JSON", "Samples"]),
-        module("DaySeries", ["HealthStatistics", "Samples"]),
-        tests(
-            "DaySeriesTests", ["Seeds", "DaySeries", "HealthStatistics", "Samples"], resources: [.copy("vectors.json")]),
-        .systemLibrary(name: "CMD5", providers: [.apt(["libmd-dev"])]),
-        .systemLibrary(name: "CMosquitto", providers: [.apt(["libmosquitto-dev"])]),
-        .systemLibrary(name: "CPostgreSQL", providers: [.apt(["libpq-dev"])]),
-        .systemLibrary(name: "CQRencode", providers: [.apt(["libqrencode-dev"])]),
-        .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
-        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
-        module("Compression", ["CZlib"]),
-        tests("CompressionTests", ["Compression", "Seeds"]),
-        .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
-        .systemLibrary(name: "CLinux"),
-        module("Seeds"),
-        module("QRCodes", ["CQRencode"]),
-        module("MQTT", ["CMosquitto"]),
-        module("PostgreSQL", ["CPostgreSQL"]),
-        tests("PostgreSQLTests", ["HubProcess", "PostgreSQL"]),
-        .executableTarget(
-            name: "hub-central-admin",
-            dependencies: ["Digests", "Files", "HealthExports", "HubWire", "PostgreSQL", "Samples", argumentParser]
-                + certificates,
-            path: "Plugins/Central", exclude: ["README.md", "Sources", "Tests", "sample.conf"], sources: ["Admin"],
-            resources: [
-                .embedInCode("Schema/0001-tables.sql"), .embedInCode("Schema/0002-hubs.sql"),
-                .embedInCode("Schema/0003-enrolment.sql"), .embedInCode("Schema/0004-studies.sql"),
-                .embedInCode("Schema/0005-care.sql"), .embedInCode("Schema/0006-rights.sql"),
-                .embedInCode("Schema/0007-followers.sql"), .embedInCode("Schema/0008-erased.sql"),
-                .embedInCode("Schema/0009-arrays.sql"),
-            ], swiftSettings: strict),
-        tests("CentralAdminTests", ["HubProcess", "hub-central-admin"]),
-        module("PhonePayloads", ["Digests", "HubSettings", "HubWire", "JSON", "Samples"]),
-        tests(
-            "PhonePayloadsTests", ["HubWire", "JSON", "PhonePayloads", "Samples", "Seeds"],
-            resources: [.copy("Fixtures")]),
-        module("Digests", ["CSodium"]),
-        tests("DigestsTests", ["Digests"]),
-        module("ZeroMQ", ["CZeroMQ"]),
-        tests("ZeroMQTests", ["Seeds", "ZeroMQ"]),
-        .target(name: "CArguments", path: "Sources/CArguments"),
-        module("HubSettings", ["CArguments", "HealthText", "Samples"]),
-        tests(
-            "HubSettingsTests", ["OldFormats", "Seeds", "HubProcess", "HubSettings", "Samples"],
-            resources: [.copy("tagged.py")]),
-        module("HubWire", ["JSON", "Samples", "HubSettings"]),
-        module("HubSessions", ["HubSettings", "HubWire"]),
-        module("HubWords", ["HealthText", "HubWire", "Samples"]),
-        module("PrometheusText", [coreMetrics]),
-        tests(
-            "PrometheusTextTests",
-            ["HubProcess", "PrometheusText", coreMetrics]),
-        tests("HubWireTests", ["Seeds", "HubSessions", "HubWire", "JSON", "PluginKit", "Samples", "HubSettings"]),
-
-        // The hub.
-        .executableTarget(
-            name: "hub-confine", path: "Sources/PluginLauncher",
-            cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
-        .target(name: "CPageSums", path: "Sources/CPageSums", linkerSettings: [.linkedLibrary("sqlite3")]),
-        module("HubStore", ["CPageSums", "Digests", "Files", "HealthStatistics", "JSON", "Samples", grdb, sqlite]),
-        tests(
-            "HubStoreTests",
-            ["CPageSums", "OldFormats", "Seeds", "HubProcess", "HubStore", "Samples", "store-torture", grdb]),
-        program("store-torture", ["HubStore", "Samples"], path: "Tests/Support/StoreTorture"),
-        module(
-            "HubCore",
-            [
-                "CLinux", "Digests", "Files", "HealthStatistics", "HealthText", "HubSessions", "HubSettings",
-                "HubStore",
-                "HubWire",
-                "JSON", "Samples", "ZeroMQ", logging, lifecycle, subprocess,
-            ]),
-        tests(
-            "HubCoreTests",
-            [
-                "CLinux", "Seeds", "HubCore", "HubSessions", "HubSettings", "HubStore", "HubWire", "JSON", "Samples",
-                "ZeroMQ",
-                logging, lifecycle, grdb,
-                "HubProcess", "zoo", "example-source", "hub-confine", "JSONLines",
-            ]),
-        module("HubClient", ["Files", "HubSettings", "HubWire", "Samples", "ZeroMQ"]),
-        module(
-            "HubBridge",
-            ["Files", "HubClient", "HubWire", "JSON", "PluginKit", "PluginState", "Samples", "ZeroMQ", logging]),
-        program(
-            "HubCommand",
-            [
-                "DaySeries", "Digests", "Files", "HandEntries", "HealthExports", "HealthStatistics", "HealthText",
-                "HubClient", "HubCore",
-                "PhonePayloads", "RecordDatabase", "HubWords", "HubSettings", "HubStore", "HubWire",
-                "JSON", "AppleExport", "AppleImport", "HubBridge", "PluginKit", "PluginState",
-                "Samples", "ZeroMQ", argumentParser, logging, lifecycle, "CLinux", "CSampleConf", "hub-confine",
-            ],
-            path: "Sources/HubCommand"),
-        tests(
-            "SetupTests",
-            [
-                "HubCommand", "HubClient", "HubProcess", "HubSettings", "IHealthHS3", "JSONLines", "Web",
-                "hub-scale-sim",
-            ]),
-        tests(
-            "HubCommandTests",
-            [
-                "HubCommand", "HandEntries", "HealthText", "HubBridge", "HubClient", "HubProcess", "DaySeries",
-                "DoorPeer", "HubCore",
-                "HubSettings",
-                "HubStore", "HubWire", "OldFormats", "PluginKit", "HubWords", "Samples", "ZeroMQ", argumentParser,
-                grdb, logging,
-            ],
-            resources: [.copy("Help"), .copy("Exports/records.jsonl"), .copy("Exports/judges.py")]),
-        program(
-            "HubDemo", ["HealthText", "HubClient", "HubWire", "Samples", "Seeds", argumentParser],
-            path: "Simulators/Demo/Sources"),
-        tests(
-            "DemoTests",
-            [
-                "HubDemo", "HubCommand", "HubClient", "HubCore", "HubProcess", "HubWire", "Samples", "ScaleProtocols",
-                "Exist", "GapFiller", "IHealthHS3", "IHealthHS4", "IHealthHS5", "Web", "hub-exist-server",
-                "hub-scale-sim",
-            ],
-            path: "Simulators/Demo/Tests", resources: [.copy("help.txt")]),
-
-        program("zoo", ["CLinux", "ZeroMQ"], path: "Tests/Support/Zoo"),
-
-        // The plugin's side.
-        module("PluginState", ["Files", grdb]),
-        tests("PluginStateTests", ["OldFormats", "Seeds", "PluginState", "spool-torture"]),
-        program("spool-torture", ["PluginState"], path: "Tests/Support/SpoolTorture"),
-        module(
-            "PluginKit",
-            ["Digests", "HubSettings", "HubWire", "PluginState", "Samples", "ZeroMQ", argumentParser, logging]),
-        module(
-            "PluginTesting",
-            [
-                "PluginKit", "HealthStatistics", "HubSessions", "HubSettings", "HubWire", "PluginState", "Samples",
-                "ZeroMQ", logging,
-            ]),
-        tests(
-            "PluginKitTests",
-            [
-                "Digests", "PluginKit", "PluginTesting", "HubSessions", "HubSettings", "HubWire", "PluginState",
-                "Samples", "ZeroMQ",
-                "example-source",
-            ],
-            resources: [.copy("Cases")]),
-        module(
-            "PluginConformance",
-            [
-                "HubClient", "HubCore", "HubSettings", "HubStore", "HubWire", "JSON", "PluginTesting", "Samples",
-                "ZeroMQ",
-            ]),
-        module(
-            "HTTPServing",
-            [
-                "Files", "PluginKit", hummingbird, .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "HummingbirdTLS", package: "hummingbird"), httpTypes, logging, nio,
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ]),
-        module("AppleImport", ["AppleExport", "HubWire", "PluginKit", "Samples"]),
-        module("PluginPacks", ["Compression", "Digests", "Files", "HubCore", "HubSettings", "HubWire"]),
-        tests(
-            "PluginPacksTests",
-            [
-                "Compression", "Digests", "Files", "HubCore", "HubCommand", "HubProcess", "HubSettings", "HubWire",
-                "PluginPacks",
-                "Seeds", "hub-plugin", "hub-confine",
-            ]),
-        .target(
-            name: "CSampleConf", path: "Sources/CSampleConf",
-            cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
-        .target(
-            name: "CPluginFiles", path: "Sources/CPluginFiles", exclude: ["Templates"],
-            cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
-        .target(
-            name: "CHealthSchemas", path: "Sources/CHealthSchemas",
-            cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
-        program(
-            "hub-plugin",
-            [
-                "CloudClient", "CPluginFiles", "Digests", "Files", "HealthText", "HubClient", "HubCore", "HubSettings",
-                "HubWire",
-                "PluginConformance", "PluginKit", "PluginPacks", "Samples", "hub-confine", argumentParser,
-            ],
-            path: "Sources/PluginCommand"),
-        tests(
-            "PluginConformanceTests",
-            [
-                "HubProcess", "PluginConformance", "Samples", "hub-plugin", "HubCommand", "IHealthHS3", "IHealthHS4",
-                "IHealthHS5",
-                "JSONLines", "hub-scale-sim",
-            ],
-            resources: [.copy("hub-lines.py"), .copy("Help")]),
-        module("CloudClient", ["JSON", "PluginKit"] + httpClient),
-        tests("CloudClientTests", ["CloudClient", "PluginKit"]),
-        module(
-            "WebSocketClient",
-            webSocket + [
-                .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ]),
-        program("example-source", ["PluginKit"], path: "Tests/Support/ExampleSource"),
-
-        // Across programs.
-        .target(name: "HubProcess", path: "Tests/Support/HubProcess", swiftSettings: strict),
-        .target(
-            name: "OldFormats", dependencies: ["HubProcess"], path: "Tests/Support/OldFormats",
-            exclude: ["README.md", "Maker", "Files", "expectation.sql"], swiftSettings: strict),
-        .target(
-            name: "DoorPeer", dependencies: ["ZeroMQ"], path: "Tests/Support/DoorPeer", swiftSettings: strict),
-        program(
-            "hub-attack", ["DoorPeer", "HubProcess", "HubStore", "Samples", "ZeroMQ", argumentParser],
-            path: "Tests/Attack/Sources"),
-        tests("AttackTests", ["HubCommand", "HubProcess", "hub-attack"], path: "Tests/Attack/Tests"),
-        tests(
-            "InteropTests",
-            [
-                "Seeds", "DaySeries", "HubProcess", "HubCommand", "HubStore", "Samples", "example-source",
-                "hub-sami-server",
-            ],
-            path: "Tests/Interop",
-            resources: [
-                .copy("clients.py"), .copy("clients_fake.py"), .copy("clients_sessions.py"), .copy("days.py"),
-                .copy("hostile.py"),
-                .copy("sami_sdk.py"), .copy("stranger.py"),
-            ]),
-        tests(
-            "BrowserTests",
-            [
-                "HubCommand", "HubDemo", "HubProcess", "Web", "Exist", "GapFiller", "JSONLines", "IHealthHS3",
-                "IHealthHS4", "IHealthHS5", "hub-confine", "hub-exist-server", "hub-scale-sim",
-            ],
-            path: "Tests/Web", resources: [.copy("Browser")]),
-        tests(
-            "SchemaTests",
-            [
-                "DoorPeer", "HubCommand", "HubCore", "HubProcess", "HubSessions", "HubSettings", "HubWire", "JSON",
-                "Samples",
-                "ZeroMQ", "AppleHealth", "Exist", "GapFiller", "IHealthHS3", "IHealthHS4", "IHealthHS5", "JSONLines",
-                "SAMI",
-            ],
-            resources: [.copy("validate.py")]),
-        program(
-            "hub-torture",
-            [
-                "DoorPeer", "HubClient", "HubProcess", "HubWire", "JSONLines", "Samples", "Seeds", "TortureDiary",
-                "hub-plugin", "torture-source", "torture-sink",
-                argumentParser,
-            ],
-            path: "Tests/Torture/Sources"),
-        tests(
-            "TortureTests", ["HubCommand", "HubProcess", "TortureDiary", "hub-torture"], path: "Tests/Torture/Tests"),
-        .target(name: "TortureDiary", path: "Tests/Torture/Diary", swiftSettings: strict),
-        program("torture-source", ["Seeds", "PluginKit", "TortureDiary"], path: "Tests/Torture/Source"),
-        program("torture-sink", ["PluginKit", "TortureDiary"], path: "Tests/Torture/Sink"),
-        .target(name: "OAuthServer", path: "Tests/Support/OAuthServer", swiftSettings: strict),
-        program("example-cloud", ["CloudClient", "PluginKit"], path: "Tests/Support/ExampleCloud"),
-        tests(
-            "JourneyTests",
-            [
-                "Seeds", "HubProcess", "HubClient", "HubCommand", "HubCore", "HubWire", "Samples", "example-source",
-                "example-cloud",
-                "JSONLines", "OAuthServer", "SAMI", "hub-sami-server", "Exist", "GapFiller", "IHealthHS3",
-                "IHealthHS4", "ScaleBench", "ScaleProtocols", "ScaleStandIns", "WebFaults", "WebSocketClient",
-                "hub-exist-server",
-                "hub-scale-sim",
-            ],
-            resources: [.copy("sami_weigh.py")]),
-
-        // Scales.
-        module("ScaleProtocols", ["Digests", "JSON", "Samples"]),
-        tests(
-            "ScaleProtocolsTests", ["JSON", "Seeds", "ScaleProtocols", "ScaleStandIns", "ScaleLinks"],
-            resources: [.copy("vectors.jsonl"), .copy("sdk.csv"), .copy("Sessions")]),
-        module("ScaleLinks"),
-        tests("ScaleLinksTests", ["ScaleLinks"]),
-        module("ScaleConnector", ["JSON", "PluginKit", "ScaleProtocols", "ScaleLinks"]),
-        program(
-            "hub-ihealth-cloud", ["CloudClient", "HubWire", "PluginKit", "ScaleConnector"],
-            path: "Sources/IHealthCloud"),
-        tests(
-            "ScaleConnectorTests",
-            ["ScaleConnector", "PluginKit", "ScaleBench", "ScaleProtocols", "ScaleStandIns", "ScaleLinks"]),
-        .target(
-            name: "ScaleStandIns", dependencies: ["Digests", "JSON", "ScaleProtocols"],
-            path: "Simulators/Scales/Sources/ScaleStandIns", swiftSettings: strict),
-        .target(
-            name: "ScaleSimulation",
-            dependencies: ["Seeds", "Samples", "ScaleLinks", "ScaleProtocols", "ScaleStandIns"],
-            path: "Simulators/Scales/Sources/ScaleSimulation",
-            swiftSettings: strict),
-        program(
-            "hub-scale-sim", ["ScaleSimulation", "ScaleProtocols", "ScaleStandIns", argumentParser],
-            path: "Simulators/Scales/Sources/hub-scale-sim"),
-        tests(
-            "ScaleSimulationTests", ["ScaleSimulation", "ScaleLinks", "ScaleProtocols", "ScaleStandIns"],
-            path: "Simulators/Scales/Tests"),
-
-        // Services.
-        .target(
-            name: "WebFaults",
-            dependencies: [
-                "Seeds", "JSON", "Samples", hummingbird, .product(name: "HummingbirdCore", package: "hummingbird"),
-                httpTypes,
-                logging,
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
-            ] + webSocket,
-            path: "Simulators/WebFaults/Sources", swiftSettings: strict),
-        .target(
-            name: "ExistSimulation", dependencies: ["Files", "WebFaults", "Samples", grdb],
-            path: "Simulators/ExistServer/Sources/ExistSimulation", swiftSettings: strict),
-        program(
-            "hub-exist-server", ["ExistSimulation", "WebFaults", argumentParser],
-            path: "Simulators/ExistServer/Sources/hub-exist-server"),
-        .target(
-            name: "SAMIExchange",
-            dependencies: ["CMD5", "Digests", "Files", "WebFaults", grdb],
-            path: "Simulators/SAMIServer/Sources/SAMIExchange", swiftSettings: strict),
-        program(
-            "hub-sami-server", ["SAMIExchange", "WebFaults", argumentParser],
-            path: "Simulators/SAMIServer/Sources/hub-sami-server"),
-        tests(
-            "SAMIExchangeTests",
-            ["SAMIExchange", "HubProcess", "WebFaults", "WebSocketClient", "hub-sami-server", grdb],
-            path: "Simulators/SAMIServer/Tests"),
-        tests(
-            "WebFaultsTests", ["Seeds", "WebFaults", "HubProcess", "hub-exist-server", "hub-sami-server"],
-            path: "Simulators/WebFaults/Tests"),
-        tests(
-            "ExistSimulationTests", ["ExistSimulation", "WebFaults", "HubProcess", "hub-exist-server"],
-            path: "Simulators/ExistServer/Tests"),
-
-        .target(
-            name: "IHealthCloudSimulation", dependencies: ["WebFaults"], path: "Simulators/IHealthCloud/Sources",
-            swiftSettings: strict),
-
-        // Shared by the tests of plugins. The targets of each plugin are in `plugins`.
-        tests(
-            "ScalePluginTests",
-            [
-                "hub-ihealth-cloud", "IHealthCloudSimulation", "IHealthHS3", "IHealthHS4", "IHealthHS5", "OpenAPIBench",
-                "PluginTesting",
-                "ScaleBench", "ScaleConnector", "ScaleProtocols", "ScaleStandIns", "WebFaults",
-            ]),
-        .target(
-            name: "OpenAPIBench", dependencies: ["IHealthCloudSimulation", "PluginTesting", "ScaleBench", "WebFaults"],
-            path: "Tests/Support/OpenAPIBench", swiftSettings: strict),
-        .target(
-            name: "ScaleBench",
-            dependencies: ["PluginTesting", "ScaleConnector", "ScaleProtocols", "ScaleStandIns", "ScaleLinks"],
-            path: "Tests/Support/ScaleBench", swiftSettings: strict),
-    ] + plugins,
+    targets: platform + health + contract + kit + hub + plugins + simulators + support + together,
     swiftLanguageModes: [.v6]
 )
 

@@ -19,9 +19,7 @@ let package = Package(
         .executableTarget(name: "bench", swiftSettings: strict),
         .executableTarget(
             name: "day-fill",
-            dependencies: [
-                .product(name: "DaySeries", package: "health-hub"), .product(name: "Samples", package: "health-hub"),
-            ],
+            dependencies: [.product(name: "Samples", package: "health-hub")],
             swiftSettings: strict),
         .executableTarget(
             name: "store-ingest",
@@ -32,7 +30,6 @@ let package = Package(
         .executableTarget(
             name: "store-statistics",
             dependencies: [
-                .product(name: "HealthStatistics", package: "health-hub"),
                 .product(name: "HubStore", package: "health-hub"), .product(name: "Samples", package: "health-hub"),
             ],
             swiftSettings: strict),

@@ -61,6 +61,7 @@ let package = Package(
             name: "FuzzDoor",
             dependencies: [
                 .product(name: "HTTPServing", package: "health-hub"), .product(name: "JSON", package: "health-hub"),
+                .product(name: "Platform", package: "health-hub"),
                 .product(name: "PhonePayloads", package: "health-hub"),
                 .product(name: "PluginKit", package: "health-hub"),
                 .product(name: "Hummingbird", package: "hummingbird"),

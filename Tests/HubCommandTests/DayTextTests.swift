@@ -1,7 +1,6 @@
 import ArgumentParser
-import DaySeries
 import Foundation
-import HandEntries
+import HealthText
 import HubClient
 import HubSettings
 import HubWire

@@ -32,7 +32,8 @@ import Testing
     @Test func `hub accepts every command of the documents with its arguments and options`() async throws {
         let folders =
             ["Docs"]
-            + (try FileManager.default.contentsOfDirectory(atPath: Self.root.path + "/Plugins")).map { "Plugins/\($0)" }
+            + (try FileManager.default.subpathsOfDirectory(atPath: Self.root.path + "/Plugins")).map { "Plugins/\($0)" }
+            .filter { $0.hasSuffix("/README.md") }.map { String($0.dropLast("/README.md".count)) }
         var count = 0
         for folder in folders {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: Self.root.path + "/" + folder)) ?? []

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import HealthText
 import HubClient
-import HubSettings
 import HubWire
 import Samples
 import Testing

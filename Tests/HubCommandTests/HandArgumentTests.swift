@@ -1,5 +1,5 @@
 import ArgumentParser
-import HandEntries
+import HealthText
 import HubClient
 import Samples
 import Testing

@@ -1,9 +1,10 @@
 import Foundation
-import HubBridge
 import HubWire
 import PluginKit
 import Samples
 import Testing
+
+@testable import HubCommand
 
 /// The results that the hub gets from a sink's program.
 @Suite(.timeLimit(.minutes(1))) struct LineSinkTests {

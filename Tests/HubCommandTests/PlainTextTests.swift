@@ -1,10 +1,8 @@
 import Foundation
-import HandEntries
+import HealthText
 import HubClient
 import HubCore
-import HubSettings
 import HubWire
-import HubWords
 import Logging
 import Samples
 import Testing

@@ -1,5 +1,4 @@
 import Foundation
-import HandEntries
 import HealthText
 import HubClient
 import HubCore

@@ -1,11 +1,9 @@
 import Foundation
 import HealthText
-import HandEntries
 import HubClient
 import HubCore
 import HubSettings
 import HubWire
-import HubWords
 import Logging
 import Samples
 import Testing
@@ -89,7 +87,7 @@ import Testing
 
 @Suite struct RecordTextTests {
     /// A record as the hub prints it, for a person with this unit for weights.
-    private func text(_ json: String, in unit: PersonSection.Unit? = nil) throws -> RecordText {
+    private func text(_ json: String, in unit: PersonProfile.Unit? = nil) throws -> RecordText {
         var person = PersonSection(name: "me")
         person.unit = unit
         var reader = RecordReader()
@@ -107,11 +105,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (PersonSection.Unit.pounds, 80.28584949, "177.0 lb"), (.stones, 80.28584949, "12 st 9 lb"),
+        (PersonProfile.Unit.pounds, 80.28584949, "177.0 lb"), (.stones, 80.28584949, "12 st 9 lb"),
         (.kilograms, 80.28584949, "80.3 kg"), (nil, 72.3, "72.3 kg"),
     ])
-    func `a weight is shown in the unit of its person and rounded for display`(
-        _ unit: PersonSection.Unit?, _ value: Double, _ shown: String
+    func `a weight is in the unit of its person, rounded as people read it`(
+        _ unit: PersonProfile.Unit?, _ value: Double, _ shown: String
     ) throws {
         let start = #""start":"2026-03-15T06:30:05Z","end":"2026-03-15T06:30:05Z""#
         let record = #"{"kind":"quantity","type":"weight","value":\#(value),"unit":"kg",\#(start),"#

@@ -1,7 +1,7 @@
 import Foundation
 import HubClient
 import HubProcess
-import HubSettings
+import HubWire
 import Testing
 
 @testable import HubCommand

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import HandEntries
+import HealthText
 import HubClient
 import HubWire
 import Samples

@@ -1,7 +1,7 @@
 import Foundation
 import HubSettings
 import HubWire
-import Seeds
+import Platform
 import Testing
 
 @testable import HubCore

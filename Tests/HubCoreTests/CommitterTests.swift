@@ -1,8 +1,7 @@
-import HubSessions
 import HubStore
 import HubWire
+import Platform
 import Samples
-import Seeds
 import Synchronization
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import HubProcess
 import HubSettings
+import HubWire
 import Testing
 
 @testable import HubCore

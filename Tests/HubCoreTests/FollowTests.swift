@@ -1,5 +1,5 @@
 import Foundation
-import Seeds
+import Platform
 import Testing
 
 /// Following from a cursor to live messages without gaps or duplicates (chapter 7.1).

@@ -1,8 +1,8 @@
 import Foundation
 import HubSettings
 import HubWire
+import Platform
 import Samples
-import Seeds
 import Testing
 
 @testable import HubCore

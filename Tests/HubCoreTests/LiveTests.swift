@@ -1,8 +1,7 @@
 import Foundation
-import HubSessions
 import HubSettings
 import HubWire
-import Seeds
+import Platform
 import Testing
 
 @testable import HubCore

@@ -1,6 +1,5 @@
-import HubProcess
 import Foundation
-import HubSessions
+import HubProcess
 import HubSettings
 import HubWire
 import Samples

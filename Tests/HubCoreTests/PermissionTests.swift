@@ -1,5 +1,4 @@
 import Foundation
-import HubSessions
 import HubSettings
 import HubWire
 import Testing

@@ -1,8 +1,7 @@
 import Foundation
-import HubSessions
 import HubWire
 import Logging
-import Seeds
+import Platform
 import Testing
 
 @testable import HubCore

@@ -1,4 +1,3 @@
-import HubSessions
 import HubWire
 import Testing
 

@@ -1,4 +1,3 @@
-import HealthStatistics
 import HubProcess
 import HubSettings
 import HubStore

@@ -1,5 +1,6 @@
 import Foundation
 import HubSettings
+import HubWire
 import Logging
 import Testing
 

@@ -1,6 +1,5 @@
 import Foundation
 import HubProcess
-import HubSessions
 import HubSettings
 import HubWire
 import Testing

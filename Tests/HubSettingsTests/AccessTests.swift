@@ -1,6 +1,7 @@
 import Testing
 
 @testable import HubSettings
+@testable import HubWire
 
 /// The files, devices and networks that a plugin's settings and grants let its program reach.
 @Suite struct AccessTests {

@@ -1,7 +1,8 @@
 import Foundation
 import HubSettings
+import HubWire
+import Platform
 import Samples
-import Seeds
 import Testing
 
 @Suite struct DeclarationTests {
@@ -116,7 +117,7 @@ import Testing
     }
 
     @Test func `the sections of hub conf are declared without faults`() {
-        for declarations in [HubConfiguration.hubDeclarations, HubConfiguration.personDeclarations] {
+        for declarations in [HubConfiguration.hubDeclarations, HouseholdSettings.ofPersons] {
             let own = declarations.filter { !SettingDeclaration.reservedNames.contains($0.name) }
             #expect(SettingDeclaration.faults(in: own) == [])
         }

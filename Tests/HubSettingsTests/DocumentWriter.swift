@@ -1,6 +1,6 @@
-import Seeds
+import Platform
 
-@testable import HubSettings
+@testable import HubWire
 
 /// Writes random valid TOML and records the line of each key.
 struct DocumentWriter {

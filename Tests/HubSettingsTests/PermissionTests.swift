@@ -1,4 +1,5 @@
 import HubSettings
+import HubWire
 import Testing
 
 /// The state of types under `grants`, and edits of `grants` in a file.

@@ -1,4 +1,5 @@
 import HubSettings
+import HubWire
 import Samples
 import Testing
 
@@ -191,7 +192,7 @@ import Testing
         #expect(PersonName.derived(from: shown) == name)
     }
 
-    @Test func `entered names become sections, and a name that is taken is refused`() throws {
+    @Test func `entered names become persons, and a name that is taken is refused`() throws {
         let known = try PersonName.entered(["anna", "Jürgen"], besides: [PersonSection]())
         #expect(known.map(\.name) == ["anna", "juergen"] && known.map(\.displayName) == [nil, "Jürgen"])
         let others = try PersonName.entered(["Jüergen", "Ju rgen"], besides: known)
@@ -201,6 +202,6 @@ import Testing
             #expect(throws: PersonName.Fault.self) { try PersonName.entered(twice, besides: known) }
         }
         let unspelled = try PersonName.entered(["☃ ⑨", "☃ ⑧"], besides: [PersonSection]())
-        #expect(unspelled.allSatisfy { HubConfiguration.isName($0.name) } && Set(unspelled.map(\.name)).count == 2)
+        #expect(unspelled.allSatisfy { PeerName.isValid($0.name) } && Set(unspelled.map(\.name)).count == 2)
     }
 }

@@ -1,4 +1,5 @@
 import HubSettings
+import HubWire
 import Testing
 
 @Suite struct PlanTests {

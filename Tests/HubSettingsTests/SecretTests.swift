@@ -1,5 +1,6 @@
 import Foundation
 import HubSettings
+import HubWire
 import Testing
 
 @Suite struct SecretTests {

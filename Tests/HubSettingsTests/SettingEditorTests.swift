@@ -1,6 +1,7 @@
 import Foundation
 import HubSettings
-import Seeds
+import HubWire
+import Platform
 import Testing
 
 @Suite struct SettingEditorTests {

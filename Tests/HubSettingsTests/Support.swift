@@ -1,5 +1,6 @@
 import Foundation
 import HubSettings
+import HubWire
 
 /// The number of mutations per seed, or `HUB_MUTATION_ROUNDS` for a long run.
 let mutationRounds = ProcessInfo.processInfo.environment["HUB_MUTATION_ROUNDS"].flatMap { Int($0) } ?? 60

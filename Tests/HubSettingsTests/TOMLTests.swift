@@ -1,9 +1,9 @@
 import Foundation
 import HubProcess
-import Seeds
+import Platform
 import Testing
 
-@testable import HubSettings
+@testable import HubWire
 
 @Suite struct TOMLTests {
     // MARK: - Places

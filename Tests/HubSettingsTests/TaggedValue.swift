@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import HubSettings
+@testable import HubWire
 
 /// A TOML value with its type, for comparing the results of different parsers.
 indirect enum TaggedValue: Hashable, CustomStringConvertible {

@@ -1,6 +1,5 @@
-import HealthStatistics
+import Platform
 import Samples
-import Seeds
 import Testing
 
 @testable import HubStore

@@ -1,7 +1,7 @@
 import GRDB
 import HubProcess
+import Platform
 import Samples
-import Seeds
 import Testing
 
 @testable import HubStore

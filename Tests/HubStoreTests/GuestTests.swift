@@ -1,6 +1,6 @@
 import OldFormats
+import Platform
 import Samples
-import Seeds
 import Testing
 
 @testable import HubStore

@@ -1,6 +1,6 @@
 import HubStore
+import Platform
 import Samples
-import Seeds
 import Testing
 
 /// Invariants of manual changes, checked over random work of sources and people.

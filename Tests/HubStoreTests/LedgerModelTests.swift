@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
+import Platform
 import Samples
-import Seeds
 import Testing
 
 @testable import HubStore

@@ -1,6 +1,6 @@
 import HubStore
+import Platform
 import Samples
-import Seeds
 import Testing
 
 /// Limits for the data that one instance may store.

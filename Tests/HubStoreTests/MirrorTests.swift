@@ -1,5 +1,4 @@
 import Foundation
-import HealthStatistics
 import Samples
 import Testing
 

@@ -1,7 +1,7 @@
 import HubProcess
 import HubStore
+import Platform
 import Samples
-import Seeds
 import Testing
 
 /// A simple model of the store in memory.

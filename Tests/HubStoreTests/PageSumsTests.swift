@@ -2,8 +2,8 @@ import CPageSums
 import Foundation
 import GRDB
 import HubProcess
+import Platform
 import Samples
-import Seeds
 import Testing
 
 @testable import HubStore

@@ -1,6 +1,6 @@
 import GRDB
+import Platform
 import Samples
-import Seeds
 import Testing
 
 @testable import HubStore

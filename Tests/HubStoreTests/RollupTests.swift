@@ -1,8 +1,7 @@
 import Foundation
 import GRDB
-import HealthStatistics
+import Platform
 import Samples
-import Seeds
 import Testing
 
 @testable import HubStore

@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 import Glibc
+import Platform
 import Samples
-import Seeds
 import Testing
 
 @testable import HubStore

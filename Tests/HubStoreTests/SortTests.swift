@@ -1,6 +1,6 @@
 import HubProcess
+import Platform
 import Samples
-import Seeds
 import Testing
 
 @testable import HubStore

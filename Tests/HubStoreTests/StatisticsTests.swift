@@ -1,4 +1,3 @@
-import HealthStatistics
 import HubProcess
 import Samples
 import Testing

@@ -1,8 +1,8 @@
 import Foundation
 import HubProcess
 import HubStore
+import Platform
 import Samples
-import Seeds
 import Testing
 
 @Suite struct TortureTests {

@@ -1,5 +1,5 @@
+import Platform
 import Samples
-import Seeds
 import Testing
 
 @testable import HubStore

@@ -1,8 +1,8 @@
 import Foundation
 import HubProcess
 import JSON
+import Platform
 import Samples
-import Seeds
 import Testing
 
 @testable import HubStore

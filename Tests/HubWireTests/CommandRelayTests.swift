@@ -1,6 +1,5 @@
-import HubSessions
 import HubWire
-import Seeds
+import Platform
 import Testing
 
 @Suite struct CommandRelayTests {

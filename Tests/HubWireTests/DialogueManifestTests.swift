@@ -1,5 +1,4 @@
 import Foundation
-import HubSettings
 import HubWire
 import Samples
 import Testing

@@ -1,7 +1,6 @@
-import HubSessions
 import HubWire
+import Platform
 import PluginKit
-import Seeds
 import Testing
 
 /// Simulates clients and a hub with cut links, hub restarts and store failures: no batch is lost or answered twice.

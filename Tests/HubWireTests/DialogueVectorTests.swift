@@ -1,4 +1,3 @@
-import HubSessions
 import HubSettings
 import HubWire
 import Samples

@@ -1,6 +1,6 @@
 import HubWire
+import Platform
 import Samples
-import Seeds
 import Testing
 
 /// Feeds thousands of mutated inputs: nothing may crash, and accepted records must round-trip.

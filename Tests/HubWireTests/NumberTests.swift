@@ -1,6 +1,6 @@
 import JSON
+import Platform
 import Samples
-import Seeds
 import Testing
 
 @testable import HubWire

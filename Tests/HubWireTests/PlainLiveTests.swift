@@ -1,6 +1,5 @@
-import HubSessions
+import Platform
 import Samples
-import Seeds
 import Testing
 
 @testable import HubWire

@@ -1,4 +1,3 @@
-import HubSettings
 import HubWire
 import Samples
 import Testing

@@ -1,5 +1,5 @@
+import Platform
 import Samples
-import Seeds
 
 /// Random records of every kind. Every member occurs in some of them.
 extension SeededGenerator {

@@ -1,6 +1,6 @@
 import HubWire
+import Platform
 import Samples
-import Seeds
 import Testing
 
 /// Properties that hold for every record, tested with seeded random ones.

@@ -1,7 +1,7 @@
 import HubWire
 import JSON
+import Platform
 import Samples
-import Seeds
 import Testing
 
 extension SeededGenerator {

@@ -1,6 +1,6 @@
 import HubWire
+import Platform
 import Samples
-import Seeds
 import Testing
 
 /// Reading and writing `where` of QUERY (§8.1.1).

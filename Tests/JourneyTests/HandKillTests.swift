@@ -1,6 +1,6 @@
 import Foundation
 import HubProcess
-import Seeds
+import Platform
 import Testing
 
 /// Changes by hand are complete or not there if the hub is killed meanwhile, and can safely be repeated.

@@ -1,6 +1,6 @@
 import Foundation
 import HubProcess
-import Seeds
+import Platform
 import Testing
 
 /// Every STORED record survives kill -9 of the hub while sources send.

@@ -1,9 +1,9 @@
 import Foundation
 import HubProcess
+import Platform
 import ScaleBench
 import ScaleProtocols
 import ScaleStandIns
-import Seeds
 import Synchronization
 import Testing
 

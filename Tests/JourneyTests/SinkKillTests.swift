@@ -1,6 +1,6 @@
 import Foundation
 import HubProcess
-import Seeds
+import Platform
 import Testing
 
 /// Every DONE delivery survives kill -9 of the hub and of a sink while records pass through both.

@@ -1,5 +1,4 @@
 import Foundation
-import HubSettings
 import HubWire
 import PluginKit
 import PluginTesting

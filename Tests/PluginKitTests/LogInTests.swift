@@ -1,7 +1,6 @@
-import Digests
 import Foundation
-import HubSettings
 import HubWire
+import Platform
 import PluginTesting
 import Samples
 import Testing

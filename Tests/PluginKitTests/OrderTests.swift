@@ -1,6 +1,5 @@
 import Dispatch
 import HubWire
-import PluginState
 import PluginTesting
 import Synchronization
 import Testing

@@ -1,7 +1,6 @@
 import Foundation
 import HubWire
 import PluginKit
-import PluginState
 import PluginTesting
 import Samples
 import Testing

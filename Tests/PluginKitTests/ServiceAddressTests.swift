@@ -1,4 +1,4 @@
-import HubSettings
+import HubWire
 import PluginKit
 import Testing
 

@@ -1,5 +1,3 @@
-import HubSessions
-import HubSettings
 import HubWire
 import PluginKit
 import PluginTesting

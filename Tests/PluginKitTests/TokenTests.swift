@@ -1,8 +1,6 @@
 import Foundation
-import HubSettings
 import HubWire
 import PluginKit
-import PluginState
 import PluginTesting
 import Samples
 import Synchronization

@@ -1,5 +1,5 @@
 import Foundation
-import Seeds
+import Platform
 import Testing
 
 @testable import Samples

@@ -1,4 +1,4 @@
-import Seeds
+import Platform
 import Testing
 
 @testable import Samples

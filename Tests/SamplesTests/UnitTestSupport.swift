@@ -1,12 +1,12 @@
 import Foundation
-import Seeds
+import Platform
 
 @testable import Samples
 
 /// Reads the tables that the registry is generated from.
 enum Tables {
     static let types = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../Sources/Samples/Types").standardizedFileURL
+        .appending(path: "../../Sources/Health/Samples/Types").standardizedFileURL
 
     static func data(_ name: String) throws -> Data {
         try Data(contentsOf: types.appending(path: "Tables").appending(path: name))

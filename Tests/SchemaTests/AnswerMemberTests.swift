@@ -1,14 +1,14 @@
-@testable import HubCore
-import HubSettings
 import HubWire
 import JSON
 import Testing
+
+@testable import HubCore
 
 /// Compares the hub's answers, by the types that encode them, with their schemas.
 @Suite struct AnswerMemberTests {
     /// By source file or folder: its types with the schemas of the JSON that they encode.
     private static let answers: [String: [String: String]] = [
-        "HubCore/Health/HubStatus.swift": [
+        "Hub/HubCore/Health/HubStatus.swift": [
             "HubStatus": "status.json", "Endpoints": "status.json#/$defs/endpoints",
             "Memory": "status.json#/$defs/memory",
             "StoreState": "status.json#/$defs/store", "Erasure": "status.json#/$defs/erasure",
@@ -17,21 +17,21 @@ import Testing
             "PersonStatus": "person.json", "Characteristic": "person.json#/$defs/characteristic",
             "Overruled": "person.json#/$defs/overruled", "PluginStatus": "plugin-status.json",
         ],
-        "HubCore/Deliveries/SinkStatus.swift": ["SinkStatus": "sink.json"],
-        "HubCore/Commands/Retain.swift": ["RetentionReport": "retention.json"],
-        "HubCore/Configuration/PluginCatalogue.swift": [
+        "Hub/HubCore/Deliveries/SinkStatus.swift": ["SinkStatus": "sink.json"],
+        "Hub/HubCore/Commands/Retain.swift": ["RetentionReport": "retention.json"],
+        "Hub/HubCore/Configuration/PluginCatalogue.swift": [
             "Entry": "plugin.json", "Granted": "plugin.json#/properties/granted",
             "Grants": "plugin.json#/properties/grants", "Scope": "plugin.json#/$defs/scope",
         ],
-        "HubSettings/TypePermissions.swift": ["Permission": "plugin.json#/properties/permissions/items"],
-        "HubCore/Plugins/Isolation.swift": [
+        "Contract/HubWire/Settings/TypePermissions.swift": ["Permission": "plugin.json#/properties/permissions/items"],
+        "Hub/HubCore/Plugins/Isolation.swift": [
             "Isolation": "plugin.json#/$defs/isolation", "Gap": "plugin.json#/$defs/isolation/properties/gaps/items",
         ],
-        "HubCore/Queries/TraceReport.swift": [
+        "Hub/HubCore/Queries/TraceReport.swift": [
             "Ruling": "trace.json#/$defs/version/properties/ruling", "Delivery": "trace.json#/$defs/delivery",
             "Confirmed": "trace.json#/$defs/delivery/properties/confirmed",
         ],
-        "HubCore/Plugins/PluginNews.swift": [
+        "Hub/HubCore/Plugins/PluginNews.swift": [
             "NoticeBody": "../feed.json#/$defs/notice", "PluginBody": "../feed.json#/$defs/plugin",
         ],
     ]
@@ -44,7 +44,7 @@ import Testing
                 #expect(source.keys(of: type) == Set(try Documents.members(address)), "\(type): \(address)")
             }
         }
-        let token = try SourceMembers("HubCore/Tokens/TokenStatus.swift")
+        let token = try SourceMembers("Hub/HubCore/Tokens/TokenStatus.swift")
         // `needsLogIn` is not a member: it is computed from other members.
         #expect(
             token.keys(of: "TokenStatus") == Set(try Documents.members("answers/plugin-status.json#/$defs/token")))
@@ -85,26 +85,26 @@ import Testing
             ("ReloadKeys", "Result", "reload-keys.json#/$defs/result"),
         ]
         for (file, type, address) in results {
-            let source = try SourceMembers("HubCore/Commands/\(file).swift")
+            let source = try SourceMembers("Hub/HubCore/Commands/\(file).swift")
             let isOne = !address.hasSuffix("anyOf")
             let parts =
                 isOne ? [try Documents.members("commands/\(address)")] : try Self.branches("commands/\(address)")
             #expect(parts.contains { source.keys(of: type) == Set($0) }, "\(file)")
         }
-        let report = try SourceMembers("HubCore/Configuration/ApplyReport.swift")
+        let report = try SourceMembers("Hub/HubCore/Configuration/ApplyReport.swift")
         #expect(report.keys(of: "ApplyReport") == Set(try Documents.members("commands/apply.json#/$defs/result")))
         #expect(
             report.keys(of: "Step")
                 == Set(try Documents.members("commands/apply.json#/$defs/result/properties/instances/items")))
         #expect(
-            try SourceMembers("HubSettings/SettingsProblem.swift").keys(of: "SettingsProblem")
+            try SourceMembers("Contract/HubWire/Settings/SettingsProblem.swift").keys(of: "SettingsProblem")
                 == Set(try Documents.members("commands/apply.json#/$defs/problem")))
-        let configure = try SourceMembers("HubCore/Configuration/ConfigureReport.swift")
+        let configure = try SourceMembers("Hub/HubCore/Configuration/ConfigureReport.swift")
         #expect(
             configure.keys(of: "ConfigureReport") == Set(try Documents.members("commands/configure.json#/$defs/result"))
         )
         #expect(configure.keys(of: "Change") == Set(try Documents.members("commands/configure.json#/$defs/change")))
-        let manual = try SourceMembers("HubCore/Commands/ManualReport.swift").keys(of: "Entry")
+        let manual = try SourceMembers("Hub/HubCore/Commands/ManualReport.swift").keys(of: "Entry")
         for name in ["log", "edit", "retract"] {
             let members = try Documents.members("commands/\(name).json#/$defs/result/properties/records/items")
             #expect(Set(members) == manual.union(["record", "last"]))

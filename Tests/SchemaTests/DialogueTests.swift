@@ -204,6 +204,6 @@ private final class Listener {
             transcript.ask(isRecord ? "record.json" : "feed.json#/$defs/\(name)", body)
             missing = missing.filter { !topic.hasPrefix($0) }
         }
-        #expect(missing.isEmpty, "nothing was heard on these topics")
+        #expect(missing.isEmpty, "no message was received on these topics")
     }
 }

@@ -9,15 +9,15 @@ private typealias Question = SchemaJudge.Question
 @Suite struct JudgementTests {
     /// Faults that a schema cannot express, each with the vectors that have this fault.
     private static let unsayable: [String: String] = [
-        "which types there are, and which values, units and metadata each has":
+        "the types, and the values, units and metadata of each":
             "J7 J8 J9 J10 J16 J17 J18 J59 J60 J61 J62 J63 J64 J65 J69 J80 J81 J82 J83 J86 J88 M62 M64 M66 M67 W7",
-        "that two members do not go together": "J33 J54 J67 J68 J84 J85 J87",
-        "which months have 30 days": "J25 J53 T17",
-        "how many bytes something has, and how deep it nests": "J43 J44 J46 M63 F9",
-        "that a name stands twice in an object": "J42",
-        "what other messages have said, and what the hub has":
+        "members that exclude each other": "J33 J54 J67 J68 J84 J85 J87",
+        "the months with 30 days": "J25 J53 T17",
+        "the limits of bytes and of nesting": "J43 J44 J46 M63 F9",
+        "duplicate names in an object": "J42",
+        "the content of other messages and of the hub":
             "J40 J49 J52 J71 M20 M21 M35 M36 M46 M48 M49 M61 W6 W8 W14",
-        "how many frames there are": "M43 M44",
+        "the number of frames": "M43 M44",
     ]
 
     /// The questions about a vector, each with the expected verdict.

@@ -1,10 +1,9 @@
-@testable import HubCore
-@testable import HubSessions
-import HubSettings
-@testable import HubWire
 import JSON
-@testable import Samples
 import Testing
+
+@testable import HubCore
+@testable import HubWire
+@testable import Samples
 
 /// The limits and words in the schemas equal those of the code and the protocol.
 @Suite struct LimitTests {
@@ -68,8 +67,8 @@ import Testing
             ("declaration.json#/properties/aggregation", words(AggregationStyle.self)),
             ("client/HELLO.json#/properties/mode", words(Hello.Mode.self)),
             ("answers/status.json#/$defs/session/properties/mode", words(Hello.Mode.self)),
-            ("hub/WELCOME.json#/$defs/profile/properties/unit", words(PersonSection.Unit.self)),
-            ("hub/WELCOME.json#/$defs/profile/properties/sex", words(PersonSection.Sex.self)),
+            ("hub/WELCOME.json#/$defs/profile/properties/unit", words(PersonProfile.Unit.self)),
+            ("hub/WELCOME.json#/$defs/profile/properties/sex", words(PersonProfile.Sex.self)),
             ("client/EVENT.json#/properties/severity", words(DeviceEvent.Severity.self)),
             ("\(query)/properties/want", words(QueryRequest.Subject.self)),
             ("\(query)/properties/strict/items", words(SpanEnd.self)),
@@ -104,7 +103,7 @@ import Testing
             Set(try Documents.schema("common.json#/$defs/\(name)/examples").list?.compactMap(\.text) ?? [])
         }
         let errors = try codes("errorCode")
-        #expect(try SourceMembers("HubWire/WireError.swift").cases(of: "Word") == errors)
+        #expect(try SourceMembers("Contract/HubWire/WireError.swift").cases(of: "Word") == errors)
         let table = try #require(protocolText.split(separator: "### 9.1 ERROR").last?.split(separator: "### 9.2").first)
         var listed: Set<String> = []
         for row in table.split(separator: "\n").filter({ $0.hasPrefix("| `") }) {
@@ -114,7 +113,7 @@ import Testing
         #expect(listed == errors)
 
         let rejections = try codes("rejectionCode")
-        #expect(try SourceMembers("HubWire/Records/RecordRejection.swift").mentioned(by: "Code") == rejections)
+        #expect(try SourceMembers("Contract/HubWire/Records/RecordRejection.swift").mentioned(by: "Code") == rejections)
         let line = try #require(
             protocolText.split(separator: "### 9.2 Rejection of a record").last?.split(separator: "\n").first)
         #expect(Set(line.matches(of: /`([a-z]+)`/).map { String($0.1) }.filter { $0 != "reason" }) == rejections)

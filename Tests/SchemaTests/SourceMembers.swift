@@ -13,12 +13,14 @@ struct SourceMembers {
     /// The declarations and extensions of types, by the name used there.
     private var blocks: [String: [Block]] = [:]
 
-    /// - Parameter path: a file or a folder below Sources.
-    init(_ path: String) throws {
+    /// - Parameters:
+    ///   - path: a file or a folder below Sources.
+    ///   - excluded: a folder in it whose files are not read.
+    init(_ path: String, except excluded: String = " ") throws {
         let place = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources/\(path)")
             .standardizedFileURL.path
         let names = path.hasSuffix(".swift") ? [""] : try FileManager.default.subpathsOfDirectory(atPath: place)
-        for name in names where name.isEmpty || name.hasSuffix(".swift") {
+        for name in names where name.isEmpty || name.hasSuffix(".swift") && !name.hasPrefix("\(excluded)/") {
             add(try String(contentsOfFile: name.isEmpty ? place : "\(place)/\(name)", encoding: .utf8))
         }
     }

@@ -1,5 +1,5 @@
 import Glibc
-import Seeds
+import Platform
 import Synchronization
 import Testing
 

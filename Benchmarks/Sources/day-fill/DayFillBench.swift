@@ -1,4 +1,3 @@
-import DaySeries
 import Samples
 
 /// Measures the gap-filler's pure function on ten years of four weigh-ins a day for many persons, from arrays of weigh-ins to

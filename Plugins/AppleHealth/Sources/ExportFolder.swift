@@ -1,5 +1,5 @@
-import Files
 import Glibc
+import Platform
 import PluginKit
 
 /// Finds the exports in the folder.

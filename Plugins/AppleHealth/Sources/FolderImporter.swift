@@ -1,5 +1,4 @@
 import AppleExport
-import AppleImport
 import Foundation
 import HubWire
 import Logging

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Crypto
-import Files
 import Foundation
+import Platform
 import SwiftASN1
 import X509
 

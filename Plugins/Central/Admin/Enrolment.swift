@@ -1,6 +1,6 @@
 import ArgumentParser
-import Digests
 import Foundation
+import Platform
 import PostgreSQL
 
 /// Computes PostgreSQL's verifier for a password (SCRAM-SHA-256, RFC 5802), so that no statement contains the password.

@@ -1,8 +1,8 @@
 import Crypto
-import Files
 import Foundation
 import Glibc
 import JSON
+import Platform
 import PluginKit
 import PostgreSQL
 import SwiftASN1

@@ -1,5 +1,5 @@
-import Digests
 import JSON
+import Platform
 import PluginKit
 import PostgreSQL
 

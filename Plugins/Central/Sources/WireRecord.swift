@@ -1,6 +1,6 @@
-import Digests
 import Foundation
 import JSON
+import Platform
 import PluginKit
 
 /// A record in the form of the centre's `take_v2` (Docs/Central.md).

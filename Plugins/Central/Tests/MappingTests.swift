@@ -1,4 +1,5 @@
 import Foundation
+import HubSettings
 import JSON
 import PluginKit
 import PostgreSQL

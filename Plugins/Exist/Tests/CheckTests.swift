@@ -1,5 +1,5 @@
 import Foundation
-import HubSettings
+import HubWire
 import Logging
 import PluginKit
 import Testing

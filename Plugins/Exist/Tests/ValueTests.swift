@@ -1,5 +1,6 @@
 import ExistSimulation
 import Foundation
+import HubSettings
 import PluginKit
 import PluginTesting
 import Testing

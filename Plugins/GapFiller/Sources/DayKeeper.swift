@@ -1,5 +1,5 @@
-import DaySeries
 import PluginKit
+import Samples
 
 /// Keeps the days of the hub up to date.
 ///

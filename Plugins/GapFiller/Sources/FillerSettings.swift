@@ -1,6 +1,6 @@
-import DaySeries
-import HubSettings
+import HubWire
 import PluginKit
+import Samples
 
 /// The validated settings of `[plugin.gap-filler]`.
 struct FillerSettings: Hashable, Sendable {

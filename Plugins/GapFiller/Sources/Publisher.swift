@@ -1,5 +1,5 @@
-import DaySeries
 import PluginKit
+import Samples
 
 /// Stores days with the hub.
 struct Publisher: Sendable {

@@ -1,5 +1,5 @@
-import DaySeries
 import PluginKit
+import Samples
 
 /// A day that the hub has.
 struct StoredDay: Hashable, Sendable {

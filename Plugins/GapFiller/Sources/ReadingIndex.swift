@@ -1,5 +1,5 @@
-import DaySeries
 import PluginKit
+import Samples
 
 /// All readings for the days, in memory; computes the changed days from delivered records without a hub.
 ///

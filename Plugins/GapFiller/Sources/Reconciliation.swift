@@ -1,5 +1,5 @@
-import DaySeries
 import PluginKit
+import Samples
 
 /// Compares the expected days with those of the hub, and stores the differences.
 struct Reconciliation: Sendable {

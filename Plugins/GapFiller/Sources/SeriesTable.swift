@@ -1,5 +1,5 @@
-import DaySeries
 import PluginKit
+import Samples
 
 /// The readings of one person and type, and the days computed from them.
 struct SeriesTable: Sendable {

@@ -1,5 +1,5 @@
-import DaySeries
 import PluginKit
+import Samples
 
 /// The result of `hub do gap-filler report`: which days come from which readings, without values.
 struct StateReport: Encodable, Sendable {

@@ -1,7 +1,6 @@
-import DaySeries
 import Foundation
+import Platform
 import Samples
-import Seeds
 import Testing
 
 /// kill -9 of the hub and of the gap-filler while weigh-ins are added, changed and deleted.

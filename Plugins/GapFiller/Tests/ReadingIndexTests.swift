@@ -1,7 +1,8 @@
-import DaySeries
 import Foundation
 import HubSettings
+import HubWire
 import PluginKit
+import Samples
 import Testing
 
 @testable import GapFiller

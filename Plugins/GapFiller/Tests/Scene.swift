@@ -1,4 +1,3 @@
-import DaySeries
 import Foundation
 import HubClient
 import HubProcess

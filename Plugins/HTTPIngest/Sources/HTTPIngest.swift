@@ -1,7 +1,6 @@
 import HTTPServing
 import PhonePayloads
 import PluginKit
-import QRCodes
 
 /// Stores the health records that phones, apps and people post.
 @main

@@ -1,8 +1,8 @@
 import Foundation
 import HubProcess
-import HubSettings
+import HubWire
 import JSON
-import MQTT
+import PhonePayloads
 import PluginKit
 import PluginTesting
 import Samples

@@ -1,7 +1,6 @@
 import Foundation
-@testable import HTTPServing
 import HubProcess
-import HubSettings
+import HubWire
 import JSON
 import Logging
 import NIOCore
@@ -11,6 +10,7 @@ import Synchronization
 import Testing
 
 @testable import HTTPIngest
+@testable import HTTPServing
 
 /// HTTPS with certificate files: openssl makes the certificates, and curl is given the ones to trust.
 @Suite(.timeLimit(.minutes(1)), .serialized, .enabled(if: Need.https.isMet, Comment(rawValue: Need.https.reason)))

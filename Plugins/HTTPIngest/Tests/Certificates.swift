@@ -1,6 +1,6 @@
 import Foundation
 import HubProcess
-import HubSettings
+import HubWire
 
 /// A certificate authority for one test, and certificates in files, made by openssl.
 final class Certificates: Sendable {

@@ -1,11 +1,9 @@
-import Compression
-import Files
 import Foundation
 import HubProcess
 import JSON
 import NIOCore
+import Platform
 import PluginTesting
-import Seeds
 import Testing
 
 @testable import HTTPIngest

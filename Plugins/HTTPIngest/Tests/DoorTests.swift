@@ -1,9 +1,9 @@
-import Digests
 import Foundation
 import HubProcess
 import HubSettings
 import JSON
 import PhonePayloads
+import Platform
 import PluginKit
 import PluginTesting
 import Samples

@@ -1,6 +1,6 @@
 import Foundation
 import HubProcess
-import Seeds
+import Platform
 import Testing
 
 /// A phone posts for days while the hub and the plugin are killed at random; everything is stored once.

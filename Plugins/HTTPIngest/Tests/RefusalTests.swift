@@ -1,7 +1,7 @@
-import Digests
 import HubSettings
 import JSON
 import PhonePayloads
+import Platform
 import PluginKit
 import PluginTesting
 import Samples

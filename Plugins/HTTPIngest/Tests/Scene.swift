@@ -1,19 +1,18 @@
-@testable import HTTPServing
-import Digests
 import Foundation
 import Glibc
 import HubProcess
-import HubSettings
 import HubWire
 import JSON
 import NIOCore
 import PhonePayloads
+import Platform
 import PluginKit
 import PluginTesting
 import Samples
 import Testing
 
 @testable import HTTPIngest
+@testable import HTTPServing
 
 /// A fake hub, the plugin, and a phone with a token of the settings.
 final class Scene: Sendable {
@@ -134,7 +133,7 @@ final class Scene: Sendable {
 
     static func fixture(_ name: String) throws -> [UInt8] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../../Tests/PhonePayloadsTests/Fixtures/\(name)")
+            .appending(path: "Payloads/Fixtures/\(name)")
         let bytes = Array(try Data(contentsOf: folder.standardizedFileURL))
         // The token of these tests belongs to `me`, and a post that names someone else is refused.
         guard name.hasPrefix("ble-scale-sync") else { return bytes }

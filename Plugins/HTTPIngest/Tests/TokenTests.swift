@@ -1,13 +1,12 @@
-import Digests
 import Foundation
 import HubProcess
 import HubSettings
+import HubWire
 import JSON
 import PhonePayloads
+import Platform
 import PluginKit
-import PluginState
 import PluginTesting
-import QRCodes
 import Testing
 
 @testable import HTTPIngest

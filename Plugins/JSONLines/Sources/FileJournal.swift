@@ -1,5 +1,5 @@
-import Files
 import HealthExports
+import Platform
 import PluginKit
 
 /// Writes each record version once, however often it is delivered.

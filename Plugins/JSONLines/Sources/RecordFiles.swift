@@ -1,5 +1,5 @@
-import Files
 import Glibc
+import Platform
 import PluginKit
 
 /// The directory of the files: their names, and the system calls that make lines durable.

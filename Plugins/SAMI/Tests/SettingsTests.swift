@@ -1,5 +1,6 @@
 import Foundation
 import HubSettings
+import HubWire
 import PluginKit
 import Testing
 

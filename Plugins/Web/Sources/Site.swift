@@ -1,5 +1,4 @@
 import Foundation
-import HTMLText
 import HTTPTypes
 import HealthText
 import Hummingbird

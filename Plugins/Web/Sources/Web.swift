@@ -1,6 +1,5 @@
 import HTTPServing
 import PluginKit
-import PrometheusText
 
 /// Web pages and an API for the hub's records and for the state of the hub and its plugins.
 @main

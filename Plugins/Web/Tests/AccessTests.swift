@@ -2,7 +2,6 @@ import Foundation
 import HubProcess
 import HubSettings
 import PluginKit
-import PluginState
 import Testing
 
 @testable import Web

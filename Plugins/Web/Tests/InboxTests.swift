@@ -1,5 +1,5 @@
 import Foundation
-import HandEntries
+import HealthText
 import HubProcess
 import Testing
 

@@ -1,6 +1,5 @@
 import Foundation
 import HubProcess
-import PrometheusText
 import Testing
 
 @testable import Web

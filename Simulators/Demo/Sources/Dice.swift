@@ -1,4 +1,4 @@
-import Seeds
+import Platform
 
 /// Random numbers that are equal in every version of Swift, which `Int.random(in:using:)` does not guarantee.
 struct Dice {

@@ -1,5 +1,4 @@
 import Glibc
-import ScaleLinks
 import ScaleProtocols
 import Synchronization
 import Testing

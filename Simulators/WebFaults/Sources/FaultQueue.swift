@@ -1,4 +1,4 @@
-import Seeds
+import Platform
 import Synchronization
 
 /// The planned faults, with their remaining repetitions.

@@ -1,6 +1,6 @@
 import Foundation
 import HubProcess
-import Seeds
+import Platform
 import Testing
 
 /// Sends malformed input to both programs: each one refuses it or closes the connection, survives, and serves the next request.

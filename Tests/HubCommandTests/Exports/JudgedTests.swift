@@ -11,7 +11,7 @@ import Testing
     private func judged(_ what: String, _ path: String) async throws -> [String: Any] {
         let script = try #require(Bundle.module.url(forResource: "judges", withExtension: "py"))
         let tables = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../../Sources/Samples/Types/Tables/loinc-ucum-map.csv").standardizedFileURL.path
+            .appending(path: "../../../Sources/Health/Samples/Types/Tables/loinc-ucum-map.csv").standardizedFileURL.path
         let python = try ChildProcess(
             "/usr/bin/env", ["PYTHONPATH=\(Need.judgePackages)", "python3", script.path, what, path, tables])
         let result = await python.result()

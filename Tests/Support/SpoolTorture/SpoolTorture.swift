@@ -2,7 +2,7 @@
 // printed to stdout. `hold` instead opens the state and waits for the end of stdin.
 
 import Foundation
-import PluginState
+import PluginKit
 
 @main
 struct SpoolTorture {

@@ -1,5 +1,5 @@
+import Platform
 import PluginKit
-import Seeds
 import TortureDiary
 
 /// Chooses the next records at random, from those given so far.

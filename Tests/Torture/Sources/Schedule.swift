@@ -1,4 +1,4 @@
-import Seeds
+import Platform
 
 /// The faults of one round with their times; the same seed makes the same schedule.
 struct Schedule {

@@ -1,5 +1,5 @@
 import Dispatch
-import MQTT
+import PhonePayloads
 import PluginKit
 import Synchronization
 

@@ -1,6 +1,6 @@
-import Compression
 import HTTPTypes
 import NIOCore
+import Platform
 
 /// The compression of a body, from the header `Content-Encoding`.
 enum BodyCoding: Sendable, Hashable {

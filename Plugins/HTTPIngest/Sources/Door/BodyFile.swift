@@ -1,5 +1,5 @@
-import Files
 import Glibc
+import Platform
 
 /// The body of a post: a small one is in memory, a larger one in an unlinked file.
 final class BodyBytes: @unchecked Sendable {

@@ -1,10 +1,10 @@
-import Files
 import HTTPTypes
 import Hummingbird
 import JSON
 import Logging
 import NIOCore
 import PhonePayloads
+import Platform
 import PluginKit
 
 /// Authenticates a request, stores its records, and replies.

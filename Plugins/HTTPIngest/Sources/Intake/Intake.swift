@@ -1,7 +1,6 @@
 import JSON
 import PhonePayloads
 import PluginKit
-import PluginState
 
 /// Parses the body of a post and stores its records with the hub.
 struct Intake: Sendable {

@@ -1,7 +1,6 @@
-import Digests
 import PhonePayloads
+import Platform
 import PluginKit
-import PluginState
 
 /// The persistent state for each phone, saved before a record depends on it.
 actor IntakeMemory {

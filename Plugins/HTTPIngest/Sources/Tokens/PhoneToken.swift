@@ -1,6 +1,6 @@
-import Digests
 import Foundation
 import JSON
+import Platform
 import PluginKit
 
 /// The access token of one phone of one person; only the SHA-256 of its secret is stored.

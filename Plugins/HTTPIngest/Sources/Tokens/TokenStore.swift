@@ -1,6 +1,5 @@
 import Foundation
 import PluginKit
-import PluginState
 
 /// The tokens of the plugin's state and of its settings.
 actor TokenStore {

@@ -1,8 +1,8 @@
-import DaySeries
 import HealthText
 import Hummingbird
 import JSON
 import PluginKit
+import Samples
 
 /// Statistics and day values.
 enum FigureRoutes {

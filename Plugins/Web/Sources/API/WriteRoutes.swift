@@ -1,6 +1,6 @@
 import Foundation
 import HTTPTypes
-import HandEntries
+import HealthText
 import Hummingbird
 import JSON
 import NIOCore

@@ -1,6 +1,5 @@
 import Foundation
 import PluginKit
-import PluginState
 
 /// The rights of the holder of a link, a session or a token.
 struct Grant: Codable, Hashable, Sendable {

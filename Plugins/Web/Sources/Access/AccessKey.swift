@@ -1,5 +1,5 @@
-import Digests
 import Foundation
+import Platform
 
 /// A secret of 256 random bits; only its hash is stored.
 struct AccessKey: Sendable {

@@ -1,7 +1,6 @@
 import Foundation
-import HTMLText
 import HTTPTypes
-import HandEntries
+import HealthText
 import Hummingbird
 import PluginKit
 

@@ -1,4 +1,4 @@
-import PluginState
+import PluginKit
 
 /// The host name of this page below `.localhost`: `hub-` and 80 random bits.
 ///

@@ -1,7 +1,6 @@
 import Foundation
-import HealthText
-import HTMLText
 import HTTPTypes
+import HealthText
 import Hummingbird
 import PluginKit
 

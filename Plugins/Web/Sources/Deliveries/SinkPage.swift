@@ -1,5 +1,4 @@
 import HealthText
-import HTMLText
 import Hummingbird
 import PluginKit
 

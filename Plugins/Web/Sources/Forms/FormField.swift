@@ -1,5 +1,3 @@
-import HTMLText
-
 /// A field of a form with its label, content, hint and error.
 struct FormField: Sendable {
     let name, label: String

@@ -1,5 +1,3 @@
-import HTMLText
-
 /// The fields of a form, each with its label, content and error.
 struct FormFields: Sendable {
     /// The content by field name.

@@ -1,4 +1,3 @@
-import HTMLText
 import Hummingbird
 import NIOCore
 import PluginKit

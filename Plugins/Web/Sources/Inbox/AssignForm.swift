@@ -1,6 +1,5 @@
 import Foundation
-import HTMLText
-import HandEntries
+import HealthText
 import PluginKit
 import Samples
 

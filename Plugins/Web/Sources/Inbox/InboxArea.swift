@@ -1,7 +1,4 @@
-import HTMLText
-import HandEntries
 import HealthText
-import HubWords
 import Hummingbird
 import PluginKit
 import Samples

@@ -1,5 +1,3 @@
-import PrometheusText
-
 /// All metrics, in the order of the page; none contains a health value or a person's name.
 enum MetricCatalogue {
     /// Metrics of the hub, from its status.

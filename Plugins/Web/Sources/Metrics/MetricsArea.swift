@@ -4,7 +4,6 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import PluginKit
-import PrometheusText
 
 /// `/metrics` for programs with the owner's token, and the probes `/health` and `/ready`, which answer only yes or no.
 struct MetricsArea: Sendable {

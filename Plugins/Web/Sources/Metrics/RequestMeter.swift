@@ -1,7 +1,6 @@
 import CoreMetrics
 import HTTPTypes
 import Hummingbird
-import PrometheusText
 
 /// Counts requests and measures their time by the pattern of the address, never by the address.
 struct RequestMeter: RouterMiddleware {

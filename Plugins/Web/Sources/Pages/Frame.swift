@@ -1,4 +1,3 @@
-import HTMLText
 import PluginKit
 
 /// The frame of each page: title, navigation, and the logged-in person.

@@ -1,8 +1,7 @@
-import Digests
-import HTMLText
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import Platform
 
 /// Answers with pages.
 enum PageAnswer {

@@ -1,4 +1,3 @@
-import HTMLText
 import PluginKit
 
 /// The owner rights that `hub.conf` grants to this page, and the command that grants all.

@@ -1,4 +1,3 @@
-import HTMLText
 import Hummingbird
 import PluginKit
 

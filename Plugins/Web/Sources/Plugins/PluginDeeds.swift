@@ -1,5 +1,4 @@
 import Foundation
-import HTMLText
 import Hummingbird
 import JSON
 import PluginKit

@@ -1,4 +1,4 @@
-import HubWords
+import HealthText
 import PluginKit
 
 /// The state of an instance, its section of `hub.conf`, and its manifest.

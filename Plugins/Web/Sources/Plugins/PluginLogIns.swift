@@ -1,4 +1,3 @@
-import HTMLText
 import HealthText
 import Hummingbird
 import PluginKit

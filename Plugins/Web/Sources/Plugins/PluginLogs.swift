@@ -1,4 +1,3 @@
-import HTMLText
 import HTTPTypes
 import HealthText
 import Hummingbird

@@ -1,4 +1,3 @@
-import HTMLText
 import HTTPTypes
 import Hummingbird
 import NIOCore

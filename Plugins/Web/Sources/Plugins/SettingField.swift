@@ -1,4 +1,3 @@
-import HTMLText
 import HealthText
 import PluginKit
 

@@ -1,6 +1,5 @@
 import Foundation
 import PluginKit
-import PluginState
 import Samples
 import Synchronization
 

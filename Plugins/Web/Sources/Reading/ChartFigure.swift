@@ -1,5 +1,3 @@
-import HTMLText
-import HealthCharts
 import HealthText
 
 /// A chart with its legend, and its figures as a table.

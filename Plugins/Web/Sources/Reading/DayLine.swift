@@ -1,7 +1,6 @@
-import DaySeries
-import HealthCharts
 import HealthText
 import PluginKit
+import Samples
 
 /// A value for each day: from the gap-filler if it covers the type, otherwise the hub's daily averages or sums.
 struct DayLine: Sendable {

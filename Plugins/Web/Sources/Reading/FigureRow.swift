@@ -1,4 +1,3 @@
-import HealthCharts
 import HealthText
 import PluginKit
 

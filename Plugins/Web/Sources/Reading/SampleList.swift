@@ -1,8 +1,6 @@
-import HTMLText
 import HTTPTypes
 import HealthText
 import Hummingbird
-import HubWords
 import PluginKit
 
 /// The samples of a type in a time window, newest first, in pages.

@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
-import HealthStatistics
 import HealthText
 import PluginKit
+import Samples
 
 /// The person of a page, with their preferences and their present day.
 struct Subject: Sendable {

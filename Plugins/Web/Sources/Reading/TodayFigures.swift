@@ -1,9 +1,6 @@
-import DaySeries
-import HTMLText
-import HealthCharts
 import HealthText
-import HubWords
 import PluginKit
+import Samples
 
 /// The main type of the page: its last value, changes, chart and goal.
 struct TodayFigures: Sendable {

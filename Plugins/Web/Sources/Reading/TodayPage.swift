@@ -1,5 +1,3 @@
-import HTMLText
-import HealthCharts
 import HealthText
 import Hummingbird
 import PluginKit

@@ -1,4 +1,3 @@
-import HTMLText
 import Hummingbird
 import PluginKit
 
@@ -31,7 +30,7 @@ struct SetupArea: SiteArea {
     private func plan(_ form: WebForm, _ choice: Choice) async throws -> Response {
         if form.has("name") {
             let name = (form["name"] ?? "").split(separator: " ").joined(separator: " ")
-            let person: PersonSection?
+            let person: EnteredPerson?
             do throws(PersonName.Fault) {
                 person = try PersonName.entered([name], besides: parts.hub.persons).first
             } catch {

@@ -1,4 +1,3 @@
-import HTMLText
 import Hummingbird
 import PluginKit
 
@@ -37,10 +36,10 @@ struct SetupPage: Sendable {
     func fields(of section: ChangedSection) async throws -> [SettingField] {
         let settings = try await changes.settings(of: section)
         if case .person(let name) = section {
-            return HubConfiguration.configuredOfPersons.map { SettingField($0, settings[$0.name], in: name) }
+            return HouseholdSettings.configuredOfPersons.map { SettingField($0, settings[$0.name], in: name) }
         }
         // No person has this name.
-        return HubConfiguration.configuredOfHub.map { SettingField($0, settings[$0.name], in: "-house") }
+        return [HouseholdSettings.zone].map { SettingField($0, settings[$0.name], in: "-house") }
     }
 
     private func forms(_ refused: Refused?) async throws -> HTML {

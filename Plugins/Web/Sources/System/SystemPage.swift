@@ -1,6 +1,4 @@
 import HealthText
-import HTMLText
-import HubWords
 import Hummingbird
 import PluginKit
 

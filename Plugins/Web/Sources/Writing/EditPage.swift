@@ -1,5 +1,3 @@
-import HTMLText
-import HandEntries
 import HealthText
 import Hummingbird
 import PluginKit

@@ -1,8 +1,6 @@
-import Digests
-import HTMLText
-import HandEntries
 import HealthText
 import Hummingbird
+import Platform
 import PluginKit
 import Samples
 

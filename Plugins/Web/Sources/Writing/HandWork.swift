@@ -1,5 +1,5 @@
 import HTTPTypes
-import HandEntries
+import HealthText
 import PluginKit
 
 /// Runs commands by hand for a viewer, and returns the hub's answers.

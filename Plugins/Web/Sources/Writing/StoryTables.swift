@@ -1,8 +1,6 @@
 import Foundation
-import HTMLText
 import HTTPTypes
 import HealthText
-import HubWords
 import PluginKit
 
 /// The story of a record, as in `hub trace`, in parts of its page; limited to the parts that the viewer may see.

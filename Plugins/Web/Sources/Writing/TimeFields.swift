@@ -1,6 +1,4 @@
 import Foundation
-import HTMLText
-import HandEntries
 import HealthText
 import PluginKit
 import Samples

@@ -1,5 +1,5 @@
-import Files
 import GRDB
+import Platform
 import WebFaults
 
 /// The storage of the service: a file that survives a kill at any time, or memory.

@@ -1,6 +1,6 @@
-import Files
 import Foundation
 import GRDB
+import Platform
 public import WebFaults
 
 /// A SAMI-compatible data exchange: users, their devices and the devices' messages, with the calls of the reference.

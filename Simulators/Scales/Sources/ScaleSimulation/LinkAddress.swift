@@ -1,5 +1,5 @@
 import Glibc
-import ScaleLinks
+import ScaleProtocols
 
 /// The address of a link: `tcp://127.0.0.1:4711`, `tcp://[::1]:4711`, `unix:///run/scale.sock`, `udp://127.0.0.1:10000`.
 public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {

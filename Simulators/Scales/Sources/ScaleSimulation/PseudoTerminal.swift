@@ -1,5 +1,5 @@
 import Glibc
-import ScaleLinks
+import ScaleProtocols
 
 /// A serial line inside the kernel: the simulator holds one end, the program that opens `path` the other.
 struct PseudoTerminal: Sendable {

@@ -1,5 +1,4 @@
 import ScaleProtocols
-import ScaleLinks
 public import ScaleStandIns
 import Synchronization
 

@@ -1,5 +1,5 @@
+import Platform
 public import ScaleProtocols
-import Seeds
 
 /// Invented weighings that resemble a person's: one each morning, drifting and varying by a few hundred grams.
 ///

@@ -1,10 +1,9 @@
-import Compression
 import HTTPTypes
 import Hummingbird
 import JSON
-import MQTT
 import NIOCore
 import PhonePayloads
+import Platform
 import PluginKit
 
 /// Checks the answers against Docs/Phones.md.

@@ -1,15 +1,12 @@
-import Compression
-import Digests
-import Files
 import Foundation
 import HTTPTypes
 import Hummingbird
 import JSON
 import Logging
-import MQTT
 import NIOCore
 import NIOEmbedded
 import PhonePayloads
+import Platform
 import PluginKit
 import Synchronization
 

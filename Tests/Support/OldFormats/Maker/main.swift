@@ -1,6 +1,6 @@
 import Foundation
 import HubStore
-import PluginState
+import PluginKit
 import Samples
 
 // Fills a store, a plugin's state and, if that hub had one, a file of tokens, with the hub's modules of the commit it is built with.

@@ -1,4 +1,4 @@
-import Seeds
+import Platform
 
 /// Something that is done to the hub's environment, and undone; each kind is a type.
 protocol Fault: Sendable, CustomStringConvertible {

@@ -1,6 +1,6 @@
 import Foundation
 import HubProcess
-import Seeds
+import Platform
 import TortureDiary
 
 /// The machine loses power and is restarted, with an honest disk: only data that was not flushed may be anything.

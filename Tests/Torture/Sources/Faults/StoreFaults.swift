@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import HubProcess
-import Seeds
+import Platform
 import TortureDiary
 
 /// A person takes a backup, lets the hub run on, and restores the backup.

@@ -1,6 +1,6 @@
-import Digests
 import Foundation
 import GRDB
+import Platform
 import WebFaults
 
 /// `POST /token`, on the accounts host and, for SDKs, on the API's host (reference §1.3).

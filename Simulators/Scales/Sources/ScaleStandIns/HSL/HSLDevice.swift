@@ -1,5 +1,5 @@
-import Digests
 import JSON
+import Platform
 public import ScaleProtocols
 
 /// The device's side of HSL/1 as a value: a stand-in for a bridge with one scale, or several.

@@ -1,0 +1,73 @@
+import PluginKit
+import ScaleProtocols
+
+/// The settings of one HS4.
+enum HS4Settings {
+    static let units: [(word: String, unit: ScaleDisplayUnit)] = [
+        ("kg", .kilograms), ("lb", .pounds), ("st", .stones),
+    ]
+
+    static func unit(_ word: String) -> ScaleDisplayUnit? { units.first { $0.word == word }?.unit }
+
+    static let declarations: [SettingDeclaration] =
+        [
+            ScaleSettings.linkDeclaration(
+                [
+                    "rfcomm", "rfcomm-accept", "tcp", "tcp-accept", "unix", "unix-accept", "serial", "hsl",
+                    "hsl-accept",
+                ],
+                expected: "rfcomm://00:4D:32:1A:2B:3C, rfcomm-accept://…, tcp://HOST:PORT, tcp-accept://…, "
+                    + "unix:///PATH, unix-accept:///…, serial:///dev/…, hsl://HOST:PORT or hsl-accept://HOST:PORT",
+                example: "hsl-accept://127.0.0.1:4714",
+                help:
+                    "Where the scale is reached: a program that speaks HSL/1, a HS4S by Bluetooth, or whatever carries "
+                    + "the bytes of a HS4.")
+        ]
+        + ScaleSettings.placeDeclarations(
+            deviceHelp:
+                "The scale's address, which names it in records; needed where neither the link nor the other side "
+                + "says it.")
+        + [
+            SettingDeclaration(
+                "framing", .choice(HS4Host.Settings.Link.allCases.map(\.rawValue)),
+                help:
+                    "How frames are carried: in pieces of 20 bytes (HS4, by Bluetooth LE) or whole (HS4S, on a serial "
+                    + "port); by the link if not set."),
+            SettingDeclaration(
+                "unit", .choice(units.map(\.word)),
+                help: "What the scale displays; if not set, what hub do INSTANCE units said last, or kg."),
+            SettingDeclaration(
+                "user", .integer(Bounds(1, 0x7FFF_FFFF)),
+                help: "The number of the person that the scale is told when a measurement begins.",
+                default: .integer(1)),
+            SettingDeclaration(
+                "measure_layout", .choice(HS4Host.Settings.MeasureLayout.allCases.map(\.rawValue)),
+                help:
+                    "The order of unit and user in the command that begins a measurement; there is no capture of one.",
+                default: .string(HS4Host.Settings.MeasureLayout.unitFirst.rawValue)),
+            SettingDeclaration(
+                "memory_tail", .choice(HS4Host.Settings.MemoryTail.allCases.map(\.rawValue)),
+                help: "Whether the reply that says \"no more records\" may hold a record itself.",
+                default: .string(HS4Host.Settings.MemoryTail.parse.rawValue)),
+            ScaleSettings.errorsDeclaration(numbers: "[1-9]|1[0-2]|111", in: "1-12", example: "E1=3"),
+            ScaleSettings.keyDeclaration, ScaleSettings.keyKindDeclaration, ScaleSettings.tokenDeclaration,
+        ] + ScaleSettings.verificationDeclarations
+
+    /// The settings of the dialogue.
+    ///
+    /// - Throws: ``PluginFailure`` that names the invalid setting.
+    static func host(_ settings: PluginSettings, _ common: ScaleSettings) throws -> HS4Host.Settings {
+        var host = HS4Host.Settings()
+        host.link =
+            try settings["framing"].map { _ in try ScaleSettings.choice("framing", settings) }
+            ?? (common.link.isSerialPort ? .serialPort : .lowEnergy)
+        host.key = try ScaleSettings.key(settings)
+        host.nonce = (0..<16).map { _ in UInt8.random(in: 0...255) }
+        if let word = settings["unit"]?.string, let unit = unit(word) { host.unit = unit }
+        host.user = UInt32(clamping: try settings.integer("user"))
+        host.measureLayout = try ScaleSettings.choice("measure_layout", settings)
+        host.memoryTail = try ScaleSettings.choice("memory_tail", settings)
+        host.errors = common.errors
+        return host
+    }
+}

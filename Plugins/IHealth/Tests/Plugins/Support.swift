@@ -1,0 +1,65 @@
+import Foundation
+import PluginKit
+import PluginTesting
+import ScaleBench
+import ScaleProtocols
+import ScaleStandIns
+import Testing
+
+@testable import IHealthHS3
+@testable import IHealthHS4
+@testable import IHealthHS5
+
+extension ScaleModel {
+    /// The plugin of this model, which tries to reach its scale every 5 ms.
+    var plugin: any ScalePlugin {
+        switch self {
+        case .hs3: IHealthHS3(timing: .init(pause: .milliseconds(5)))
+        case .hs4: IHealthHS4(timing: .init(pause: .milliseconds(5)))
+        case .hs5: IHealthHS5(timing: .init(pause: .milliseconds(5)))
+        }
+    }
+
+    /// The settings of a file, with the plugin's defaults for all others.
+    func settings(_ toml: String) throws -> PluginSettings {
+        func declarations<P: ScalePlugin>(_: P) -> [SettingDeclaration] { P.manifest.settings }
+        let file = SettingsFile.load(
+            text: toml, file: "my.conf", fileMode: 0o600, environment: .process(),
+            declarations: declarations(plugin))
+        return PluginSettings(try #require(file.settings, "\(file.problems)"))
+    }
+}
+
+/// A stand-in for a program with any model of scale behind it, at its own port of this machine.
+typealias Bridge = StandInScale<HSLDevice>
+
+extension StandInScale where Device == HSLDevice {
+    /// The user of a HS5.
+    static var user: UInt32 { 1234 }
+
+    convenience init(
+        _ model: ScaleModel, profile: HSLDevice.Profile = .init(), faults: HSLDevice.Faults = .init()
+    ) throws {
+        var scale = HSLDevice.Scale(try #require(HSLDeviceID(model, "020000003001")))
+        if model == .hs5 { scale.users[0] = Self.user }
+        let port = Ports.next()
+        try self.init(
+            HSLDevice(scale, profile: profile, faults: faults), own: "tcp-accept://127.0.0.1:\(port)",
+            link: "hsl://127.0.0.1:\(port)", clock: ScaleBench.clock, zone: ScaleBench.zone)
+    }
+
+    /// Lets a person step on the scale as soon as a live weight is awaited.
+    func step(on tenths: Int) {
+        submit(.weigh(StandInWeighing(tenthsOfKilogram: tenths))) { $0.isMeasuring }
+    }
+}
+
+extension ScaleBench {
+    /// Starts the plugin of a model with settings from the hub, as in a person's settings file.
+    func run(_ model: ScaleModel, _ toml: String) async throws -> PluginRun {
+        let values = try model.settings(toml).values.mapValues { $0.revealed() }
+        let settings = RawJSON(trusted: Array(try JSONEncoder().encode(values)))
+        func start<P: ScalePlugin>(_ plugin: P) async -> PluginRun { await run(plugin, settings) }
+        return await start(model.plugin)
+    }
+}

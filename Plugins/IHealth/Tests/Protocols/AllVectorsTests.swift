@@ -1,0 +1,197 @@
+import JSON
+import ScaleStandIns
+import Testing
+
+@testable import ScaleProtocols
+
+/// Decodes every vector of the notes and compares each member: the result must be exactly the members under `decode`.
+struct AllVectorsTests {
+    struct Vector: Sendable, CustomStringConvertible {
+        let id, dir, hex: String
+        let decode: [String: JSONTree]
+        var description: String { id }
+        var origin: FrameOrigin { dir == "host" ? .host : .scale }
+    }
+
+    static let all: [Vector] = ((try? resource("vectors.jsonl")) ?? "").split(separator: "\n").compactMap { line in
+        guard let json = JSONTree(Array(line.utf8)), let id = json["id"]?.text, let dir = json["dir"]?.text,
+            let hex = json["hex"]?.text, let decode = json["decode"]?.members
+        else { return nil }
+        return Vector(
+            id: id, dir: dir, hex: hex, decode: Dictionary(decode.map { ($0.name, $0.value) }) { _, last in last })
+    }
+
+    @Test func `all 81 vectors have their known meanings, and are counted`() throws {
+        var passed = 0
+        for vector in Self.all {
+            var meaning = try Self.meaning(of: vector)
+            // Notes are explanations, not fields.
+            for name in vector.decode.keys where name != "note" {
+                let found = meaning.removeValue(forKey: name)
+                #expect(Self.isSame(found, vector.decode[name]), "\(vector.id): \(name) is \(found?.json ?? "missing")")
+            }
+            passed += 1
+        }
+        #expect(passed == 81)
+        print("vectors of the protocol notes: \(passed) of 81 pass")
+    }
+
+    /// Whether two values are equal; numbers are compared to a thousandth, as the notes write them.
+    static func isSame(_ left: JSONTree?, _ right: JSONTree?) -> Bool {
+        guard let left, let right else { return left == right }
+        if let one = left.decimal, let other = right.decimal { return abs(one - other) < 0.001 }
+        if let some = left.list, let others = right.list {
+            return some.count == others.count && zip(some, others).allSatisfy(isSame)
+        }
+        if let others = right.members { return others.allSatisfy { isSame(left[$0.name], $0.value) } }
+        return left == right
+    }
+
+    private static func meaning(of vector: Vector) throws -> [String: JSONTree] {
+        switch vector.id.prefix(2) {
+        case "H3": return try hs3(vector)
+        case "H4", "G5": return try VectorHS4.meaning(of: vector)
+        case "H5": return try VectorHS5.meaning(of: vector)
+        case "L1":
+            let address = try #require(BluetoothAddress("AA:BB:CC:DD:EE:FF"))
+            #expect(address.socketAddress(channel: 6) == bytes(vector.hex))
+            return [:]
+        default: return vector.id.hasPrefix("W") ? try sig(vector) : try sister(vector)
+        }
+    }
+
+    private static func kilograms(_ tenths: Int?) -> JSONTree? { tenths.map { JSONTree(Double($0) / 10) } }
+
+    private static func hs3(_ vector: Vector) throws -> [String: JSONTree] {
+        var scanner = HS3Frame.scanner(from: vector.origin)
+        guard let frame = scanner.append(bytes(vector.hex)).first.flatMap(HS3Frame.init) else {
+            return scanner.badChecksums == 1 ? ["error": "checksum"] : [:]
+        }
+        #expect(frame.bytes == bytes(vector.hex))
+        var meaning: [String: JSONTree] = ["seq": JSONTree(Int(frame.sequence))]
+        func read(_ record: HS3Record) -> [String: JSONTree] {
+            var members: [String: JSONTree] = [:]
+            let time = WallTime(hs3Packed: record.key.packedTime, mode: .sdk12)
+            members["local"] = time.map { .text("\($0)") }
+            members["kg"] = kilograms(record.key.tenthsOfKilogram)
+            members["ix"] = record.index.map { JSONTree(Int($0)) }
+            return members
+        }
+        guard vector.origin == .scale else {
+            switch HS3HostMessage(frame) {
+            case .open: meaning["cmd"] = "open"
+            case .acknowledge: meaning["cmd"] = "ack"
+            case .startMemory: meaning["cmd"] = "start-memory"
+            case .setClock(let time): meaning.merge(["cmd": "set-clock", "local": .text("\(time)")]) { $1 }
+            case .lastKnown(let time): meaning.merge(["cmd": "last-known", "local": .text("\(time)")]) { $1 }
+            case .unknown: break
+            }
+            return meaning
+        }
+        switch HS3ScaleMessage(frame) {
+        case .acknowledge: meaning["cmd"] = "ack"
+        case .clock(let digits):
+            let time = WallTime(hs3BCD: digits, mode: .bcd24, host: .startOf2000)
+            meaning["cmd"] = "clock"
+            meaning["local"] = time.map { .text("\($0)") }
+        case .idBlock: meaning["cmd"] = "id-block"
+        case .memoryCount(let count): meaning.merge(["cmd": "count", "count": JSONTree(Int(count))]) { $1 }
+        case .memory(let records, _):
+            meaning.merge(["cmd": "memory", "records": .list(records.map { JSONTree(read($0)) })]) { $1 }
+        case .weight(let record):
+            meaning["cmd"] = "weight"
+            meaning.merge(read(record)) { $1 }
+            if record.key.tenthsOfKilogram == nil { meaning["error"] = "bcd" }
+        case .error(let raw):
+            let code = ScaleError.sent(raw, by: .hs3).code
+            meaning.merge(["cmd": "error", "raw": .text([raw].hex)]) { $1 }
+            meaning["sdk_default"] = code.map { JSONTree($0) }
+        case .unknown, .malformed: break
+        }
+        return meaning
+    }
+
+    /// Decodes frames of sister products, and the ciphers.
+    private static func sister(_ vector: Vector) throws -> [String: JSONTree] {
+        let words = vector.hex.split(separator: " ").map(String.init)
+        func named(_ name: String) throws -> [UInt8] {
+            let place = try #require(words.firstIndex(of: name))
+            return try #require([UInt8](hex: words[place + 1]))
+        }
+        switch vector.id {
+        case "G3":
+            let cipher = XXTEA.encrypt(try named("data"), key: try named("key"))
+            return ["cipher": .text(cipher.hex)]
+        case "G4":
+            let (key, first, last) = (try named("J"), try named("e"), try named("d"))
+            let seed = XXTEA.encrypt(ScaleKey.reversed(first), key: key)
+            let answer = ScaleKey(key)?.answer(to: first + (try named("b")) + last)
+            return ["seed": .text(seed.hex), "answer": .text(try #require(answer).hex)]
+        default:
+            var scanner = FrameScanner(from: vector.origin)
+            let frame = try #require(scanner.append(bytes(vector.hex)).first.flatMap(FamilyFrame.init))
+            return [
+                "state": .text([frame.state.byte].hex), "seq": JSONTree(Int(frame.sequence)),
+                "product": .text([frame.product].hex), "cmd": .text(Array(frame.content.prefix(1)).hex),
+            ]
+        }
+    }
+
+    private static func sig(_ vector: Vector) throws -> [String: JSONTree] {
+        let value = bytes(vector.hex)
+        var meaning: [String: JSONTree] = [:]
+        switch vector.id {
+        case "W1", "W2", "W3", "W4":
+            let weight: SIGWeight
+            do throws(SIGError) { weight = try SIGWeight(value) } catch {
+                return error == .unsuccessful ? ["error": "unsuccessful"] : [:]
+            }
+            #expect(weight.bytes == value)
+            meaning["kg"] = JSONTree(weight.mass.kilograms)
+            meaning["lb"] = weight.mass.pounds.map { JSONTree($0) }
+            meaning["local"] = weight.time.map { .text("\($0)") }
+            meaning["user"] = weight.user.map { JSONTree(Int($0)) }
+            meaning["bmi"] = weight.bodyMassIndex.map { JSONTree(Double($0) / 10) }
+            meaning["height_m"] = weight.metres.map { JSONTree($0) }
+        case "W5":
+            let body = try SIGBody(value)
+            #expect(body.bytes == value)
+            meaning["fat"] = JSONTree(Double(body.fat) / 10)
+            meaning["local"] = body.time.map { .text("\($0)") }
+            meaning["user"] = body.user.map { JSONTree(Int($0)) }
+            meaning["bmr_kj"] = body.basalMetabolism.map { JSONTree($0) }
+            meaning["bmr_kcal"] = body.kilocalories.map { JSONTree(($0 * 10).rounded() / 10) }
+            meaning["muscle_pct"] = body.musclePercentage.map { JSONTree(Double($0) / 10) }
+            meaning["water_kg"] = body.water.map { JSONTree($0.kilograms) }
+            meaning["impedance_ohm"] = body.impedance.map { JSONTree(Double($0) / 10) }
+            meaning["kg"] = body.mass.map { JSONTree($0.kilograms) }
+        case "W6", "W8":
+            let request = try SIGUserRequest(value)
+            #expect(request.bytes == value)
+            switch request {
+            case .register(let consent): meaning = ["op": "register", "consent": JSONTree(consent)]
+            case .consent(let index, let consent):
+                meaning = ["op": "consent", "index": JSONTree(Int(index)), "consent": JSONTree(consent)]
+            default: break
+            }
+        case "W7", "W9":
+            let response = try SIGUserResponse(value)
+            #expect(response.bytes == value)
+            let result = response.result == .success ? "success" : "not authorised"
+            meaning = ["op": "response", "to": JSONTree(Int(response.operation)), "result": .text(result)]
+            meaning["index"] = response.parameter.first.map { JSONTree(Int($0)) }
+        default:
+            let time = try #require(try SIGCurrentTime(value))
+            #expect(time.bytes == value)
+            #expect(SIGCurrentTime(time.time) == time, "the weekday is that of the date")
+            let days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+            meaning["local"] = .text("\(time.time)")
+            meaning["weekday"] = time.weekday.map { .text(days[$0 - 1]) }
+        }
+        return meaning
+    }
+}
+
+extension JSONTree {
+    init(_ members: [String: JSONTree]) { self = .object(members.map { Member($0.key, $0.value) }) }
+}

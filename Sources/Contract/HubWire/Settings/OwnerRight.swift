@@ -1,0 +1,46 @@
+/// A right of the owner: to ask something of the hub, or to have it do something (Protocol §12.3).
+///
+/// Other programs have it only if `hub.conf` grants it to a plugin whose manifest asks for it.
+public enum OwnerRight: String, Sendable, Hashable, Codable, CaseIterable {
+    /// Read the state of the hub, its plugins, sinks, devices and sessions.
+    case status
+    /// Read the plugins as described in `hub.conf` and the manifests.
+    case plugins
+    /// Read the persons and their attributes.
+    case persons
+    /// Read the numbers of records that each instance gave, by their results.
+    case accounts
+    /// Read the history of a record.
+    case trace
+    /// Read the last lines of a plugin's log.
+    case logs
+
+    /// Run commands of plugins, whatever their manifests declare.
+    case commands
+    /// Run a command of the hub: one right for each of its commands.
+    case apply, assign, configure, edit, erase, forgetSink = "forget-sink", log, logout, release
+    case reloadKeys = "reload-keys", replay, restart, retention, retract, stop
+
+    /// The rights to run commands.
+    public static let ofCommands = Set(allCases).subtracting([.status, .plugins, .persons, .accounts, .trace, .logs])
+
+    /// In `hub.conf`: all rights that the manifest asks for.
+    public static let all = "*"
+
+    /// The rights of a manifest that `hub.conf` grants, each once, in the manifest's order; unknown words are never granted.
+    ///
+    /// - Parameter written: `owner` of `grants`; `nil` if it is not written, which grants nothing.
+    public static func granted(of asked: [String], by written: [String]?) -> [String] {
+        guard let written else { return [] }
+        var known: Set<String> = []
+        return asked.filter { word in
+            OwnerRight(rawValue: word) != nil && (written.contains(all) || written.contains(word))
+                && known.insert(word).inserted
+        }
+    }
+
+    /// The line of `hub.conf` that grants these rights, for use in a sentence.
+    public static func line(_ words: [String], of instance: String) -> String {
+        "grants = { owner = [\(words.map(tomlQuoted).joined(separator: ", "))] } in [plugin.\(tomlKey(instance))] of hub.conf"
+    }
+}

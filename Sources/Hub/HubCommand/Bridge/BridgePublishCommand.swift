@@ -1,0 +1,136 @@
+import ArgumentParser
+import Foundation
+import HealthText
+import HubClient
+import PluginKit
+import ZeroMQ
+
+struct BridgePublishCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "publish",
+        abstract: "Give the hub a record per line of stdin; print what became of each.",
+        usage: "hub bridge publish [<options>] [-- <program> ...]",
+        discussion: """
+            A line is a record (Docs/Samples.md), or a list of records:
+
+              {"type":"weight","value":72.3,"unit":"kg",
+               "start":"2026-03-15T07:30:05+01:00","key":"2026-03-15T06:30:05Z"}
+
+            all on one line, as jq -c prints it. key is what identifies the record at its
+            source: the same record again is a duplicate, and stored once. A record is
+            taken back by {"kind":"retraction","key":"…"}. Records of one group are stored
+            together: give them on lines that follow each other, the last group of a
+            stream that goes on with an empty line behind it, or as one list.
+            {"live":{…}} and {"event":{…}} pass on what is not stored.
+
+            Each record has an answer on stdout, once it is on the hub's disk:
+
+              {"line":1,"key":"…","result":"stored","number":1043,"seq":1043}
+
+            result is stored, duplicate, rejected (with code and reason) or error (with
+            reason: the line is not a record). The rest goes on. The hub may be restarted,
+            killed and restored meanwhile: nothing is lost or doubled. While it is away
+            lines wait where they are; with --spool they are read and kept on disk, and
+            what the hub refuses until its answer is written: the next start tells what a
+            process that was killed could not, with the record. With a program after --
+            its output is read instead of stdin.
+
+            Examples:
+              hub bridge publish < records.jsonl
+              curl -s https://scale.local/log | jq -c '.[]|{type:"weight",value:.kg,
+                unit:"kg",start:.at,key:.at}' | hub bridge publish --as kitchen
+              hub bridge publish --spool ~/.local/state/kitchen -- ./read-scale
+
+            Exit codes: 0 all is stored; 1 something was refused, or the program failed;
+            64 wrong arguments; 71 the spool cannot be used; 75 ended before all was
+            answered: give it again, or with --spool start again; 77 the hub refuses the
+            name.
+            """)
+
+    @Option(
+        name: .customLong("as"), help: ArgumentHelp("Who gives them: the source of the records.", valueName: "name"))
+    var name: String?
+    @Option(help: ArgumentHelp("Keep what is not stored yet in this folder.", valueName: "folder"))
+    var spool: String?
+    @Flag(help: "This is history: stored and delivered, and not published one by one.")
+    var backfill = false
+    @OptionGroup var bridge: BridgeOptions
+    private var program: [String] { BridgeProgram.words }
+
+    func validate() throws {
+        if backfill, spool != nil { throw ValidationError("--backfill and --spool exclude each other.") }
+    }
+
+    func run() async throws {
+        let signals = StopSignals(watchingInput: false)
+        let place = try bridge.place(as: name, usually: "bridge")
+        let spool = try openSpool()
+        let child = program.isEmpty ? nil : try ChildProgram(program, writes: false, reads: true)
+        let publisher = try Publisher(
+            LineReader(child?.output ?? STDIN_FILENO), LineWriter(STDOUT_FILENO), spool: spool, isBackfill: backfill)
+        do { try await publisher.tellRefused() } catch is ReaderGone {
+            throw Failure(.tryAgain, "the answers have no reader")
+        } catch let error as PluginStateError {
+            throw Failure(.system, "--spool \(self.spool ?? ""): \(error)")
+        }
+        let context = try Context()
+        var runner = place.runner(.once, context)
+        runner.report = publisher.report
+        let exit = await runner.run(state: spool, requests: signals.requests) { try await publisher.run($0) }
+        let code = await child?.end(within: publisher.account.isAtEnd ? .seconds(10) : .zero)
+        // A rejected record that cannot be removed now is reported again later.
+        try? await publisher.forgetRefused()
+        let pending = try? await spool?.counters().pending
+        let failure = failure(exit, publisher.account, code, pending, place)
+        try? spool?.close()
+        BridgeEnd.leave(context, failure)
+    }
+
+    private func openSpool() throws -> PluginState? {
+        guard let spool else { return nil }
+        do { return try PluginState(directory: spool) } catch {
+            throw Failure(.system, "--spool \(spool): \(error)")
+        }
+    }
+
+    /// The failure to report to the person at the end.
+    private func failure(
+        _ exit: PluginExit, _ account: Publisher.Account, _ code: Int32?, _ pending: Int64?, _ place: BridgePlace
+    ) -> Failure? {
+        if exit == .refused, let failure = BridgeEnd.failure(exit, door: place.address.door) { return failure }
+        if let fault = account.readFault {
+            return Failure(
+                .system, "reading the lines failed: \(fault); line \(account.lastLine) is the last that was read")
+        }
+        if let spool, let pending, pending > 0 {
+            return Failure(
+                .tryAgain,
+                "\(NumberText.count(Int(pending), "record")) not stored yet, and kept in \(spool): "
+                    + "hub bridge publish --spool \(spool) < /dev/null gives them when the hub is there")
+        }
+        if account.hasLostReader {
+            return Failure(
+                .tryAgain,
+                "the answers have no reader any more; given were the records up to line \(account.lastLine)")
+        }
+        if account.unanswered > 0 {
+            return Failure(
+                .tryAgain,
+                "ended before the hub has answered; give the lines without an answer again, up to line "
+                    + "\(account.lastLine): what the hub has is a duplicate")
+        }
+        if let failure = BridgeEnd.failure(exit, door: place.address.door) { return failure }
+        if !account.isAtEnd {
+            return Failure(
+                .tryAgain,
+                "ended before the end of the lines; what was read, up to line \(account.lastLine), is answered")
+        }
+        if account.refused > 0 {
+            return Failure(
+                .notWell,
+                "\(account.refused) of \(account.answered) refused; the answer of each says why")
+        }
+        if let code, code != 0 { return Failure(.notWell, "\(program[0]) ended with exit code \(code)") }
+        return nil
+    }
+}

@@ -1,0 +1,236 @@
+import ArgumentParser
+import HealthText
+import HubClient
+import HubSettings
+import HubWire
+import Samples
+
+struct AssignCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "assign",
+        abstract: "Say whose records are: the guest was not anna.",
+        discussion: """
+            The record gets a new version under that person, which reaches listeners and
+            sinks; followers of the person it leaves learn that it left. No source can
+            undo it. What was measured together (a weight and its body fat) goes along.
+            hub inbox shows what no person was found for. A guest's reading leaves the
+            inbox and counts for nobody; hub samples --guest lists them all.
+
+            Examples:
+              hub inbox
+              hub assign 1043 --to anna
+              hub assign 1043 --guest
+              hub assign 1043 --undo                  as hub.conf had it
+              hub assign 1043 1044 --nobody --reason 'ask ben'
+              hub assign --inbox --to anna --dry-run
+              hub assign --rules                      after hub.conf has changed
+
+            --inbox and --rules show what they would do and ask first. A number is asked
+            about if the odds in hub inbox speak against the person. With --rules each
+            waiting record is judged by hub.conf as if it came in now; what you put into
+            the inbox by hand stays there.
+
+            Exit codes: 0 assigned, or it was so already; 1 there is no such record,
+            nothing was changed, or the answer was no; 64 no such person, or --yes is
+            missing without a terminal; 69 no hub answers.
+            """)
+
+    @Argument(help: "Numbers of records.")
+    var number: [Int64] = []
+    @Option(help: ArgumentHelp("A person of hub.conf.", valueName: "name"))
+    var to: String?
+    @Flag(help: "No person's: into the inbox.")
+    var nobody = false
+    @Flag(help: "A guest's: no person's, and out of the inbox.")
+    var guest = false
+    @Flag(help: "Take the assignments by hand back: as the rules of hub.conf had it.")
+    var undo = false
+    @Flag(help: "All that waits in the inbox, in place of numbers.")
+    var inbox = false
+    @Flag(help: "Let the rules of hub.conf say whose the inbox is.")
+    var rules = false
+    @Flag(help: "Only these, without what was measured together with them.")
+    var alone = false
+    @Option(help: ArgumentHelp("Why, for those who trace the record.", valueName: "text"))
+    var reason: String?
+    @Flag(help: "Change nothing; show what would be.")
+    var dryRun = false
+    @Flag(help: "Do not ask.")
+    var yes = false
+    @Flag(help: "One JSON document, as the hub gives it; with --inbox one for each 1000 records.")
+    var json = false
+    @OptionGroup var options: ConfigurationOptions
+
+    /// Maximum number of records that the hub accepts in one command.
+    private static let most = 1_000
+
+    func validate() throws {
+        if [!number.isEmpty, inbox, rules].count(where: { $0 }) != 1 {
+            throw ValidationError("Give numbers of records, or --inbox, or --rules.")
+        }
+        let words = [to != nil, nobody, guest, undo].count { $0 }
+        if rules, words > 0 || alone || reason != nil { throw ValidationError("--rules stands alone.") }
+        if !rules, words != 1 { throw ValidationError("Say whose: --to NAME, --guest or --nobody; or --undo.") }
+        if inbox, nobody || undo {
+            throw ValidationError("--inbox takes --to NAME or --guest: records there have no person already.")
+        }
+        if undo, reason != nil { throw ValidationError("--undo takes no --reason.") }
+        if number.count > AssignCommand.most { throw ValidationError("Give at most \(AssignCommand.most) numbers.") }
+        if let wrong = number.first(where: { $0 < 1 }) {
+            throw ValidationError("\(wrong) is not the number of a record.")
+        }
+    }
+
+    func run() throws {
+        let door = try DoorClient(endpoint: try options.endpoints().door, command: "assign")
+        if rules { return try runRules(door) }
+        var numbers = number.enumerated().filter { !number[..<$0.offset].contains($0.element) }.map(\.element)
+        // Assign a record only if it is unchanged since the person was asked about it.
+        var sequences: [Int64: Int64] = [:]
+        if inbox {
+            var reader = InboxReader(door, all: true)
+            let records = try reader.weighings().flatMap(\.records)
+            numbers = records.map(\.number)
+            sequences = Dictionary(records.map { ($0.number, $0.sequence) }) { first, _ in first }
+            guard !numbers.isEmpty else { return Terminal.say("the inbox is empty") }
+        }
+        if let to, ["guest", "gast"].contains(to.lowercased()), try door.open().persons.named(to) == nil {
+            throw Failure(.usage, "hub.conf has no person \(to); --guest says that it was a guest's")
+        }
+        let expected = try assign(door, numbers, sequences, isDryRun: true)
+        for answer in expected { try answer.refuseRejections() }
+        let person = try inbox ? nil : to.map { try door.open().person($0).name }
+        let doubts = try person.map { try self.doubts(door, numbers, $0) } ?? []
+        if dryRun {
+            for doubt in doubts { Terminal.complain(doubt) }
+            return try tell(expected)
+        }
+        if inbox {
+            let count = NumberText.count(expected.reduce(0) { $0 + $1.entries.count }, "record")
+            let name = to.map { options.readingUnits().name(of: $0) } ?? "a guest"
+            try Consent.ask("Assign them all to \(name)?", about: ["\(count) in the inbox"], isGiven: yes)
+        } else if let person, !doubts.isEmpty {
+            let name = options.readingUnits().name(of: person)
+            try Consent.ask("Assign to \(name) against these odds?", about: doubts, isGiven: yes)
+        }
+        let done = try assign(door, numbers, sequences, isDryRun: false)
+        try tell(done)
+        for answer in done { try answer.refuseRejections(isDone: true) }
+    }
+
+    /// One line for each record whose weight does not fit the person.
+    private func doubts(_ door: DoorClient, _ numbers: [Int64], _ person: String) throws -> [String] {
+        var query = QueryRequest(id: 0)
+        query.filter.numbers = numbers
+        var doubts: [String] = []
+        var reader = RecordReader()
+        let units = options.readingUnits()
+        try door.pages(query) { records, _ in
+            for bytes in records {
+                let record = try reader.record(bytes)
+                guard case .nobody(let reason) = record.assignment,
+                    let doubt = Odds(reason).doubt(about: person, units.name)
+                else { continue }
+                doubts.append("\(record.number): \(doubt)")
+            }
+        }
+        return doubts
+    }
+
+    private struct Arguments: Encodable {
+        var numbers: [Int64]?
+        var seqs: [Int64]?
+        var to: String?
+        var nobody = false
+        var guest = false
+        var undo = false
+        var alone = false
+        var reason: String?
+        var rules = false
+    }
+
+    private func assign(
+        _ door: DoorClient, _ numbers: [Int64], _ sequences: [Int64: Int64], isDryRun: Bool
+    ) throws -> [ManualAnswer] {
+        try stride(from: 0, to: numbers.count, by: AssignCommand.most).map { start in
+            let some = Array(numbers[start..<min(start + AssignCommand.most, numbers.count)])
+            // For the inbox the numbers contain every group completely.
+            let arguments = Arguments(
+                numbers: some, seqs: inbox ? some.map { sequences[$0] ?? 0 } : nil, to: to, nobody: nobody,
+                guest: guest, undo: undo, alone: alone || inbox, reason: reason)
+            return try door.hand("assign", arguments, isDryRun: isDryRun)
+        }
+    }
+
+    private func tell(_ answers: [ManualAnswer]) throws {
+        var output = Output()
+        let units = options.readingUnits()
+        for answer in answers {
+            if json {
+                try output.json(Array(answer.text.utf8)[...])
+                continue
+            }
+            for entry in answer.entries where !entry.isRejected {
+                guard let record = entry.record else {
+                    let place =
+                        undo
+                        ? "as the rules had it"
+                        : to.map { "\(units.name(of: $0))'s" } ?? (guest ? "a guest's" : "in the inbox")
+                    try output.line("\(entry.number) is \(place) already")
+                    continue
+                }
+                let place = Self.place(record.assignment, units)
+                let text = RecordText(record, units)
+                let verb = dryRun ? "would be" : "is now"
+                try output.line("\(text.number) \(verb) \(place): \(text.type) \(text.value), \(text.time)")
+            }
+        }
+        try output.flush()
+    }
+
+    private static func place(_ assignment: Assignment, _ units: ReadingUnits) -> String {
+        if let person = assignment.person { return "\(units.name(of: person.name))'s" }
+        return assignment.isGuest ? "a guest's" : "in the inbox"
+    }
+
+    // MARK: - Rules
+
+    private struct RuleReport: Decodable {
+        let assigned: [String: Int64]
+        let left: [String: Int64]
+
+        func lines(_ verb: String, _ units: ReadingUnits) -> [String] {
+            let given = assigned.sorted { $0.key < $1.key }.map {
+                "\(NumberText.count($0.value, "record")) \(verb) to \(units.name(of: $0.key))"
+            }
+            let stays = left.sorted { $0.key < $1.key }.map {
+                "\(NumberText.count($0.value, "record")) left: \($0.key)"
+            }
+            return given + stays
+        }
+    }
+
+    private func runRules(_ door: DoorClient) throws {
+        let expected = try ask(door, isDryRun: true)
+        let units = options.readingUnits()
+        if expected.report.assigned.isEmpty || dryRun {
+            if json { return try Output.json(expected.text) }
+            let lines = expected.report.lines("would go", units)
+            for line in lines.isEmpty ? ["the inbox is empty"] : lines { try Output.print(line) }
+            return
+        }
+        try Consent.ask("Assign them so?", about: expected.report.lines("would go", units), isGiven: yes)
+        let done = try ask(door, isDryRun: false)
+        if json { return try Output.json(done.text) }
+        for line in done.report.lines("went", units) { try Output.print(line) }
+    }
+
+    private func ask(_ door: DoorClient, isDryRun: Bool) throws -> (report: RuleReport, text: String) {
+        let bar = ProgressBar("assign")
+        defer { bar.end() }
+        let arguments = RawJSON(trusted: Array(try JSON.line(Arguments(rules: true)).utf8))
+        let answer = try door.command("assign", arguments: arguments, isDryRun: isDryRun) { bar.update($0) }
+        guard let answer else { throw Failure(.dialogue, "the hub did not say what it did; look with hub inbox") }
+        return (try JSON.answer(RuleReport.self, answer), answer.text)
+    }
+}

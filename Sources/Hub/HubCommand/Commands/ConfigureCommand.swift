@@ -1,0 +1,242 @@
+import ArgumentParser
+import Foundation
+import HubClient
+import HubCore
+import HubSettings
+import HubWire
+
+struct ConfigureCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "configure",
+        abstract: "Change settings of a plugin or a person in hub.conf; the hub follows.",
+        discussion: """
+            Writes into the section of one plugin; comments and all else of the file stay
+            as they are. Only settings that the plugin declares (hub plugins NAME), and
+            whether it is enabled: grants are hub permissions', and the other keys yours
+            to write by hand. What is wrong is said, and then nothing is written; the
+            plugin's program is asked, too. A file with changes that the hub does not
+            follow yet is left alone: hub apply first. On a terminal --enable asks whether
+            the plugin may do what you may do here, if it asks for that.
+
+            --person NAME writes display_name, zone, locale, unit and expected_weight of a
+            person, who is added if there is none of that name and taken out again by you
+            alone, in hub.conf; slots.PLUGIN is the position of a person whom hub.conf has
+            on the device of that plugin. --hub writes the zone of those without their own.
+
+            A list is key=a,b or key=a key=b. Secrets are not shown, also not what was
+            there before; they are better not typed here but named:
+            key='${file:/run/secrets/token}'.
+
+            Examples:
+              hub configure exist poll_every=5min --dry-run   what it would restart
+              hub configure exist poll_every=5min
+              hub configure exist --unset poll_every          the default again
+              hub configure json-lines --disable
+              hub configure --person anna locale=de_DE unit=kg
+              hub configure --person juergen display_name=Jürgen
+              hub configure --hub zone=Europe/Berlin
+              hub configure json-lines --json --enable | jq .changes
+
+            Exit codes: 0 the hub follows (or would); 64 no such plugin or setting, or no
+            name that a person can have; 65 a value is wrong, or hub.conf has errors, and
+            nothing was changed; 69 no hub answers; 71 the file cannot be written, or not
+            without losing something; 75 a change is under way, or hub.conf has changes
+            that are not applied.
+            """)
+
+    @Argument(help: "The instance, as hub.conf names it.")
+    var name: String?
+    @Argument(help: ArgumentHelp("Settings; hub plugins NAME lists them.", valueName: "key=value"))
+    var settings: [String] = []
+    @Option(help: ArgumentHelp("A setting that is to have its default again; may be repeated.", valueName: "key"))
+    var unset: [String] = []
+    @Flag(help: "It is to run.")
+    var enable = false
+    @Flag(help: "It is not to run.")
+    var disable = false
+    @Option(help: "The person who is meant, and not a plugin.")
+    var person: String?
+    @Flag(help: "[hub] is meant, and not a plugin.")
+    var hub = false
+    @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "Change nothing; show what would be written and done.")
+    var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
+    @Flag(help: "One JSON document: {\"instance\",\"applied\",\"changes\",\"revision\",\"plan\",…}.")
+    var json = false
+
+    struct Arguments: Encodable {
+        var instance, person: String?
+        var hub, enabled: Bool?
+        var set, unset: [String]
+    }
+
+    func validate() throws {
+        guard !(enable && disable) else { throw ValidationError("--enable and --disable exclude each other.") }
+        guard person == nil || !hub else { throw ValidationError("--person and --hub exclude each other.") }
+        guard isOfPlugin || !(enable || disable) else { throw ValidationError("Only a plugin is enabled or disabled.") }
+        guard !isOfPlugin || name != nil else { throw ValidationError("Name a plugin, --person or --hub.") }
+        guard person != nil || hub && name != nil || enable || disable || !settings.isEmpty || !unset.isEmpty else {
+            throw ValidationError("Name what to change: key=value, --unset, --enable or --disable.")
+        }
+    }
+
+    private var isOfPlugin: Bool { person == nil && !hub }
+
+    func run() throws {
+        // The hub runs the programs to read their manifests; one that hangs has ten seconds.
+        let door = try DoorClient(
+            endpoint: try options.endpoints().door, command: "configure", patience: .seconds(60))
+        // If no plugin is meant, the first word is already a setting.
+        let instance = isOfPlugin ? name : nil
+        let words = (isOfPlugin ? [] : [name].compactMap(\.self)) + settings
+        // An instance whose program is missing has no declarations, but can still be disabled.
+        let namesSettings = !words.isEmpty || !unset.isEmpty
+        let declarations =
+            try instance.map { namesSettings ? try PluginText.named($0, door).declarations ?? [] : [] }
+            ?? (hub ? [HouseholdSettings.zone] : HouseholdSettings.configuredOfPersons + Self.slots(words))
+        let arguments = Arguments(
+            instance: instance, person: person, hub: hub ? true : nil,
+            enabled: enable ? true : disable ? false : nil, set: try Self.assignments(words, declarations),
+            unset: unset)
+        try Self.change(arguments, declarations, door, isDryRun: dryRun, json: json)
+        if enable, !dryRun, !json, let instance { try grantOwner(to: instance, door) }
+    }
+
+    private static func slots(_ words: [String]) -> [SettingDeclaration] {
+        Set(words.map { String($0.prefix { $0 != "=" }) }).sorted()
+            .compactMap { HubConfiguration.configuredSlot($0)?.declaration }
+    }
+
+    /// Has the hub change its file, and prints the result.
+    static func change(
+        _ arguments: Arguments, _ declarations: [SettingDeclaration], _ door: DoorClient, isDryRun: Bool, json: Bool
+    ) throws {
+        let request = CommandRequest(
+            id: 0, instance: "hub", command: "configure",
+            arguments: RawJSON(trusted: Array(try JSON.line(arguments).utf8)), isDryRun: isDryRun)
+        let answer = try Self.answer(try door.call(request))
+        let report = try JSON.answer(ConfigureReport.self, answer)
+        if json {
+            try Output.json(answer.text)
+        } else {
+            let text = ConfigureText(report, declarations)
+            for line in text.lines { try Output.print(line) }
+            for line in text.advice { Terminal.say(line) }
+        }
+        if !report.applied { throw ExitCode(HubExit.badConfiguration.rawValue) }
+    }
+
+    /// Asks whether an enabled plugin may use the owner's rights, if it asks for some and has none of them.
+    private func grantOwner(to instance: String, _ door: DoorClient) throws {
+        let asked = try PluginText.named(instance, door).owner ?? []
+        let file = try PermissionChange.file(of: try options.path(), door)
+        let text = try ConfigurationFile.text(file)
+        var editor = try PermissionChange.editor(text, of: instance, file)
+        guard !asked.isEmpty, OwnerRight.granted(of: asked, by: editor.list("owner")).isEmpty else { return }
+        let command = "hub permissions allow \(instance) '*' --owner"
+        guard Terminal.canAsk else {
+            return Terminal.say("\(instance) may not do what you may do here; \(command) lets it")
+        }
+        Terminal.progress("May it do what you may do here (\(asked.joined(separator: ", ")))? [Y/n] ")
+        guard let answer = readLine(), answer.isEmpty || SettingAnswer.truth(answer) == true else {
+            return Terminal.say("\(command) lets it later")
+        }
+        do throws(GrantsEditor.Refusal) { try editor.set("owner", to: [OwnerRight.all]) } catch {
+            throw Failure(.badConfiguration, "\(file): \(error)")
+        }
+        _ = try PermissionChange.write(editor.text, over: text, to: file, door)
+        Terminal.say("hub permissions deny \(instance) '*' --owner takes it back")
+    }
+
+    /// Each `NAME=VALUE`, with VALUE as JSON of the declared type; the hub checks the values.
+    private static func assignments(
+        _ words: [String], _ declarations: [SettingDeclaration]
+    ) throws -> [String] {
+        let values = try JSON.answer(
+            [String: SettingValue].self, try PluginCall.arguments(words, declarations))
+        return try values.sorted { $0.key < $1.key }.map { "\($0.key)=\(try JSON.line($0.value))" }
+    }
+
+    private static func answer(_ outcome: CommandOutcome.Content) throws(Failure) -> RawJSON {
+        switch outcome {
+        case .done(let result?): return result
+        case .failed("changed", let reason): throw Failure(.tryAgain, "configure: \(reason)")
+        case .failed("file", let reason): throw Failure(.system, "configure: \(reason)")
+        case .failed(let code, let reason): throw DoorClient.failure("configure", code: code, reason)
+        case .done, .ask, .cancelled: throw Failure(.dialogue, "configure: the hub did not say what it has done")
+        }
+    }
+}
+
+/// `hub configure` for people.
+struct ConfigureText {
+    let report: ConfigureReport
+    private let declarations: [SettingDeclaration]
+
+    init(_ report: ConfigureReport, _ declarations: [SettingDeclaration]) {
+        (self.report, self.declarations) = (report, declarations)
+    }
+
+    /// The problems, or the written settings and their effects.
+    var lines: [String] {
+        guard report.applied else {
+            return report.plan.problems.map(\.description) + ["nothing was changed"]
+        }
+        let added = report.added == true ? ["\(place) \(verb) added"] : []
+        let changes = added + report.changes.map(line)
+        return changes + (changes.isEmpty ? [] : ApplyText(report.plan).lines)
+    }
+
+    private var verb: String { report.dryRun ? "would be" : "is" }
+
+    /// A plugin's name, or the header of another section.
+    private var place: String { report.instance ?? report.person.map { "[person.\($0)]" } ?? "[hub]" }
+
+    private func line(_ change: ConfigureReport.Change) -> String {
+        if change.secret == true {
+            return
+                "\(place): \(change.name) \(verb) changed; it was \(change.wasSet == true ? "" : "not ")set"
+        }
+        func shown(_ value: SettingValue?) -> String { value.map(SettingAnswer.text) ?? "not in the file" }
+        return "\(place): \(change.name) \(verb) \(shown(change.after)); it was \(shown(change.before))"
+    }
+
+    /// The advice on the next command.
+    var advice: [String] {
+        guard report.applied else { return [] }
+        if report.changes.isEmpty, report.added != true { return ["it is so already; nothing was changed"] }
+        if report.dryRun { return ["nothing was changed"] }
+        if report.added == true { return ["only you take \(place) out again, in hub.conf; then hub apply"] }
+        let words = report.changes.compactMap(undo)
+        guard words.count == report.changes.count else {
+            let lost = report.changes.filter { undo($0) == nil }.map(\.name).joined(separator: ", ")
+            return ["what was there before can be had back by no line to type: \(lost)"]
+        }
+        let target = report.instance ?? report.person.map { "--person \($0)" } ?? "--hub"
+        return ["hub configure \(target) \(words.joined(separator: " ")) takes it back"]
+    }
+
+    private func undo(_ change: ConfigureReport.Change) -> String? {
+        guard change.secret != true || change.wasSet == false else { return nil }
+        guard let before = change.before else {
+            return "--unset \(change.name)"
+        }
+        if change.name == "enabled" { return before.boolean == true ? "--enable" : "--disable" }
+        let texts = (before.list ?? [before]).map(SettingAnswer.text)
+        // The typed form would mean another value if a list element contains a comma, or if a path is relative to the folder of hub.conf.
+        if before.list != nil, texts.contains(where: { $0.contains(",") }) { return nil }
+        switch declarations.first(where: { $0.name == change.name })?.type {
+        case .path?, .list(of: .path)?: if texts.contains(where: SettingAnswer.isRelative) { return nil }
+        default: break
+        }
+        return "\(change.name)=\(texts.joined(separator: ","))".quotedForShell
+    }
+}
+
+extension String {
+    /// The text quoted for a shell, if needed.
+    fileprivate var quotedForShell: String {
+        wholeMatch(of: /[A-Za-z0-9_.\/:,=@%+\-]+/) == nil ? "'\(replacing("'", with: "'\\''"))'" : self
+    }
+}

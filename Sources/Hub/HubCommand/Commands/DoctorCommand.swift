@@ -1,0 +1,144 @@
+import ArgumentParser
+import Foundation
+import HealthText
+import HubClient
+import HubCore
+import HubSettings
+import HubStore
+import HubWire
+
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Look for everything that is wrong, or will be, and say what repairs it.",
+        discussion: """
+            hub.conf, sockets and locks, modes, disk, clock, the store's file, the machine,
+            systemd, Bluetooth, and what the running hub says of plugins and sinks. Works
+            while the hub runs and while it is stopped, and changes nothing without --fix.
+            What stands still for five seconds, as on a disk that does not answer, is left
+            alone and told.
+
+            With --rehearse it does one thing alone: it restores the newest backup into a
+            folder of its own, opens it as the hub would, reads all of it, says how much
+            would be lost and what it took, and removes it.
+
+            Examples:
+              hub doctor
+              hub doctor --deep                       reads every record and index
+              hub doctor --fix                        gives files their modes back
+              hub doctor --deep --fix                 lets a hub go on that found damage
+              hub doctor --rehearse -q                for cron: silent where all is well
+              hub doctor --rehearse --backup /media/stick --identity key.txt
+              hub doctor --json | jq -r '.findings[] | select(.severity=="error").repair'
+
+            Exit codes: by the worst finding: 0 nothing to do, 1 a warning, 2 an error;
+            66 there is no hub.conf.
+            """)
+
+    @Flag(help: "Compare every index with its records and every counter with what it counts.")
+    var deep = false
+    @Flag(help: "Repair what needs no decision: modes of files.")
+    var fix = false
+    @Flag(help: "Restore the newest backup into a folder of its own, and see whether it is whole.")
+    var rehearse = false
+    @Option(
+        help: ArgumentHelp(
+            "With --rehearse: this backup, or the newest of this folder; the newest that hub backup has made if not given.",
+            valueName: "path"))
+    var backup: String?
+    @Option(
+        help: ArgumentHelp("With --rehearse: the private key of an encrypted one; may be repeated.", valueName: "file"))
+    var identity: [String] = []
+    @Flag(
+        help:
+            "One JSON document: {\"findings\":[{\"severity\",\"subject\",\"text\",\"repair\"}],\"worst\",\"rehearsal\"?}."
+    )
+    var json = false
+    @Flag(name: .shortAndLong, help: "Show only what is wrong.")
+    var quiet = false
+    @OptionGroup var options: ConfigurationOptions
+
+    func validate() throws {
+        if !rehearse, backup != nil || !identity.isEmpty {
+            throw ValidationError("--backup and --identity go with --rehearse.")
+        }
+        if rehearse, deep || fix { throw ValidationError("--rehearse goes without --deep and --fix.") }
+    }
+
+    func run() async throws {
+        if rehearse {
+            let files = HubFiles(try options.configuration().hub)
+            let interruption = Interruption()
+            let (finding, report) = await Rehearsal(files: files, backup: backup, identities: identity).run { _ in
+                !interruption.isOver
+            }
+            return try show([finding], report)
+        }
+        let path = try options.path()
+        guard try await blocking({ CheckWatch().result { _ = FileManager.default.contents(atPath: path) } }) != nil
+        else {
+            return try show([Doctor.stood("config", path, CheckWatch())])
+        }
+        let checked = await ConfigurationLoader(path: path, programPath: HubProgram.path).load()
+        let (isDeep, isFixing) = (deep, fix)
+        let findings = try await blocking {
+            let doctor = Doctor(path: path, checked: checked, isDeep: isDeep)
+            let shows = isatty(STDERR_FILENO) == 1
+            var findings = doctor.findings { if shows { Terminal.progress("looking at \($0)") } }
+            if shows { Terminal.progress("") }
+            if isFixing { for index in findings.indices { findings[index].repairIfPossible() } }
+            return findings
+        }
+        try show(findings)
+    }
+
+    private func show(_ findings: [Finding], _ rehearsal: Rehearsal.Report? = nil) throws {
+        let worst = findings.filter { $0.isFixed != true }.map(\.severity).max() ?? .good
+        if json {
+            try Output.json(try JSON.line(DoctorReport(findings: findings, worst: worst, rehearsal: rehearsal)))
+        } else {
+            for finding in findings where !quiet || finding.severity >= .warning {
+                for line in finding.lines(colours: Terminal.hasColours) { try Output.print(line) }
+            }
+        }
+        switch worst {
+        case .good, .note: return
+        case .warning: throw ExitCode(HubExit.notWell.rawValue)
+        case .error: throw ExitCode(HubExit.broken.rawValue)
+        }
+    }
+}
+
+/// The document of `hub doctor --json`.
+struct DoctorReport: Encodable {
+    let findings: [Finding]
+    let worst: Finding.Severity
+    let rehearsal: Rehearsal.Report?
+}
+
+extension Doctor {
+    /// Asks the running hub for its status, if there is one; blocks for the answer.
+    init(path: String, checked: CheckedConfiguration, isDeep: Bool) {
+        let configuration = checked.loaded.configuration
+        configuration?.hub.liveInZone()
+        // Without a usable file the folders are not known; do not guess them.
+        let files = HubFiles(configuration?.hub ?? HubSection(data: "/nonexistent", run: "/nonexistent"))
+        let status = configuration.flatMap { configuration in
+            try? DoorClient(endpoint: OwnerEndpoints(configuration.hub).door, command: "doctor", patience: .seconds(5))
+                .ask(.status).bytes
+        }
+        self.init(
+            configurationPath: path, checked: checked, configuration: configuration, files: files,
+            status: status.map { Array($0) }, isDeep: isDeep, now: Date())
+    }
+}
+
+extension Finding {
+    /// Repairs the finding if possible: sets a file's mode, lets the hub use a store that was found intact, or removes wrong figures.
+    mutating func repairIfPossible() {
+        if let damaged { isFixed = (try? damaged.forgetDamage()) != nil }
+        if let rolledUp { isFixed = (try? rolledUp.forgetRollups()) != nil }
+        guard let mode else { return }
+        isFixed = chmod(mode.path, mode.mode) == 0
+    }
+}

@@ -1,0 +1,237 @@
+import ArgumentParser
+import Foundation
+import HealthText
+import HubClient
+import HubCore
+import HubWire
+import Samples
+
+struct EraseCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "erase",
+        abstract: "Take records out of every file of the hub, for good.",
+        discussion: """
+            By number a meal, a blood pressure or a workout goes with all its members.
+
+            hub retract hides a record and keeps it; this leaves no byte of it: values,
+            all versions, keys, notes, reasons, raw payloads. It cannot be undone.
+            Listeners and sinks are told as of a retraction. A source that sends the same
+            again is answered as if it were here, unless --allow. Days that are made of
+            it lose their values, too, and are made again of what is left. Older copies
+            of the store beside it go as a whole, with records that only they have, such
+            as those of before hub restore; --keep-copies leaves them. Shows what it is
+            about and asks before it does it.
+
+            Not erased: backups (those the hub knows of are named), what a plugin has not
+            given the hub yet, what targets make of the retraction, what retention has
+            kept of these records in days (series kept.PLUGIN; --source takes those days
+            with it), snapshots of the file system, and blocks that an SSD keeps.
+
+            Examples:
+              hub erase 1043 1044
+              hub erase --person anna --type heartRate --to 2026-01-01 --dry-run
+              hub erase --source ihealth-hs3 --from 30d --yes
+              hub erase --forget carl                 all of a person, and the name
+              hub erase --allow 1043                  its source may send it again
+
+            --from and --to as in hub samples.
+
+            Exit codes: 0 erased; 1 there is no such record, one could not be erased, or
+            the answer was no; 64 no such type or person, or --yes is missing without a
+            terminal; 69 no hub answers.
+            """)
+
+    @Argument(help: "Numbers of records, in place of the filter.")
+    var number: [Int64] = []
+    @OptionGroup var selection: RecordSelectionOptions
+    @Option(help: ArgumentHelp("All of a person that hub.conf no longer names, and the name.", valueName: "name"))
+    var forget: String?
+    @Flag(name: .customLong("keep-copies"), help: "Leave older copies of the store beside it.")
+    var keep = false
+    @Flag(help: "Erase nothing: let sources send again what had these numbers.")
+    var allow = false
+    @Flag(help: "Change nothing; show what would be erased.")
+    var dryRun = false
+    @Flag(help: "Do not ask.")
+    var yes = false
+    @Flag(
+        help:
+            "One JSON document: {\"records\",\"versions\",\"bytes\",\"sinks\",\"copies\",\"left\",\"backups\",\"unseen\",\"unknown\",\"failed\",\"faults\",\"named\",\"waitingFor\",\"dryRun\"}."
+    )
+    var json = false
+    @OptionGroup var options: ConfigurationOptions
+
+    func validate() throws {
+        let ways = [!number.isEmpty, !selection.isEmpty, forget != nil].count { $0 }
+        if ways == 0 { throw ValidationError("Give numbers, a filter or --forget: nothing is erased without.") }
+        if ways > 1 { throw ValidationError("Numbers, a filter and --forget exclude each other.") }
+        if allow, number.isEmpty || dryRun || keep { throw ValidationError("--allow takes numbers alone.") }
+        if let wrong = number.first(where: { $0 < 1 }) {
+            throw ValidationError("\(wrong) is not the number of a record.")
+        }
+    }
+
+    private struct Arguments: Encodable {
+        var numbers: [Int64]?
+        var types, persons, sources: [String]?
+        var from, to, forget: String?
+        var keep, allow: Bool
+    }
+
+    struct Answer: Decodable {
+        struct Sink: Decodable {
+            var sink: String
+            var records: Int64
+        }
+        struct Left: Decodable {
+            var path, reason: String
+        }
+        var records, versions, bytes: Int64
+        var sinks: [Sink]
+        var left: [Left]?
+        var copies, backups: [String]
+        var unseen: [String]?
+        var unknown: [Int64]
+        var failed: Int64?
+        var faults: [HubStatus.Erasure.Fault]?
+        var named: Int64?
+        var waitingFor: [String]?
+    }
+
+    func run() throws {
+        _ = try TypeArgument.resolved(selection.types)
+        let door = try DoorClient(endpoint: try options.endpoints().door, command: "erase")
+        let filter = try selection.filter(try door.open())
+        let arguments = arguments(filter)
+        if allow { return try letAgain(door, arguments) }
+        let expected = try ask(door, arguments, isDryRun: true)
+        let plan = try JSON.answer(Answer.self, expected)
+        if dryRun {
+            if json { return try Output.json(expected.text) }
+            for line in try listing(plan, filter, door) + lines(plan) { try Output.print(line) }
+            return
+        }
+        if let unknown = plan.unknown.first {
+            throw Failure(.notWell, "no record has the number \(unknown), or it was erased before; nothing was changed")
+        }
+        guard plan.records > 0 || forget != nil else { throw Failure(.notWell, "there is no such record") }
+        try Consent.ask(
+            "Erase \(plan.records == 1 ? "this record" : "these \(NumberText.count(plan.records, "record"))") for good?",
+            about: yes ? [] : try listing(plan, filter, door) + lines(plan), isGiven: yes)
+        let done = try ask(door, arguments, isDryRun: false)
+        let answer = try JSON.answer(Answer.self, done)
+        if json {
+            try Output.json(done.text)
+        } else {
+            for line in Self.done(answer, keep) { try Output.print(line) }
+            Terminal.say(Self.missing)
+        }
+        var complaints: [String] = []
+        if let failed = answer.failed {
+            let first = answer.faults?.first.map { "; record \($0.number): \($0.reason)" } ?? ""
+            complaints.append(
+                "\(NumberText.count(failed, "record")) could not be erased, now or before, and are tried again every hour; hub status says when that is done\(first)"
+            )
+        }
+        if let left = answer.left, !left.isEmpty {
+            let files = left.map { "\($0.path) (\($0.reason))" }.joined(separator: ", ")
+            complaints.append("could not remove \(files): what was erased may be in there; see that it goes")
+        }
+        if !complaints.isEmpty { throw Failure(.notWell, complaints.joined(separator: "\n")) }
+    }
+
+    static let missing =
+        "not erased: what plugins have not given yet, what targets make of it, days of retention (series kept.PLUGIN; --source takes them too), backups, snapshots of the file system, blocks that an SSD keeps; see Docs/Security.md"
+
+    private func arguments(_ filter: QueryRequest.Filter) -> Arguments {
+        Arguments(
+            numbers: number.isEmpty ? nil : number, types: filter.types, persons: filter.persons,
+            sources: filter.sources, from: filter.from?.text, to: filter.to?.text, forget: forget, keep: keep,
+            allow: allow)
+    }
+
+    private func ask(_ door: DoorClient, _ arguments: Arguments, isDryRun: Bool) throws -> RawJSON {
+        let text = RawJSON(trusted: Array(try JSON.line(arguments).utf8))
+        let result = try door.command("erase", arguments: text, isDryRun: isDryRun) { step in
+            guard Terminal.showsProgress || Terminal.canAsk else { return }
+            let total = step.total.map { " of \(NumberText.grouped($0))" } ?? ""
+            Terminal.progress("\(step.text ?? "") \(NumberText.grouped(step.done))\(total)")
+        }
+        if Terminal.canAsk { Terminal.progress("") }
+        guard let result else { throw Failure(.dialogue, "the hub erased without saying what") }
+        return result
+    }
+
+    private func letAgain(_ door: DoorClient, _ arguments: Arguments) throws {
+        let text = RawJSON(trusted: Array(try JSON.line(arguments).utf8))
+        let told = try door.command("erase", arguments: text, isDryRun: false)
+        let answer = try Failure.ofHand { () throws(HandFault) in try ManualAnswer(told) }
+        if json { try Output.json(answer.text) }
+        for entry in answer.entries where !json && !entry.isRejected {
+            try Output.print("\(entry.number) may be sent again")
+        }
+        try answer.refuseRejections(isDone: true)
+    }
+
+    /// Maximum number of records shown to the person.
+    private static let shown: Int64 = 20
+
+    /// Lists the records to erase; only the count includes records already retracted and members that are erased with them.
+    private func listing(_ plan: Answer, _ filter: QueryRequest.Filter, _ door: DoorClient) throws -> [String] {
+        guard forget == nil else { return [] }
+        var query = QueryRequest(id: 0, filter: filter, limit: Self.shown)
+        if !number.isEmpty { query.filter.numbers = Array(number.prefix(Int(Self.shown))) }
+        query.filter.kinds = RecordKind.allCases.filter { $0 != .retraction }
+        query.marksMirrors = !number.isEmpty
+        var reader = RecordReader()
+        guard case .records(let page, _, _) = try door.ask(query).content else { return [] }
+        let records = try page.map { try reader.record($0) }
+        let more = plan.records - Int64(records.count)
+        return try RecordText.lines(of: records, options.readingUnits(), door)
+            + (records.isEmpty || more < 1 ? [] : ["and \(NumberText.count(more, "more record"))"])
+            + RecordText.copies(of: records)
+    }
+
+    /// The records to be erased, and those that stay elsewhere.
+    private func lines(_ plan: Answer) -> [String] {
+        var lines = [
+            "\(NumberText.count(plan.records, "record")) in \(NumberText.count(plan.versions, "version")), about \(NumberText.bytes(plan.bytes)); this cannot be undone"
+        ]
+        if let forget { lines.append("the name \(forget)") }
+        lines += plan.sinks.map { "\($0.sink) may have \(NumberText.grouped($0.records)) of them, and will be told" }
+        lines += plan.copies.map { path in
+            keep
+                ? "\(path) stays, and may have them"
+                : "\(path) goes too, as a whole: records that only this older store has are lost (--keep-copies leaves it)"
+        }
+        lines += Self.backups(plan)
+        lines += plan.unknown.map { "no record has the number \($0)" }
+        return lines
+    }
+
+    static func backups(_ answer: Answer) -> [String] {
+        let unseen = Set(answer.unseen ?? [])
+        return answer.backups.map { path in
+            unseen.contains(path)
+                ? "\(path) is a backup that may have them, and stays if it is still there: its disk did not answer"
+                : "\(path) is a backup that may have them, and stays"
+        }
+    }
+
+    private static func done(_ answer: Answer, _ keepsCopies: Bool) -> [String] {
+        var lines = ["erased \(NumberText.count(answer.records, "record"))"]
+        if !keepsCopies { lines += answer.copies.map { "removed \($0)" } }
+        lines += backups(answer)
+        if let named = answer.named, named > 0 {
+            let sinks = answer.waitingFor ?? []
+            let keys = "the keys of \(NumberText.count(named, "record"))"
+            // There are no sinks to wait for between the sink's answer and the next check of the waiting keys.
+            lines.append(
+                sinks.isEmpty
+                    ? "\(keys) are being removed; hub status says when that is done"
+                    : "\(keys) stay until \(sinks.joined(separator: " and ")) \(sinks.count == 1 ? "has" : "have") been told; hub status says when"
+            )
+        }
+        return lines
+    }
+}

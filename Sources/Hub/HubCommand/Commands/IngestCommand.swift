@@ -1,0 +1,173 @@
+import ArgumentParser
+import Foundation
+import HealthText
+import HubClient
+import HubWire
+
+struct IngestCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ingest",
+        abstract: "Tokens for phones and programs that post to the hub.",
+        discussion: """
+            The plugin http-ingest takes what Health Auto Export, Health Connect apps,
+            openScale, shortcuts and curl post. Each phone has a token of its own, which
+            says whose it is; it is shown once and kept as a hash.
+
+            Examples:
+              hub ingest new anna-iphone
+              hub ingest new kitchen --person ben --formats ble-scale-sync
+              hub ingest list
+              hub ingest revoke anna-iphone
+
+            How each app is set up: Docs/Phones.md, and the page at the address that new
+            prints.
+
+            Exit codes: 0; 1 the plugin refused, or does not run; 64 it is not in hub.conf,
+            or wrong arguments; 69 no hub answers; 75 the plugin or the hub is busy.
+            """,
+        subcommands: [IngestNewCommand.self, IngestListCommand.self, IngestRevokeCommand.self])
+}
+
+/// The choice between several plugins of this kind.
+struct IngestOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The plugin, as hub.conf names it.", valueName: "name"))
+    var plugin = "http-ingest"
+    @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "One JSON document.")
+    var json = false
+
+    /// Asks the plugin and returns its answer.
+    func ask(_ command: String, _ words: [String], isDryRun: Bool = false) async throws -> RawJSON {
+        try await options.ask(plugin, command, words, of: "ingest", isDryRun: isDryRun)
+    }
+}
+
+struct IngestNewCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "new", abstract: "Make a token for one phone or program, and show it once.",
+        discussion: """
+            A token whose name begins with a person's, such as anna-iphone, writes for that
+            person alone; so does one made with --person. Without a person, and if there
+            are several, it belongs to no one: the hub's rules say whose each record is,
+            and what they give to no one waits in the inbox. For Health Auto Export there
+            is a code to scan, which sets the app up.
+
+            Examples:
+              hub ingest new anna-iphone
+              hub ingest new shortcuts --person anna --formats plain
+              hub ingest new anna-iphone --dry-run
+            """)
+
+    @Argument(help: "What the phone is called: letters, digits, . _ and -.")
+    var name: String
+    @Option(help: ArgumentHelp("For whom it writes, by either name and in any case.", valueName: "name"))
+    var person: String?
+    @Option(
+        help: ArgumentHelp(
+            "What it may send: hae, hc-webhook, openscale, ble-scale-sync, ble-scale-lines, plain, api; several with commas.",
+            valueName: "list"))
+    var formats: String?
+    @Flag(help: "Make nothing; show whose it would be.")
+    var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var ingest: IngestOptions
+
+    func run() async throws {
+        var words = ["name=\(name)"]
+        if let person { words.append("person=\(person)") }
+        if let formats { words.append("formats=\(formats)") }
+        let result = try await ingest.ask("new", words, isDryRun: dryRun)
+        if ingest.json { return try Output.json(result.text) }
+        let answer = try JSON.answer(NewIngestToken.self, result)
+        for line in lines(answer) { try Output.print(line) }
+    }
+
+    /// The person it writes for, and the consequences if there is none.
+    private func owner(_ answer: NewIngestToken) -> [String] {
+        if let person = answer.person {
+            let both = answer.displayName.map { $0 == person ? person : "\($0) (\(person))" } ?? person
+            return ["It writes for \(both) alone: a post that names someone else is refused."]
+        }
+        let plugin = ingest.plugin == "http-ingest" ? "" : " --plugin \(ingest.plugin)"
+        let options = (formats.map { " --formats \($0)" } ?? "") + plugin
+        let revoke = dryRun ? "" : "hub ingest revoke \(answer.name)\(plugin) && "
+        return [
+            "It belongs to no person. The hub's rules say whose each record is; a record that they",
+            "give to no one waits in the inbox (hub inbox), a value of a day is refused, and whoever",
+            "has the token may name any person. For the phone of one person make it so:",
+            "  \(revoke)hub ingest new \(answer.name) --person \(answer.meant ?? "NAME")\(options)",
+        ]
+    }
+
+    private func lines(_ answer: NewIngestToken) -> [String] {
+        let note = owner(answer) + (answer.note.map { ["note: \($0)"] } ?? [])
+        let whose = answer.person.map { "for \(answer.displayName ?? $0)" } ?? "of no person"
+        guard let token = answer.token else { return ["would make the token \(answer.name), \(whose)"] + note }
+        var lines = [
+            "\(answer.name), \(whose)", "", "address  \(answer.address)", "header   Authorization: Bearer \(token)", "",
+            "It is shown this once. \(answer.address)/ says how each app is set up.",
+        ]
+        lines += [""] + note
+        if answer.isLocal {
+            lines += [
+                "", "Nothing but this machine reaches that address. For a phone set address, and what it needs",
+                "(Docs/Phones.md), in [plugin.\(ingest.plugin)] of hub.conf, and revoke and make the token again.",
+            ]
+        } else if let qr = answer.qr {
+            lines += ["", "Health Auto Export: scan this with the camera, and the automation is there.", ""] + qr
+        }
+        return lines
+    }
+}
+
+struct IngestListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "The tokens: whose they are, and when each was last used.",
+        discussion: """
+            Examples:
+              hub ingest list
+              hub ingest list --json | jq '.[].name'
+            """)
+
+    @OptionGroup var ingest: IngestOptions
+
+    func run() async throws {
+        let result = try await ingest.ask("list", [])
+        if ingest.json { return try Output.json(result.text) }
+        let entries = try JSON.answer([IngestToken].self, result)
+        guard !entries.isEmpty else { return Terminal.say("there are no tokens; hub ingest new NAME makes one") }
+        var table = Table([("NAME", .left), ("PERSON", .left), ("SENDS", .left), ("MADE", .left), ("LAST SEEN", .left)])
+        let units = ingest.options.readingUnits()
+        for entry in entries {
+            let zone = units[entry.person].zone ?? .current
+            table.add([
+                entry.name, entry.person.map(units.name) ?? "-",
+                entry.formats.isEmpty ? "all" : entry.formats.joined(separator: ","),
+                entry.made.map { LocalTime.text($0, zone: zone) ?? $0 } ?? "in hub.conf",
+                entry.lastSeen.map { LocalTime.text($0, zone: zone) ?? $0 } ?? "not since the plugin's start",
+            ])
+        }
+        for line in table.takeLines() { try Output.print(line) }
+    }
+}
+
+struct IngestRevokeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke", abstract: "End a token; what it sent stays.",
+        discussion: """
+            A post that is under way ends with it.
+
+            Examples:
+              hub ingest revoke anna-iphone
+            """)
+
+    @Argument(help: "The token's name, as hub ingest list shows it.")
+    var name: String
+    @OptionGroup var ingest: IngestOptions
+
+    func run() async throws {
+        let result = try await ingest.ask("revoke", ["name=\(name)"])
+        if ingest.json { return try Output.json(result.text) }
+        try Output.print("\(name) is revoked; hub ingest new \(name) makes another one")
+    }
+}

@@ -1,0 +1,151 @@
+import ArgumentParser
+import Foundation
+import HealthText
+import HubClient
+import HubCore
+import HubWire
+import Samples
+
+struct ProfileCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "profile",
+        abstract: "What is known of people themselves: age, sex, blood type and the like.",
+        discussion: """
+            What [person.NAME] of hub.conf says holds: sex and birth_date. All else, and
+            these where it says nothing, are records: of a source, or entered here. Of
+            several the one with the latest start holds. "not set" is an answer, too:
+            nothing about a body is made up.
+
+            An option enters a record, as hub log does, and hub retract takes it back.
+
+            Examples:
+              hub profile                              everyone's
+              hub profile anna --on 2030-01-01         how old she will be
+              hub profile anna --blood-type A+ --wheelchair no
+              hub profile anna --skin-type not-set
+              hub profile --json | jq 'select(.age >= 65) | .person'
+
+            Ages are in years of the calendar, today by the person's zone. A person born
+            on 29 February is a year older on 1 March of a year without that day.
+
+            Exit codes: 0; 1 it was refused; 64 what was typed is not a value, date or
+            person, or hub.conf says it; 69 no hub answers.
+            """)
+
+    @Argument(help: "Whose; all if not given.")
+    var name: String?
+    @Option(help: ArgumentHelp("The day of the age; today if not given.", valueName: "date"), transform: Self.date)
+    var on: LocalDate?
+    @Option(help: ArgumentHelp("A date such as 1984-05-06.", valueName: "date"))
+    var birthDate: String?
+    @Option(help: ArgumentHelp("female, male, other.", valueName: "sex"))
+    var sex: String?
+    @Option(help: ArgumentHelp("A+, A-, B+, B-, AB+, AB-, O+, O-.", valueName: "type"))
+    var bloodType: String?
+    @Option(help: ArgumentHelp("Fitzpatrick's, I to VI.", valueName: "type"))
+    var skinType: String?
+    @Option(help: ArgumentHelp("Whether a wheelchair is used: yes, no.", valueName: "use"))
+    var wheelchair: String?
+    @Option(help: ArgumentHelp("active-energy, move-time.", valueName: "mode"))
+    var moveMode: String?
+    @Flag(help: "Change nothing; show whether it could be.")
+    var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
+    @Flag(
+        help:
+            "A JSON object a line: {\"person\",\"uid\",\"on\",\"age\",\"characteristics\":{TYPE:{\"value\",\"from\",…}}}."
+    )
+    var json = false
+    @OptionGroup var options: ConfigurationOptions
+
+    static func date(_ text: String) throws -> LocalDate {
+        guard let date = LocalDate(typed: text) else {
+            throw ValidationError("'\(text)' is not a date such as 2030-01-01 or 1.1.2030")
+        }
+        return date
+    }
+
+    /// The values to enter: for each type, a value in the type's words.
+    private func wishes() throws(Failure) -> [(type: TypeID, value: String)] {
+        let typed: [(TypeID, String?)] = [
+            (.dateOfBirth, birthDate), (.biologicalSex, sex), (.bloodType, bloodType),
+            (.fitzpatrickSkinType, skinType), (.wheelchairUse, wheelchair), (.activityMoveMode, moveMode),
+        ]
+        var wishes: [(type: TypeID, value: String)] = []
+        for case (let type, let text?) in typed { wishes.append((type, try ProfileWords.value(text, of: type))) }
+        return wishes
+    }
+
+    func run() throws {
+        let wishes = try wishes()
+        let door = try DoorClient(endpoint: try options.endpoints().door, command: "profile")
+        let welcome = try door.open()
+        var persons = try persons(door)
+        if !wishes.isEmpty {
+            guard persons.count == 1, let person = persons.first else {
+                throw Failure(.usage, "whose is it? Say one of: \(persons.map(\.name).joined(separator: ", "))")
+            }
+            if try enter(wishes, of: person, door) { persons = try self.persons(door) }
+        }
+        let units = options.readingUnits()
+        var table = ProfileText.table()
+        for person in persons {
+            let profile = try Profile(person, on: on, now: welcome.time)
+            if json {
+                try Output.json(try JSON.line(profile))
+            } else {
+                for row in ProfileText.rows(profile, units[person.name]) { table.add(row) }
+            }
+        }
+        if !json { for line in table.takeLines() { try Output.print(line) } }
+    }
+
+    /// The persons of `hub.conf`; a name may also mean a person whom it no longer has.
+    private func persons(_ door: DoorClient) throws -> [HubStatus.PersonStatus] {
+        let all = try JSON.answer([HubStatus.PersonStatus].self, try door.ask(.persons))
+        guard let name else { return all.filter { $0.zone != nil } }
+        guard let person = all.named(name) else {
+            throw Failure(.usage, "hub.conf has no person \(Terminal.cut(name)); \(all.advice(on: name))")
+        }
+        return [person]
+    }
+
+    private struct Entry: Encodable {
+        let type, name, person: String
+    }
+
+    /// - Returns: whether anything was entered.
+    private func enter(
+        _ wishes: [(type: TypeID, value: String)], of person: HubStatus.PersonStatus, _ door: DoorClient
+    ) throws -> Bool {
+        var entries: [Entry] = []
+        for (type, value) in wishes {
+            let known = person.characteristics?[type.rawValue]
+            if known?.from == .configuration {
+                let key = type == .dateOfBirth ? "birth_date" : "sex"
+                throw Failure(
+                    .usage,
+                    "hub.conf says it: change \(key) in [person.\(person.name)], then hub apply; nothing was entered")
+            }
+            if known?.from == .record, known?.value ?? ProfileWords.notSet == value {
+                Terminal.say("\(ProfileWords.title(type)): it is so already")
+            } else {
+                entries.append(Entry(type: type.rawValue, name: value, person: person.name))
+            }
+        }
+        // Check all entries first, so that either all are stored or none.
+        for entry in entries { try door.hand("log", entry, isDryRun: true).refuseRejections() }
+        if dryRun {
+            Terminal.say("nothing was stored")
+            return false
+        }
+        for entry in entries {
+            let done = try door.hand("log", entry, isDryRun: false)
+            try done.refuseRejections(isDone: true)
+            for number in done.entries.map(\.number) {
+                Terminal.say("\(number) was entered; hub retract \(number) takes it back")
+            }
+        }
+        return !entries.isEmpty
+    }
+}

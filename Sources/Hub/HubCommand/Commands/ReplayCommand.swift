@@ -1,0 +1,114 @@
+import ArgumentParser
+import FoundationEssentials
+import HealthText
+import HubClient
+import HubWire
+import Samples
+
+struct ReplayCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay",
+        abstract: "Deliver records to a sink once more.",
+        discussion: """
+            For a file that was lost, or a cloud that forgot. Records go out in their
+            current version; what waits for the sink already, or is not its business, is
+            left out. The sink is an instance, or instance/subscription as hub status
+            shows it. --since takes a date and means when it was measured, or a cursor
+            and means what changed after it. With --dry-run a running sink that can plan
+            (hub do NAME plan) also says what it would send to its service by now.
+
+            Examples:
+              hub replay --to json-lines --since 2026-03-01 --dry-run
+              hub replay --to json-lines --since 30d --type weight
+              hub replay --to exist/days --since k7qz2m5a-1042 --json
+
+            Exit codes: 0 they wait for the sink now; 1 the hub could not; 64 there is no
+            such sink or type; 69 no hub answers.
+            """)
+
+    @Option(help: ArgumentHelp("The sink: an instance, or instance/subscription.", valueName: "sink"))
+    var to: String
+    @Option(
+        help: ArgumentHelp(
+            "Only records from this time on, or what changed after this cursor; all without it.",
+            valueName: "date|cursor"))
+    var since: String?
+    @Option(
+        name: .customLong("type"), help: ArgumentHelp("Only records of this type; may be repeated.", valueName: "type"))
+    var types: [String] = []
+    @Flag(help: "Change nothing; count what would be delivered.")
+    var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
+    @Flag(help: "One JSON document: {\"sinks\":[{\"sink\",\"records\"}],\"dryRun\"}.")
+    var json = false
+    @OptionGroup var options: ConfigurationOptions
+
+    func validate() throws {
+        if let since, Cursor(since) == nil, DateArgument(since) == nil {
+            throw ValidationError(
+                "'\(since)' is neither a cursor such as k7qz2m5a-1042 nor one of: \(DateArgument.forms)")
+        }
+    }
+
+    private struct Arguments: Encodable {
+        var to: String
+        var from, since: String?
+        var types: [String]?
+    }
+
+    private struct Answer: Decodable {
+        struct Entry: Decodable {
+            var sink: String
+            var records: Int64
+        }
+        var sinks: [Entry]
+    }
+
+    func run() throws {
+        let types = try TypeArgument.resolved(types)
+        let door = try DoorClient(endpoint: try options.endpoints().door, command: "replay")
+        var arguments = Arguments(to: to, types: types.isEmpty ? nil : types)
+        if let since {
+            if Cursor(since) != nil {
+                arguments.since = since
+            } else if let date = DateArgument(since) {
+                arguments.from = date.start(by: try door.open().clock(of: [])).text
+            }
+        }
+        let text = RawJSON(trusted: Array(try JSON.line(arguments).utf8))
+        let result = try door.command("replay", arguments: text, isDryRun: dryRun) { step in
+            guard Terminal.showsProgress || Terminal.canAsk else { return }
+            Terminal.progress("\(step.text ?? "") \(NumberText.count(step.done, "record"))")
+        }
+        if Terminal.canAsk { Terminal.progress("") }
+        guard let result else { throw Failure(.dialogue, "the hub replayed without saying what") }
+        if json { return try Output.json(result.text) }
+        for entry in try JSON.answer(Answer.self, result).sinks {
+            let count = NumberText.count(entry.records, "record")
+            try Output.print(
+                dryRun
+                    ? "\(entry.sink): \(count) would be delivered again"
+                    : "\(entry.sink): \(count) to be delivered again")
+        }
+        if dryRun { try plans(door, of: try JSON.answer(Answer.self, result).sinks.map(\.sink)) }
+    }
+
+    /// Prints the plans of the plugins that can plan; a plugin that is not running cannot.
+    private func plans(_ door: DoorClient, of sinks: [String]) throws {
+        let instances = Set(sinks.compactMap { $0.split(separator: "/").first.map(String.init) })
+        let able = try JSON.answer([PluginText].self, try door.ask(.plugins)).filter { plugin in
+            instances.contains(plugin.name)
+                && plugin.commands?.contains { $0.name == "plan" && $0.canDryRun } == true
+        }
+        for plugin in able {
+            let call = PluginCall(instance: plugin.name, command: "plan", words: [], isDryRun: true)
+            guard
+                let result = try? call.run(
+                    try DoorClient(endpoint: try options.endpoints().door, command: "replay"), Interruption(),
+                    ask: TerminalAnswer.ask)
+            else { continue }
+            try Output.print("\(plugin.name) would send by now:")
+            for line in ResultText().lines(result) { try Output.print("  \(line)") }
+        }
+    }
+}

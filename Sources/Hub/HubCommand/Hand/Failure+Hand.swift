@@ -1,0 +1,17 @@
+import HealthText
+import HubClient
+
+extension Failure {
+    /// The failure for a typing mistake, with the names of the command's options.
+    init(_ fault: HandFault) {
+        let remedy = fault.remedy.map { "--\($0)" }.joined(separator: ", ")
+        self.init(
+            fault.kind == .answer ? .dialogue : .usage,
+            (fault.field.map { "--\($0): " } ?? "") + fault.message + (remedy.isEmpty ? "" : " (\(remedy))"))
+    }
+
+    /// Reads typed values.
+    static func ofHand<Value>(_ read: () throws(HandFault) -> Value) throws(Failure) -> Value {
+        do { return try read() } catch { throw Failure(error) }
+    }
+}

@@ -1,0 +1,55 @@
+import AppleExport
+import ArgumentParser
+import Foundation
+import HealthText
+import HubClient
+import HubWire
+import Samples
+
+/// The wanted parts of an export of Apple Health, and its person.
+struct AppleExportOptions: ParsableArguments {
+    @Option(
+        name: .customLong("type"),
+        help: ArgumentHelp("Of an export: only this type; may be repeated.", valueName: "type"))
+    var types: [String] = []
+    @Option(
+        help: ArgumentHelp(
+            "Of an export: only what this source has given, by the name that the phone shows; may be repeated.",
+            valueName: "name"))
+    var source: [String] = []
+    @Option(
+        help: ArgumentHelp("Of an export: only what ends at or after this.", valueName: "when"),
+        transform: DateArgument.parsed)
+    var from: DateArgument?
+    @Option(
+        help: ArgumentHelp("Of an export: only what begins before the end of this.", valueName: "when"),
+        transform: DateArgument.parsed)
+    var to: DateArgument?
+    @Option(
+        help: ArgumentHelp("Whose export it is; needed where hub.conf has several people.", valueName: "name"))
+    var person: String?
+    @Option(
+        help: ArgumentHelp(
+            "What tells the records of this person's exports from those of others; the person's name if not given.",
+            valueName: "name"))
+    var account: String?
+    @Option(
+        help: ArgumentHelp(
+            "Where the person lives, such as Europe/Berlin: the zone of what was measured without one.",
+            valueName: "zone"), transform: ZoneArgument.zone)
+    var zone: String?
+
+    var isEmpty: Bool {
+        types.isEmpty && source.isEmpty && from == nil && to == nil && person == nil && account == nil && zone == nil
+    }
+
+    /// - Parameter clock: the clock that defines days.
+    func filter(by clock: PersonClock) throws(Failure) -> ExportFilter {
+        let (start, end) = try DateArgument.span(from: from, to: to, by: clock)
+        let types = try types.isEmpty ? nil : Set(TypeArgument.resolved(types).compactMap { try? TypeID($0) })
+        return ExportFilter(
+            types: types, sources: source.isEmpty ? nil : Set(source),
+            from: start.map { $0.microseconds.flooredDivision(by: 1_000_000) },
+            to: end.map { $0.microseconds.flooredDivision(by: 1_000_000) })
+    }
+}

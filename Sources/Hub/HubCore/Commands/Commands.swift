@@ -1,0 +1,197 @@
+import FoundationEssentials
+import HubStore
+import HubWire
+import Logging
+import Samples
+import ZeroMQ
+
+/// Carries out commands: checks, runs, cancels and answers the hub's own exactly once (R8.11), and relays those to plugins.
+///
+/// It runs on the poll loop, as ``Deliveries`` does.
+actor Commands {
+    let loop: PollLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    let store: Store
+    let secrets: Result<SecretStore, StoreError>
+    let committer: Committer
+    let eraser: Eraser
+    let retainer: Retainer
+    let deliveries: Deliveries
+    let outlet: Outlet
+    let logger: Logger
+    /// Ends the hub in order.
+    var stopHub: (@Sendable () -> Void)?
+    /// Carries out commands about plugins; nil until plugins are started.
+    private(set) weak var supervisor: Supervisor?
+    /// Applies changes of `hub.conf`; nil until then too.
+    private(set) weak var keeper: ConfigurationKeeper?
+
+    private var running: [CommandKey: RunningCommand] = [:]
+    var relay = CommandRelay()
+    var relayTimer: PollLoop.Timer?
+    /// The audits of plugins' commands, until each has its outcome.
+    var audits: [CommandKey: CommandAudit] = [:]
+    var auditBucket = TokenBucket(size: CommandAudit.burst, rate: CommandAudit.rate, now: 0)
+    /// Commands that wait until a program has started, by instance.
+    var awaited: [String: [AwaitedCommand]] = [:]
+
+    init(
+        store: Store, secrets: Result<SecretStore, StoreError>, committer: Committer, deliveries: Deliveries,
+        on loop: PollLoop, outlet: Outlet, logger: Logger
+    ) {
+        (self.store, self.secrets, self.committer, self.deliveries) = (store, secrets, committer, deliveries)
+        (self.loop, self.outlet, self.logger) = (loop, outlet, logger)
+        eraser = Eraser(store: store, committer: committer, logger: logger)
+        retainer = Retainer(store: store, committer: committer, clock: outlet.facts.clock, logger: logger)
+    }
+
+    var facts: HubFacts { outlet.facts }
+    /// The standard types and those that programs have declared since the start.
+    var knownTypes: TypeRegistry { outlet.knownTypes }
+    /// The time zones of the persons in `hub.conf`, by name.
+    var zones: [String: String] {
+        Dictionary(facts.persons.map { ($0.name, $0.zone) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Enables the commands about plugins and `hub.conf`.
+    func serve(_ supervisor: Supervisor, _ keeper: ConfigurationKeeper) {
+        (self.supervisor, self.keeper) = (supervisor, keeper)
+    }
+
+    /// Carries out a COMMAND that its session has admitted.
+    func carryOut(_ request: CommandRequest, for session: ClientSession) {
+        let key = CommandKey(session: session.reference, id: request.id)
+        audit(request, session, key)
+        switch request.content {
+        case .answer(let answer):
+            do throws(WireError) {
+                perform(try relay.answer(answer, to: request.id, of: key.session))
+            } catch {
+                outlet.send(.error(error), to: key.session)
+            }
+        case .cancel:
+            if cancelAwaited(key) { return }
+            running[key]?.work.cancel()
+            perform(relay.cancel(request.id, of: key.session, at: outlet.now))
+        case .run(let instance?, let command, let arguments, let isDryRun, let deadline) where instance != "hub":
+            relay(command, to: instance, arguments, isDryRun: isDryRun, deadline: deadline, key)
+        case .run(_, let command, let arguments, let isDryRun, let deadline):
+            do throws(CommandFailure) {
+                let type = try OwnCommands.named(command)
+                let order = try Self.read(type, arguments, isDryRun: isDryRun)
+                begin(
+                    order, key, isDryRun: isDryRun, deadline: deadline, CommandScope(session, facts.clock))
+            } catch {
+                finish(.failed(code: error.code, reason: error.reason), key)
+            }
+        }
+    }
+
+    /// Ends the commands of a session that is over; those that it was working on are lost.
+    func end(of session: SessionReference) {
+        for key in running.keys where key.session == session { running.removeValue(forKey: key)?.cancel() }
+        forgetAwaited(of: session)
+        endAudits(of: session)
+        perform(relay.ended(session))
+    }
+
+    func cancelAll() {
+        for command in running.values { command.cancel() }
+    }
+
+    private static func read(
+        _ type: any OwnCommand.Type, _ arguments: RawJSON, isDryRun: Bool
+    ) throws(CommandFailure) -> any OwnCommand {
+        let declaration = type.declaration
+        let check = ArgumentCheck(json: arguments.bytes, declarations: declaration.arguments)
+        guard check.problems.isEmpty else { throw CommandFailure(problems: check.problems) }
+        guard !isDryRun || declaration.canDryRun else { throw CommandFailure(noDryRunOf: declaration.name) }
+        let checked = RawJSON(encoding: check.values.mapValues { $0.revealed() })
+        do {
+            return try JSONDecoder().decode(type, from: Data(checked.bytes))
+        } catch {
+            preconditionFailure("\(type) does not decode what it declares")
+        }
+    }
+
+    private func begin(
+        _ order: any OwnCommand, _ key: CommandKey, isDryRun: Bool, deadline: Int64?, _ scope: CommandScope?
+    ) {
+        let teller = ProgressRelay(id: key.id) { [weak self] teller in
+            Task { await self?.tell(teller, key) }
+        }
+        let call = CommandCall(isDryRun: isDryRun, progress: teller, scope: scope)
+        let work = Task {
+            let content = await outcome(of: order, call)
+            finish(content, key)
+        }
+        let timer = deadline.map { deadline in
+            loop.schedule(after: .milliseconds(deadline)) { [weak self] in
+                self?.assumeIsolated { $0.overdue(key, deadline) }
+            }
+        }
+        running[key] = RunningCommand(work: work, deadline: timer)
+    }
+
+    private func outcome(of order: any OwnCommand, _ call: CommandCall) async -> CommandOutcome.Content {
+        do {
+            return .done(result: try await order.run(call, on: self))
+        } catch let failure as CommandFailure {
+            return .failed(code: failure.code, reason: failure.reason)
+        } catch let error as StoreError where error.code == .interrupted {
+            return .cancelled
+        } catch let error as StoreError {
+            return .failed(code: "store", reason: "\(error)")
+        } catch is CancellationError {
+            return .cancelled
+        } catch {
+            logger.error("a command failed", metadata: ["error": "\(error)"])
+            return .failed(code: "internal", reason: "the hub's own fault; it is in its log")
+        }
+    }
+
+    private func overdue(_ key: CommandKey, _ deadline: Int64) {
+        let reason = "not done within \(deadline) ms; it was told to give up, and may have done a part of it"
+        finish(.failed(code: "deadline", reason: reason), key)
+    }
+
+    /// Answers a command and cancels the rest of its work.
+    private func finish(_ content: CommandOutcome.Content, _ key: CommandKey) {
+        running.removeValue(forKey: key)?.cancel()
+        audit(content, key)
+        outlet.answer(.outcome(CommandOutcome(id: key.id, content)), to: .command(key.id), in: key.session)
+    }
+
+    /// Sends the latest progress of a command, at most ten times a second.
+    private func tell(_ teller: ProgressRelay, _ key: CommandKey) {
+        guard let toldAt = running[key]?.toldAt else { return }
+        let wait = toldAt + 100 - outlet.now
+        guard wait <= 0 else {
+            loop.schedule(after: .milliseconds(wait)) { [weak self] in self?.assumeIsolated { $0.tell(teller, key) } }
+            return
+        }
+        guard let progress = teller.take() else { return }
+        running[key]?.toldAt = outlet.now
+        outlet.send(.progress(progress), to: key.session)
+    }
+}
+
+/// A command that a session waits for.
+struct CommandKey: Hashable {
+    let session: SessionReference
+    let id: Int64
+}
+
+/// One of the hub's own commands that is running.
+struct RunningCommand {
+    let work: Task<Void, Never>
+    let deadline: PollLoop.Timer?
+    /// When the asker last got a PROGRESS, by the door's `now`.
+    var toldAt: Int64 = -100
+
+    func cancel() {
+        work.cancel()
+        deadline?.cancel()
+    }
+}

@@ -1,0 +1,203 @@
+import HubStore
+import HubWire
+import Platform
+import Samples
+
+/// `erase`: removes records from the hub for good, with all their versions (R8.43).
+struct Erase: OwnCommand {
+    static let declaration = CommandDeclaration(
+        "erase", help: "Takes records out of every file of the hub, for good.",
+        arguments: [
+            SettingDeclaration(
+                "numbers", .list(of: .integer(Bounds(1))),
+                help:
+                    "Record numbers, at most \(RecordQuery.maximumPage), in place of the filter; a correlation or workout takes its group along."
+            ),
+            SettingDeclaration(
+                "types", .list(of: .string(TextRule(example: "weight"))), help: "Only records of these types."),
+            SettingDeclaration("persons", .list(of: .string()), help: "Only records of these persons."),
+            SettingDeclaration(
+                "sources", .list(of: .string(TextRule(example: "ihealth-hs3"))),
+                help: "Only records from plugins of these kinds."),
+            SettingDeclaration(
+                "from", .string(TextRule(example: "2024-03-15T00:00:00+01:00")),
+                help: "Only records that end at or after this time."),
+            SettingDeclaration(
+                "to", .string(TextRule(example: "2024-03-16T00:00:00+01:00")),
+                help: "Only records that start before this time."),
+            SettingDeclaration(
+                "forget", .string(), help: "A person whom hub.conf does not name: all records, and the name."),
+            SettingDeclaration(
+                "keep", .boolean, help: "Leave older copies of the store beside it.", default: .boolean(false)),
+            SettingDeclaration(
+                "allow", .boolean, help: "Erase nothing: let sources send again what was erased under these numbers.",
+                default: .boolean(false)),
+        ], canDryRun: true)
+
+    var numbers: [Int64]?
+    var types, persons, sources: [String]?
+    var from, to, forget: String?
+    var keep: Bool
+    var allow: Bool
+
+    private struct Result: Encodable {
+        struct Sink: Encodable {
+            var sink: String
+            /// Records that the sink has or may have; the hub notifies it that they are gone.
+            var records: Int64
+        }
+        struct Left: Encodable {
+            var path, reason: String
+        }
+        var dryRun: Bool
+        var records, versions, bytes: Int64
+        var sinks: [Sink]
+        /// Older copies of the store in its folder: those to be removed, or those that were removed; with `keep`, those that stay.
+        var copies: [String]
+        /// Older copies that could not be removed.
+        var left: [Left]?
+        /// Backups that may contain the records, and keep them.
+        var backups: [String]
+        /// Backups on a disk that did not answer in time; they may or may not still be there.
+        var unseen: [String]?
+        /// Numbers that belong to no record.
+        var unknown: [Int64]
+        /// How many records could not be erased so far, with the reasons of the first ones.
+        var failed: Int64?
+        var faults: [HubStatus.Erasure.Fault]?
+        /// The number of records whose identity stays until the sinks in `waitingFor` have been notified.
+        var named: Int64?
+        var waitingFor: [String]?
+    }
+
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
+        try call.scope?.demandAll(for: "erase")
+        if let numbers, numbers.isEmpty || numbers.count > RecordQuery.maximumPage {
+            throw CommandFailure(problems: ["numbers: expected 1 to \(RecordQuery.maximumPage) record numbers"])
+        }
+        if allow { return try await allowAgain(call, hub) }
+        let selection = try selection(hub)
+        let plan = try await hub.store.planErasure(of: selection) { call.progress($0, of: nil, "looking") }
+        let path = hub.facts.storePath
+        var result = Result(
+            dryRun: call.isDryRun, records: plan.records, versions: plan.versions, bytes: plan.bytes,
+            sinks: plan.sinks.map { Result.Sink(sink: "\($0)", records: $1) }.sorted { $0.sink < $1.sink },
+            copies: StoreCopies.beside(path), backups: [], unknown: plan.unknown)
+        try await lookForBackups(plan, hub, &result)
+        guard !call.isDryRun else { return RawJSON(encoding: result) }
+        result.records = try await hub.eraser.erase(
+            selection, forgetting: forget.flatMap { hub.facts.knownName($0) }, removingCopies: !keep
+        ) { call.progress($0, of: $1, "erasing") }
+        if plan.records > 0 || forget != nil { lookAtCopies(of: path, &result) } else { result.copies = [] }
+        // Again, to include backups that were begun before the records were gone.
+        try await lookForBackups(plan, hub, &result)
+        let faults = try await hub.store.erasureFaults()
+        if faults.count > 0 {
+            (result.failed, result.faults) = (faults.count, faults.first.map(HubStatus.Erasure.Fault.init))
+        }
+        let waiting = try await hub.store.namedErasures()
+        (result.named, result.waitingFor) = (waiting.records, waiting.sinks.map { "\($0)" })
+        return RawJSON(encoding: result)
+    }
+
+    /// Finds the backups that may contain records of the plan.
+    private func lookForBackups(_ plan: ErasurePlan, _ hub: isolated Commands, _ result: inout Result) async throws {
+        guard plan.records > 0 || forget != nil else { return }
+        // Every backup made since hub.conf named the person contains the name.
+        let search = KnownBackup.Search(
+            recordsFrom: forget == nil ? plan.first : 0, epoch: hub.store.epoch, hub: hub.store.hubID)
+        let found = try await BackupLook.found(search, of: hub.facts.storePath, within: .seconds(10))
+        (result.backups, result.unseen) = (found.backups, found.unseen.isEmpty ? nil : found.unseen)
+    }
+
+    /// Reports the copies beside the store that are still there.
+    ///
+    /// The erasure has already removed the older copies unless `keep` is set; removing a remaining copy again gives the reason for the failure.
+    private func lookAtCopies(of path: String, _ result: inout Result) {
+        var left = StoreCopies.underWay(beside: path).map {
+            Result.Left(path: $0, reason: "another program is making it; it goes when that ends")
+        }
+        if !keep {
+            let stuck = StoreCopies.remove(of: path)
+            result.copies.removeAll { copy in stuck.contains { $0.path == copy } }
+            left += stuck.map { Result.Left(path: $0.path, reason: $0.reason) }
+        }
+        if !left.isEmpty { result.left = left }
+    }
+
+    private func allowAgain(_ call: CommandCall, _ hub: isolated Commands) async throws -> RawJSON {
+        guard let numbers, !call.isDryRun, types ?? persons ?? sources == nil, from ?? to ?? forget == nil else {
+            throw CommandFailure(problems: ["allow: takes numbers and nothing beside them, and cannot be tried"])
+        }
+        return ManualReport(try await hub.store.allowAgain(numbers), others: [:], isDryRun: false).json
+    }
+
+    // MARK: - Selection
+
+    private func selection(_ hub: isolated Commands) throws -> ErasureSelection {
+        let hasFilter = types ?? persons ?? sources != nil || from ?? to != nil
+        if let numbers {
+            guard !hasFilter, forget == nil else {
+                throw CommandFailure(problems: ["numbers: take no filter beside them"])
+            }
+            return .numbers(numbers)
+        }
+        var query = RecordQuery()
+        if let forget {
+            guard !hasFilter else { throw CommandFailure(problems: ["forget: takes no filter beside it"]) }
+            if let name = hub.facts.knownName(forget), hub.facts.persons.contains(where: { $0.name == name }) {
+                throw CommandFailure(
+                    "person",
+                    "forget: hub.conf names \"\(forget.prefix(64))\": take [person.\(name)] out of it, which is all that is known of the body, say hub apply, and then this again"
+                )
+            }
+            query.persons = try known([forget], "forget", hub)
+            return .matching(query)
+        }
+        guard hasFilter else {
+            throw CommandFailure(problems: ["numbers: expected record numbers, or a filter; nothing is erased without"])
+        }
+        query.types = try types.map { try RecordQuery.types($0) }
+        query.persons = try persons.map { try known($0, "persons", hub) }
+        query.sources = sources.map(Set.init)
+        query.setSpan(
+            from: try from.map { try RecordQuery.time($0, "from") }, to: try to.map { try RecordQuery.time($0, "to") })
+        return .matching(query)
+    }
+
+    private func known(_ names: [String], _ argument: String, _ hub: isolated Commands) throws -> Set<RecordQuery.Owner>
+    {
+        Set(
+            try names.map { name in
+                if let known = hub.facts.knownName(name) { return .person(known) }
+                let hint = nearestName(to: name, among: hub.facts.knownPersons.sorted()).map { "; did you mean \($0)?" }
+                throw CommandFailure(
+                    "person", "\(argument): there is no person \"\(name.prefix(64))\"\(hint ?? "")")
+            })
+    }
+}
+
+extension RecordQuery {
+    /// Parses the type names in a command's arguments.
+    static func types(_ names: [String], _ registry: TypeRegistry = .standard) throws -> Set<TypeID> {
+        Set(
+            try names.map { name in
+                if let type = registry.resolve(name)?.id { return type }
+                let hint = registry.suggestion(for: name).map { "; did you mean \($0)?" } ?? ""
+                guard let type = try? TypeID(name), type.form == .vendor || type.form == .healthConnect else {
+                    throw CommandFailure(problems: ["types: there is no type \"\(name.prefix(64))\"\(hint)"])
+                }
+                return type
+            })
+    }
+
+    /// Parses a time in a command's arguments.
+    static func time(_ text: String, _ argument: String) throws -> Timestamp {
+        guard let time = try? Timestamp(parsing: text) else {
+            throw CommandFailure(problems: [
+                "\(argument): expected a time with an offset, such as 2024-03-15T07:30:05+01:00"
+            ])
+        }
+        return time
+    }
+}

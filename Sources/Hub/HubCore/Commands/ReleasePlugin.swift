@@ -1,0 +1,49 @@
+import HubWire
+
+/// `release`: a person starts an instance that waits, usually one in quarantine.
+struct ReleasePlugin: OwnCommand {
+    static let declaration = CommandDeclaration(
+        "release", help: "Starts an instance that is quarantined, failed, finished or waiting.",
+        arguments: [SettingDeclaration("instance", .string(), help: "As hub.conf names it.", required: true)],
+        canDryRun: true)
+
+    var instance: String
+
+    private struct Result: Encodable {
+        var instance: String
+        /// The state before the command.
+        var state: PluginState
+        /// Whether the instance was started, or would be.
+        var released: Bool
+    }
+
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
+        guard let supervisor = hub.supervisor,
+            let state = await supervisor.release(instance, isDryRun: call.isDryRun)
+        else { throw CommandFailure(cannotStart: instance, hub.facts.plugins) }
+        let report = LifeReport(state: state)
+        return RawJSON(encoding: Result(instance: instance, state: report.word, released: !report.hasProcess))
+    }
+}
+
+extension CommandFailure {
+    /// The reason why the hub cannot start this instance, with a remedy.
+    init(cannotStart instance: String, _ plugins: [PluginStatus]) {
+        if plugins.contains(where: { $0.name == instance && !$0.enabled }) {
+            self.init(disabled: instance, "plugin")
+            return
+        }
+        let names = plugins.map(\.name).sorted()
+        let reason =
+            switch plugins.first(where: { $0.name == instance }) {
+            case nil:
+                "hub.conf has no [plugin.\(instance.prefix(64))]; "
+                    + (nearestName(to: instance, among: names).map { "did you mean \($0)?" }
+                        ?? (names.isEmpty ? "it has none" : "it has \(names.joined(separator: ", "))"))
+            case let plugin? where plugin.remote == true:
+                "\(instance) runs on another machine, or under another service manager (remote = true): start it there"
+            case let plugin?: "\(instance) cannot be started: \(plugin.advice ?? "the hub is starting or stopping")"
+            }
+        self.init("plugin", reason)
+    }
+}

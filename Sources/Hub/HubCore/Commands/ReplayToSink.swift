@@ -1,0 +1,116 @@
+import HubStore
+import HubWire
+import Samples
+
+/// `replay`: delivers records that a sink wants to it again.
+struct ReplayToSink: OwnCommand {
+    static let declaration = CommandDeclaration(
+        "replay", help: "Delivers records to a sink once more, in their current version.",
+        arguments: [
+            SettingDeclaration(
+                "to", .string(TextRule(example: "json-lines")),
+                help: "The sink: an instance, or instance/subscription.", required: true),
+            SettingDeclaration(
+                "from", .string(TextRule(example: "2024-03-15T00:00:00+01:00")),
+                help: "Only records that end at or after this time."),
+            SettingDeclaration(
+                "since", .string(TextRule(example: "k7qz2m5a-1042")), help: "Only what changed after this cursor."),
+            SettingDeclaration(
+                "types", .list(of: .string(TextRule(example: "weight"))), help: "Only records of these types."),
+        ], canDryRun: true)
+
+    var to: String
+    var from: String?
+    var since: String?
+    var types: [String]?
+
+    private struct Result: Encodable {
+        struct Entry: Encodable {
+            var sink: String
+            var records: Int64
+        }
+        var sinks: [Entry]
+        var dryRun: Bool
+    }
+
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
+        let query = try query()
+        let targets = try await hub.sinks(named: to)
+        var entries: [Result.Entry] = []
+        var total: Int64 = 0
+        for id in targets {
+            let before = total
+            let count = try await hub.store.replay(
+                to: id, matching: query, dryRun: call.isDryRun, at: hub.facts.clock.now()
+            ) { call.progress(before + $0, of: nil, "\(id)") }
+            total += count
+            entries.append(Result.Entry(sink: "\(id)", records: count))
+            if !call.isDryRun { await hub.deliveries.wake(id) }
+        }
+        return RawJSON(encoding: Result(sinks: entries, dryRun: call.isDryRun))
+    }
+
+    private func query() throws -> RecordQuery {
+        var query = RecordQuery()
+        query.setSpan(from: try from.map { try RecordQuery.time($0, "from") }, to: nil)
+        if let since {
+            guard let cursor = Cursor(since) else {
+                throw CommandFailure(problems: ["since: expected a cursor, such as k7qz2m5a-1042"])
+            }
+            query.since = cursor
+        }
+        query.types = try types.map { try RecordQuery.types($0) }
+        return query
+    }
+}
+
+/// `forget-sink`: removes a subscription whose plugin is gone.
+struct ForgetSink: OwnCommand {
+    static let declaration = CommandDeclaration(
+        "forget-sink", help: "Drops a subscription and what is known of its deliveries; opened again, it is new.",
+        arguments: [
+            SettingDeclaration(
+                "sink", .string(TextRule(example: "json-lines")),
+                help: "The sink: an instance, or instance/subscription.", required: true)
+        ], canDryRun: true)
+
+    var sink: String
+
+    private struct Result: Encodable {
+        struct Entry: Encodable {
+            var sink: String
+            /// Records that will not be delivered.
+            var undelivered: Int64
+        }
+        var sinks: [Entry]
+        var dryRun: Bool
+    }
+
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
+        var entries: [Result.Entry] = []
+        for id in try await hub.sinks(named: sink) {
+            let account = try await hub.store.sink(id).account
+            entries.append(Result.Entry(sink: "\(id)", undelivered: account.pending + account.retrying))
+            guard !call.isDryRun else { continue }
+            await hub.deliveries.drop(id, WireError(.replaced, "a person had the hub forget this subscription"))
+            try await hub.store.forgetSink(id, recordedAt: hub.facts.clock.now())
+        }
+        return RawJSON(encoding: Result(sinks: entries, dryRun: call.isDryRun))
+    }
+}
+
+extension Commands {
+    /// The subscriptions that match a name: one by `instance/want`, or all of an instance.
+    /// - Throws: ``CommandFailure``, which lists the existing sinks.
+    func sinks(named name: String) async throws -> [SinkID] {
+        let known = try await store.sinkNames()
+        let found = known.filter { "\($0)" == name || $0.instance == name }
+        guard found.isEmpty else { return found.sorted { "\($0)" < "\($1)" } }
+        let names = known.map(\.description).sorted()
+        let hint = nearestName(to: name, among: names + known.map(\.instance)).map { "did you mean \($0)?" }
+        throw CommandFailure(
+            "command",
+            "the hub has no sink \"\(name.prefix(128))\"; "
+                + (hint ?? (names.isEmpty ? "it has none" : "it has \(names.prefix(20).joined(separator: ", "))")))
+    }
+}

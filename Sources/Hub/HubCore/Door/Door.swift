@@ -1,0 +1,217 @@
+import HubStore
+import HubWire
+import Logging
+import Samples
+import ZeroMQ
+
+/// The entrance for clients: the sockets, and all sessions, on one thread.
+///
+/// Everything here runs on the poll loop; sockets are made, used and closed on it. The door is always read: only credit slows a client
+/// down, and a forbidden message gets an answer at once. The ``parts`` carry out the requests of sessions.
+actor Door {
+    let loop: PollLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private(set) var facts: HubFacts { didSet { watchers = facts.watchers } }
+    /// The grants of instances that run on a schedule.
+    private(set) var watchers: [ReadGrant]
+    let store: Store
+    let committer: Committer
+    let logger: Logger
+
+    var socket: Socket?
+    let gate: Gate
+    /// The working memory of a turn; empty outside a turn.
+    var turn = DoorTurn()
+    /// The message that is being sent; its memory is reused.
+    var outgoing = Multipart()
+
+    /// Messages that wait for their turn.
+    var backlog = Backlog()
+    var isBacklogScheduled = false
+
+    var sessions: SessionTable
+    /// The data of each session that is not part of its state.
+    var clients: [RoutingID: Client] = [:]
+    var greetings = Greetings()
+    var log = SessionLog()
+    var refusals = RefusalNews()
+
+    let feeds: Feeds
+    var plugins: PluginStates
+    private(set) lazy var parts = DoorParts(of: self, secrets)
+    /// The tokens of plugins, or why they cannot be used.
+    private let secrets: Result<SecretStore, StoreError>
+
+    init(
+        facts: HubFacts, store: Store, secrets: Result<SecretStore, StoreError>, committer: Committer, loop: PollLoop,
+        context: Context, plugins: PluginStates, logger: Logger
+    ) {
+        (self.facts, self.store, self.secrets, self.committer) = (facts, store, secrets, committer)
+        watchers = facts.watchers
+        (self.loop, self.plugins, self.logger) = (loop, plugins, logger)
+        sessions = SessionTable(policy: facts.policy)
+        sessions.totalCredit = facts.totalCredit
+        gate = Gate(in: context, Network(facts.network), logger: logger)
+        feeds = Feeds(of: store, on: loop, in: context, facts, logger: logger)
+    }
+
+    /// Monotonic milliseconds, as sessions count them.
+    var now: Int64 { ContinuousClock.now.millisecondsSinceStart(facts.started) }
+
+    /// Applies a changed `hub.conf`: to new sessions at once, and to the assignment of records in open sessions.
+    ///
+    /// A session whose WELCOME would have other contents now ends, and greets again to get them.
+    /// - Parameter ending: instances whose processes will be stopped anyway; only their sessions at the owner's endpoint end here.
+    func adopt(_ facts: HubFacts, ending: Set<String>) {
+        let before = self.facts
+        self.facts = facts
+        sessions.totalCredit = facts.totalCredit
+        plugins.adopt(instances: facts.plugins.map(\.name), restarting: ending)
+        for client in clients.values {
+            client.intake.rules = facts.rules
+            client.track.forget()
+        }
+        feeds.adopt(facts)
+        announcePersons(since: before)
+        for session in sessions.all.values where session.hello.mode == .run {
+            let instance = session.hello.instance
+            guard !before.saysTheSame(as: facts, to: instance) || ending.contains(instance),
+                session.endpoint == .owner || !ending.contains(instance)
+            else { continue }
+            perform(sessions.dismiss(instance, because: "the hub's configuration has changed"))
+        }
+        // The owner's rights are withdrawn at once, from sessions of every mode.
+        for (peer, client) in clients where client.hello.mode != .run && client.endpoint != .owner {
+            let rights = facts.instances[client.hello.instance]?.grants.owner ?? []
+            guard client.policy.grants.owner != rights else { continue }
+            perform(sessions.dismiss(peer, because: "the hub's configuration has changed"))
+        }
+        followRemoteInstances()
+        // A network session of any mode must not keep grants that `hub.conf` has withdrawn.
+        let remote = Set(sessions.all.values.filter(\.endpoint.isRemote).map(\.hello.instance))
+        for instance in remote where !before.saysTheSame(as: facts, to: instance) {
+            parts.tokens.assumeIsolated { $0.hide(nil, of: instance) }
+            perform(sessions.dismissRemote(instance, because: "the hub's configuration has changed"))
+        }
+    }
+}
+
+extension Door {
+    /// Notifies the owner's listeners of persons that were added, removed or changed in `hub.conf` (R8.61).
+    private func announcePersons(since before: HubFacts) {
+        func byName(_ persons: [HubPerson]) -> [String: HubPerson] {
+            Dictionary(persons.map { ($0.name, $0) }) { first, _ in first }
+        }
+        let (old, new) = (byName(before.persons), byName(facts.persons))
+        for name in Set(old.keys).union(new.keys).sorted() where old[name] != new[name] {
+            let event = old[name] == nil ? "added" : new[name] == nil ? "removed" : "changed"
+            let body = ["person": name, "event": event, "time": facts.clock.time.text]
+            feeds.announce(.person, RawJSON(encoding: body), to: .owner)
+        }
+    }
+}
+
+/// The actors that work beside the door on its loop.
+///
+/// The door calls them by `assumeIsolated`, without waiting; they send to sessions through the ``Outlet``.
+final class DoorParts: Sendable {
+    let deliveries: Deliveries
+    let commands: Commands
+    let questions: Questions
+    let tokens: Tokens
+    let storeHealth: StoreHealth
+
+    init(of door: isolated Door, _ secrets: Result<SecretStore, StoreError>) {
+        let (loop, store, logger, outlet) = (door.loop, door.store, door.logger, Outlet(door))
+        deliveries = Deliveries(of: store, on: loop, outlet: outlet, logger: logger)
+        tokens = Tokens(in: secrets, on: loop, outlet: outlet, logger: logger)
+        storeHealth = StoreHealth(
+            of: store, secrets, committer: door.committer, on: loop, outlet: outlet, logger: logger)
+        questions = Questions(of: store, storeHealth, on: loop, outlet: outlet)
+        commands = Commands(
+            store: store, secrets: secrets, committer: door.committer, deliveries: deliveries, on: loop,
+            outlet: outlet, logger: logger)
+    }
+}
+
+// MARK: - Opening and closing
+
+extension Door {
+    /// Binds the gate, the door and the feed, in this order: a client that logs in must be answered from the first moment.
+    func open(in context: Context, stopCommand: @escaping @Sendable () -> Void) throws(ZeroMQError) {
+        parts.commands.assumeIsolated { $0.stopHub = stopCommand }
+        try gate.open(on: loop) { [weak self] request in
+            self?.assumeIsolated { $0.verdict(on: request) } ?? .refuse("the hub has ended")
+        }
+
+        let socket = try Socket(.router, in: context)
+        try socket.set(.routerMandatory, to: true)
+        try socket.set(.maxMessageSize, to: Int64(facts.policy.limits.frameBytes))
+        // Maximum number of messages of each peer that libzmq holds before the hub reads them; one may have a MiB. With fewer, libzmq and the hub
+        // would wake each other for every few small messages.
+        try socket.set(.receiveHighWaterMark, to: 200)
+        // Answers are small, and a peer's limits bound their number; the proof of reading bounds their bytes.
+        try socket.set(.sendHighWaterMark, to: 20_000)
+        try socket.set(.linger, to: .milliseconds(500))
+        // First the owner's endpoint, without log-in, but closed to processes that the hub has started; then the plugins' endpoint, which asks the
+        // gate. Only the domain makes an endpoint ask the gate: the option that would refuse all peers of an endpoint without a domain
+        // (ZMQ_ZAP_ENFORCE_DOMAIN) is a draft, and not in the libzmq of common systems.
+        try socket.set(.zapDomain, to: LaunchTokens.ownerDomain)
+        try socket.bind(facts.endpoints.door)
+        try socket.set(.zapDomain, to: LaunchTokens.doorDomain)
+        try socket.set(.plainServer, to: true)
+        try socket.bind(facts.endpoints.pluginDoor)
+        loop.watch(socket) { [weak self] _ in self?.assumeIsolated { $0.doorIsReady() } }
+        self.socket = consume socket
+
+        try feeds.open(Outlet(self))
+        openNetwork()
+        beat()
+    }
+
+    /// Asks every plugin to finish; batches that come later are refused and stay with their senders.
+    func beginStopping(deadline: Duration) {
+        let stop = Stop(reason: "the hub is stopping", deadline: Int64(deadline / .milliseconds(1)))
+        perform(sessions.stop(stop))
+    }
+
+    /// Asks one instance to finish.
+    ///
+    /// - Parameter onlyIfIdle: whether to ask it only if it has nothing to do; no message can come between the check and STOP.
+    /// - Returns: whether it was asked.
+    @discardableResult
+    func beginStopping(
+        _ instance: String, because reason: String, deadline: Duration, onlyIfIdle: Bool = false
+    ) -> Bool {
+        guard !onlyIfIdle || isIdle(instance) else { return false }
+        let stop = Stop(reason: reason, deadline: Int64(deadline / .milliseconds(1)))
+        perform(sessions.stop(stop, instance: instance))
+        return true
+    }
+
+    /// Whether an instance has asked for deliveries, none can be made now, and it has no open command.
+    func isIdle(_ instance: String) -> Bool {
+        parts.deliveries.assumeIsolated { $0.isIdle(instance) } && !parts.commands.assumeIsolated { $0.isAt(instance) }
+    }
+
+    /// Runs once a second: ends sessions that have been silent too long.
+    private func beat() {
+        perform(sessions.tick(at: now))
+        parts.deliveries.assumeIsolated { $0.beat() }
+        if let omitted = log.omitted(at: now) {
+            logger.info("more sessions began or ended", metadata: ["lines": "\(omitted)"])
+        }
+        loop.schedule(after: .seconds(1)) { [weak self] in self?.assumeIsolated { $0.beat() } }
+    }
+
+    /// Closes the sockets; messages that were sent get half a second to leave.
+    func close() {
+        parts.questions.assumeIsolated { $0.cancelAll() }
+        parts.commands.assumeIsolated { $0.cancelAll() }
+        clients = [:]
+        socket = nil
+        feeds.close()
+        gate.close()
+    }
+}

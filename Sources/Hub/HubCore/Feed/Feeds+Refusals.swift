@@ -1,0 +1,86 @@
+import HubWire
+import Logging
+import Samples
+
+/// Reports denied subscriptions in the sessions of the listener's instance (R7.7), and on the feed (R7.10).
+extension Feeds {
+    func tellIfInVain(_ prefix: [UInt8], _ feed: Feed) {
+        guard let grant = feed.grant else { return }
+        guard !grant.canMatch(prefix: prefix) else {
+            if Topic.notice.text.utf8.starts(with: prefix) { publishWhatIsInVain(feed) }
+            return
+        }
+        publish([prefix], inVainOn: feed)
+        outlet?.log(
+            .notice, "a plugin listens to what it may not read",
+            ["plugin": "\(grant.instance)", "topic": "\(Self.printable(prefix))"])
+        outlet?.tell(grant.instance, inVain: prefix)
+    }
+
+    /// The denied subscriptions of an instance's listeners.
+    func prefixesInVain(of instance: String) -> [[UInt8]] {
+        guard let feed = feed(of: instance), let grant = feed.grant else { return [] }
+        return Self.prefixes(of: feed, inVainFor: grant)
+    }
+
+    private static func prefixes(of feed: Feed, inVainFor grant: ReadGrant) -> [[UInt8]] {
+        feed.audience.prefixes.filter { !grant.canMatch(prefix: $0) }.sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    /// Publishes the denied subscriptions on each feed, for listeners without a session; every regular pulse repeats it for new listeners.
+    func publishWhatIsInVain() {
+        for feed in all { publishWhatIsInVain(feed) }
+    }
+
+    private func publishWhatIsInVain(_ feed: Feed) {
+        guard let grant = feed.grant, feed.wants(.notice, for: .instance(grant.instance), by: facts.clock) else {
+            return
+        }
+        publish(Self.prefixes(of: feed, inVainFor: grant).prefix(Client.mostToldInVain), inVainOn: feed)
+    }
+
+    private func publish(_ prefixes: some Collection<[UInt8]>, inVainOn feed: Feed) {
+        guard let grant = feed.grant, let scope = facts.instances[grant.instance]?.grants.read,
+            feed.wants(.notice, for: .instance(grant.instance), by: facts.clock)
+        else { return }
+        for prefix in prefixes {
+            let notice = NoticeBody(
+                level: "warning", subject: "feed", instance: grant.instance,
+                text: Self.refusal(of: prefix, grant.instance, scope), time: facts.clock.time.text)
+            publish(.notice, RawJSON(encoding: notice).bytes, on: feed)
+        }
+    }
+
+    static func refusal(of prefix: [UInt8], _ instance: String, _ scope: Grants.Scope) -> String {
+        let types = scope.types.isEmpty ? "no type" : scope.types.joined(separator: ", ")
+        return "the feed: \(instance) may not read \"\(printable(prefix))\"; "
+            + "its manifest asks to read \(types), and hub.conf gives it \(scope.persons.joined(separator: ", "))"
+    }
+
+    /// A text that a peer sent, made fit for a log and for a sentence.
+    private static func printable(_ prefix: [UInt8]) -> String {
+        let shown = prefix.prefix(128).map { byte in
+            (0x20...0x7E).contains(byte) && byte != UInt8(ascii: "\"") ? Character(UnicodeScalar(byte)) : "?"
+        }
+        return String(shown) + (prefix.count > 128 ? "…" : "")
+    }
+}
+
+extension Door {
+    /// Sends the sessions of an instance that its listeners may not read this prefix, once for each session and prefix.
+    func tell(_ instance: String, inVain prefix: [UInt8]) {
+        for client in clients.values where client.hello.instance == instance { tell(client, inVain: prefix) }
+    }
+
+    /// Sends a new session the earlier denied subscriptions of its instance's listeners.
+    func tellWhatIsInVain(_ peer: RoutingID) {
+        guard let client = clients[peer] else { return }
+        for prefix in feeds.prefixesInVain(of: client.hello.instance) { tell(client, inVain: prefix) }
+    }
+
+    private func tell(_ client: Client, inVain prefix: [UInt8]) {
+        guard client.toldInVain.count < Client.mostToldInVain, client.toldInVain.insert(prefix).inserted else { return }
+        let reason = Feeds.refusal(of: prefix, client.hello.instance, client.policy.grants.read)
+        send(.error(WireError(.forbidden, reason)), to: client.reference.peer)
+    }
+}

@@ -1,0 +1,241 @@
+import HubStore
+import HubWire
+import Logging
+import Samples
+import Synchronization
+import ZeroMQ
+
+/// The state of the store, from its answers and its free space; a failing or unresponsive disk is detected too.
+///
+/// It runs on the poll loop, as ``Deliveries`` does.
+actor StoreHealth {
+    private let loop: PollLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let store: Store
+    private let secrets: Result<SecretStore, StoreError>
+    private let committer: Committer
+    private let outlet: Outlet
+    private let logger: Logger
+    private let path: String
+
+    /// The last failure of a commit, until one succeeds again.
+    private var fault: StoreError?
+    private var space = SpaceWatch()
+    private var backup: KnownBackup?
+    /// The open question to the store for `hub status`, and when it was asked.
+    private var reading: (task: Task<Result<StoreReading, StoreError>, Never>, began: Int64)?
+    /// Whether it was logged that confirmed records stay in the store's write-ahead log.
+    private var hasToldOfCheckpoint = false
+    /// Whether damage was reported.
+    private var hasToldOfDamage = false
+    /// Whether records that were missing at the opening were reported.
+    private var hasToldOfLoss = false
+    /// Records that were lost during the last days, while a person should know of it.
+    private var loss: SequenceGap?
+
+    /// A healthy store answers at once, and `hub status` waits ten seconds.
+    private static let readingPatience = Duration.seconds(4)
+    /// The largest commit takes less on any working disk.
+    private static let commitPatience = Duration.seconds(10)
+
+    init(
+        of store: Store, _ secrets: Result<SecretStore, StoreError>, committer: Committer, on loop: PollLoop,
+        outlet: Outlet, logger: Logger
+    ) {
+        (self.store, self.secrets, self.committer) = (store, secrets, committer)
+        (self.loop, self.outlet, self.logger) = (loop, outlet, logger)
+        path = outlet.facts.storePath
+    }
+
+    // MARK: - Commits
+
+    func failed(_ error: StoreError) {
+        if fault == nil { logger.error("the store does not work", metadata: ["error": "\(error)"]) }
+        fault = error
+    }
+
+    func recovered() {
+        guard fault != nil else { return }
+        fault = nil
+        logger.notice("the store works again")
+    }
+
+    // MARK: - Free space
+
+    /// Notes the free space, reports changes, and checks whether a store that failed works again.
+    func look(at room: StoreSpace?, newest backup: KnownBackup?) async {
+        self.backup = backup
+        if let room, let change = space.look(room, at: path) { tell(change.text, isGood: change.isGood) }
+        await lookAtCheckpoint()
+        await lookAtLoss()
+        // Sources retry automatically; without a source, free space on a full disk would not be detected.
+        guard fault != nil, (try? await store.checkWritable()) != nil else { return }
+        recovered()
+    }
+
+    private func tell(_ text: String, isGood: Bool) {
+        logger.log(level: isGood ? .notice : .warning, "\(text)")
+        let body = NoticeBody(
+            level: isGood ? "notice" : "warning", subject: "store", text: text, time: outlet.facts.clock.time.text)
+        outlet.announce(.notice, RawJSON(encoding: body), to: .owner)
+    }
+
+    private func lookAtLoss() async {
+        if hasToldOfDamage != (store.damage != nil) {
+            hasToldOfDamage = store.damage != nil
+            tell(
+                damage ?? "the store was found whole, and the hub confirms again", isGood: !hasToldOfDamage)
+        }
+        if !hasToldOfLoss {
+            hasToldOfLoss = true
+            if let found = store.loss { tell(found.text, isGood: found.cause == .power) }
+            loss = try? await store.gaps().first { $0.cause == .lost }
+        }
+        if let known = loss, outlet.facts.clock.now() - known.at > SequenceGap.newsLifetime { loss = nil }
+    }
+
+    /// Retries a failed checkpoint, and reports when it fails and when it works again.
+    private func lookAtCheckpoint() async {
+        if store.checkpointFault != nil { try? await store.checkpoint() }
+        let fault = store.checkpointFault
+        guard (fault != nil) != hasToldOfCheckpoint else { return }
+        hasToldOfCheckpoint = fault != nil
+        if let warning = checkpointWarning {
+            logger.error("\(warning)")
+        } else {
+            logger.notice("the store's log can be brought into its file again")
+        }
+    }
+
+    /// Conditions that will become failures, with their remedies.
+    private var warning: String? {
+        let warnings = [loss?.text, checkpointWarning, space.warning(path)].compactMap { $0 }
+        return warnings.isEmpty ? nil : warnings.joined(separator: "; ")
+    }
+
+    private var checkpointWarning: String? {
+        store.checkpointFault.map {
+            "what is confirmed is safe in the log beside the store, but the log grows, for it cannot be brought into the file: \($0.message)"
+        }
+    }
+
+    private var damage: String? {
+        store.damage.map {
+            "nothing is confirmed since damage was found: \($0). hub doctor --deep reads all of it; then stop the hub and say hub restore BACKUP"
+        }
+    }
+
+    /// The problem in one line for the service manager; `nil` if there is none.
+    var complaint: String? { damage ?? fault.map { "the store does not work: \($0.message)" } ?? warning }
+
+    // MARK: - For `hub status`
+
+    /// The newest backup; `nil` if there is none.
+    var backupStatus: HubStatus.Backup? {
+        let cursor = store.cursor
+        return backup.map { HubStatus.Backup($0, epoch: cursor.epoch, head: cursor.sequence) }
+    }
+
+    /// The data from the store, if it can be read, and the state of the store.
+    func read() async -> (StoreReading?, HubStatus.StoreState) {
+        let result = await answer()
+        var state = HubStatus.StoreState(
+            path: path, state: "ok", free: space.room?.free, size: space.room?.size, log: space.room?.log,
+            warning: warning)
+        let check = store.checked
+        if check.pages > 0 {
+            state.check = HubStatus.Check(
+                read: check.next - 1, pages: check.pages,
+                whole: check.whole.map { Timestamp(microseconds: $0, offsetMinutes: 0).text })
+        }
+        if let damage {
+            (state.state, state.error) = ("corrupt", damage)
+        } else if let fault {
+            (state.state, state.error) = ("\(fault.code)", fault.message)
+        } else if let age = committer.age, age > Self.commitPatience {
+            (state.state, state.error) = ("hanging", hanging("a commit", age))
+        } else if case .failure(let fault) = result {
+            (state.state, state.error) = ("\(fault.code)", fault.message)
+        } else if result == nil {
+            let now = outlet.now
+            let age = Duration.milliseconds(now - (reading?.began ?? now))
+            (state.state, state.error) = ("hanging", hanging("reading", age))
+        }
+        return (try? result?.get(), state)
+    }
+
+    private func hanging(_ what: String, _ age: Duration) -> String {
+        "\(what) has not returned for \(age.components.seconds) s: the disk of \(path) does not answer, or far too slowly. "
+            + "See dmesg, and whether what it is connected by or mounted from is there; "
+            + "the hub goes on by itself when the disk does, and ending it would not help"
+    }
+
+    /// `nil` if no answer comes in time; the question stays open, and the next caller waits for the same answer.
+    private func answer() async -> Result<StoreReading, StoreError>? {
+        let reading = reading?.task ?? beginReading()
+        return await withCheckedContinuation { continuation in
+            let waiter = FirstAnswer(continuation)
+            loop.schedule(after: Self.readingPatience) { waiter.resume(nil) }
+            Task { waiter.resume(await reading.value) }
+        }
+    }
+
+    private func beginReading() -> Task<Result<StoreReading, StoreError>, Never> {
+        let task = Task {
+            let result: Result<StoreReading, StoreError>
+            do throws(StoreError) {
+                let tokens = try? await secrets.get().overview()
+                result = .success(
+                    StoreReading(
+                        accounts: try await store.accounts(), records: try await store.recordCount(),
+                        inbox: try await store.inboxCount(),
+                        implausible: try await store.implausibleCount(),
+                        sinks: try await store.sinks(), types: try await store.measuredTypes(),
+                        persons: try await store.persons(), tokens: tokens ?? [],
+                        erasure: try await HubStatus.Erasure(of: store)))
+            } catch {
+                result = .failure(error)
+            }
+            reading = nil
+            return result
+        }
+        reading = (task, outlet.now)
+        return task
+    }
+}
+
+/// The data from the store for `hub status`.
+struct StoreReading: Sendable {
+    var accounts: [Account]
+    var records, inbox, implausible: Int64
+    var sinks: [SinkOverview]
+    /// The types that have samples of persons, and those that have day values.
+    var types: (samples: Set<String>, days: Set<String>)
+    var persons: [Person]
+    var tokens: [TokenOverview]
+    var erasure: HubStatus.Erasure?
+}
+
+extension HubStatus.Erasure {
+    fileprivate init?(of store: Store) async throws(StoreError) {
+        let (state, waiting) = (try await store.erasure(), try await store.namedErasures())
+        let faults = try await store.erasureFaults()
+        guard state != nil || waiting.records > 0 || faults.count > 0 else { return nil }
+        self.init(
+            records: state?.total, left: state?.left, named: waiting.records,
+            waitingFor: waiting.sinks.map(\.description), failed: faults.count > 0 ? faults.count : nil,
+            faults: faults.count > 0 ? faults.first.map(Fault.init) : nil)
+    }
+}
+
+/// Resumes its continuation with the first value.
+private final class FirstAnswer<Value: Sendable>: Sendable {
+    private let continuation: Mutex<CheckedContinuation<Value, Never>?>
+
+    init(_ continuation: CheckedContinuation<Value, Never>) { self.continuation = Mutex(continuation) }
+
+    func resume(_ value: Value) {
+        continuation.withLock { $0.take() }?.resume(returning: value)
+    }
+}

@@ -1,0 +1,90 @@
+import Glibc
+import Platform
+
+/// The destination of a backup's bytes: its file, or a program that encrypts them first.
+public protocol ByteSink: AnyObject {
+    func write(_ bytes: [UInt8]) throws(StoreError)
+    /// Returns once all bytes are in the file.
+    func finish() throws(StoreError)
+}
+
+/// The source of a backup's bytes, decrypted if necessary.
+public protocol ByteSource: AnyObject {
+    /// The next bytes, at most `most`; empty only at the end.
+    func read(upTo most: Int) throws(StoreError) -> [UInt8]
+    /// Call at the end. Throws if the bytes read are incomplete or are not those that were written.
+    func finish() throws(StoreError)
+}
+
+/// How backup files are written.
+public struct BackupSeal: Sendable {
+    /// The suffix of encrypted file names; empty without encryption.
+    public let suffix: String
+    /// Identifies the recipients of the encryption.
+    ///
+    /// All files of a chain have the same mark.
+    let mark: String
+    /// Begins a file, given its descriptor.
+    let sink: @Sendable (CInt) throws(StoreError) -> any ByteSink
+    /// - Parameter recipients: the recipients, as any text that is equal for equal recipients.
+    public init(
+        suffix: String, recipients: String, sink: @escaping @Sendable (CInt) throws(StoreError) -> any ByteSink
+    ) {
+        mark = recipients.isEmpty ? "none" : Hex.text(Digests.sha256(recipients.utf8).prefix(16))
+        (self.suffix, self.sink) = (suffix, sink)
+    }
+
+    /// Writes the bytes to the file unchanged.
+    public static let none = BackupSeal(suffix: "", recipients: "") { (file) throws(StoreError) in
+        PlainSink(file)
+    }
+}
+
+/// Writes to a file unchanged.
+private final class PlainSink: ByteSink {
+    private let file: CInt
+
+    init(_ file: CInt) { self.file = file }
+
+    func write(_ bytes: [UInt8]) throws(StoreError) { try writeAll(bytes, to: file, "write the backup") }
+    func finish() {}
+}
+
+/// Reads a file unchanged.
+public final class PlainSource: ByteSource {
+    private let file: Descriptor
+    private let path: String
+
+    public init(_ path: String) throws(StoreError) {
+        guard access(path, F_OK) == 0 else { throw StoreError(.missing, "open \(path): there is no such file") }
+        self.path = path
+        file = try StoreError.translated { () throws(FileError) in try Descriptor(path, O_RDONLY) }
+    }
+
+    public func read(upTo most: Int) throws(StoreError) -> [UInt8] { try readSome(file.number, most, "read \(path)") }
+    public func finish() {}
+}
+
+/// Writes all bytes to a descriptor at its current offset.
+public func writeAll(_ bytes: [UInt8], to file: CInt, _ verb: String) throws(StoreError) {
+    var written = 0
+    while written < bytes.count {
+        let count = bytes.withUnsafeBytes { write(file, $0.baseAddress! + written, $0.count - written) }
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { throw StoreError(system: verb + " to", "its file") }
+        written += count
+    }
+}
+
+/// Reads `most` bytes, or fewer at the end.
+public func readSome(_ file: CInt, _ most: Int, _ verb: String) throws(StoreError) -> [UInt8] {
+    var (bytes, count) = ([UInt8](repeating: 0, count: most), 0)
+    while count < most {
+        let got = bytes.withUnsafeMutableBytes { read(file, $0.baseAddress! + count, most - count) }
+        if got < 0, errno == EINTR { continue }
+        guard got >= 0 else { throw StoreError(system: verb, "") }
+        if got == 0 { break }
+        count += got
+    }
+    return Array(bytes[..<count])
+}

@@ -1,0 +1,115 @@
+import GRDB
+import Platform
+import Samples
+
+/// The remains of an erased record, so that a source that sends it again does not restore it.
+///
+/// The identity is kept as an HMAC with a key of this store. It reveals nothing without the file. With the file, one can test whether a guessed
+/// identity was erased.
+struct Tombstones {
+    private let key: [UInt8]
+    /// Whether there are any.
+    ///
+    /// If not, no look-up is needed per record.
+    var areThere: Bool
+
+    init(from db: Database) throws {
+        let statement = try RawStatement(new: "SELECT erasure_key FROM meta", in: db)
+        key = try statement.step() ? statement.bytes(0) ?? [] : []
+        areThere = try Int64.fetchOne(db, sql: "SELECT 1 FROM erased LIMIT 1") != nil
+    }
+
+    func identity(_ source: Source, _ key: RecordKey) -> [UInt8] {
+        hash(["sample", source.plugin, source.device, source.account, key.text])
+    }
+
+    /// - Parameter person: the uid.
+    func identity(day date: LocalDate, _ series: String, _ type: TypeID, person: String) -> [UInt8] {
+        hash(["day", person, type.rawValue, series, "\(date.daysSinceEpoch)"])
+    }
+
+    private func hash(_ parts: [String?]) -> [UInt8] {
+        var message: [UInt8] = []
+        for part in parts {
+            guard let part else {
+                message.append(0)
+                continue
+            }
+            message.append(1)
+            withUnsafeBytes(of: UInt32(part.utf8.count).bigEndian) { message += $0 }
+            message += part.utf8
+        }
+        return Array(Digests.authenticate(message, key: key).prefix(16))
+    }
+
+    /// The number of the erased record that had this identity.
+    func number(of identity: [UInt8], in db: Database) throws -> Int64? {
+        let statement = try RawStatement(cached: "SELECT number FROM erased WHERE identity = ?1", in: db)
+        defer { statement.clear() }
+        statement.bind(1, identity)
+        return try statement.step() ? statement.integer(0) : nil
+    }
+
+    static func isErased(_ number: Int64, in db: Database) throws -> Bool {
+        let statement = try RawStatement(cached: "SELECT 1 FROM erased WHERE number = ?1", in: db)
+        defer { statement.clear() }
+        statement.bind(1, number)
+        return try statement.step()
+    }
+
+    /// The key of an erased record is this prefix and its number, once all sinks have been notified.
+    static let prefix = "~erased-"
+
+    /// The reason of a retraction that is an erasure.
+    static let reason = "erased"
+}
+
+extension WriteTransaction {
+    /// The result for a source that sends an erased record.
+    func erased(_ intake: IntakeRecord) throws -> StoreResult? {
+        guard caches.tombstones.areThere else { return nil }
+        let identity: [UInt8]?
+        switch intake.record {
+        case .sample(let sample): identity = caches.tombstones.identity(sample.source, sample.key)
+        case .day(let day): identity = uid(day.person).map { tombstone(day.date, day.series, day.type, $0) }
+        case .retraction(let retraction):
+            switch retraction.identity {
+            case .sample(let source, let key): identity = caches.tombstones.identity(source, key)
+            case .day(let person, let type, let series, let date):
+                // Do not reveal whether another plugin's day was erased.
+                guard DayValue.maker(ofSeries: series) == retraction.source.plugin else { return nil }
+                identity = uid(person).map { tombstone(date, series, type, $0) }
+            }
+        }
+        guard let identity, let number = try caches.tombstones.number(of: identity, in: db) else { return nil }
+        // Records removed by retention have no row.
+        let sequence = try Facts.current(number, in: db)?.sequence ?? number
+        return .duplicate(number: number, sequence: sequence)
+    }
+
+    private func tombstone(_ date: LocalDate, _ series: String, _ type: TypeID, _ uid: String) -> [UInt8] {
+        caches.tombstones.identity(day: date, series, type, person: uid)
+    }
+
+    private func uid(_ person: String) -> String? {
+        caches.persons.first { $0.uid == person }?.uid ?? caches.persons.first { $0.name == person }?.uid
+    }
+
+    /// Allows sources to send erased records again, each as a new record.
+    mutating func allowAgain(_ numbers: [Int64]) throws -> [ManualResult] {
+        try numbers.map { number in
+            guard try Tombstones.isErased(number, in: db) else {
+                return ManualResult(
+                    number: number,
+                    result: .rejected(Rejection(code: "unknown", reason: "record \(number) was not erased")))
+            }
+            let sql = "SELECT 1 FROM erased WHERE number = ? AND named = 1"
+            guard try Int64.fetchOne(db, sql: sql, arguments: [number]) == nil else {
+                let reason = "record \(number): sinks are still to be told that it was erased; hub status says which"
+                return ManualResult(number: number, result: .rejected(Rejection(code: "busy", reason: reason)))
+            }
+            try run("UPDATE erased SET identity = NULL WHERE number = ?1", number)
+            return ManualResult(number: number, result: .duplicate(number: number, sequence: 0))
+        }
+    }
+}

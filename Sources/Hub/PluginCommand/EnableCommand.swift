@@ -1,0 +1,150 @@
+import ArgumentParser
+import Foundation
+import HubClient
+import HubCore
+import HubSettings
+import HubWire
+import Platform
+
+struct EnableCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enable",
+        abstract: "Write the section of an installed plugin into hub.conf.",
+        discussion: """
+            The section has its settings with their help, those that are needed as --set
+            gives them, the others commented out with their defaults, and what it may read,
+            write and reach, which is what it asks for now; a later version that asks for
+            more does not get it by itself. What it asks for of what is yours alone (hub
+            status, hub trace and the like) is not granted: the section says how to.
+            No other byte of hub.conf changes. A section
+            that is there already is enabled, and nothing else.
+
+            hub check says whether all is right; hub apply has a running hub follow.
+
+            Examples:
+              hub plugin enable pulse --set 'file = "/home/me/pulse.txt"' --dry-run
+              hub plugin enable pulse --set 'file = "/home/me/pulse.txt"' --as kitchen
+
+            Exit codes: 0 it is written (or would be); 65 a setting is missing or wrong, or
+            it is not installed; 71 it could not be written.
+            """)
+
+    @Argument(help: "The installed plugin, or with a section its name in hub.conf.")
+    var name: String
+    @Option(name: .customLong("set"), help: "A line of its section; may be given more than once.")
+    var settings: [String] = []
+    @Option(name: .customLong("as"), help: "The name of the section, where it is not the plugin's.")
+    var instance: String?
+    @Flag(help: "Change nothing; show what would be written.")
+    var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var options: ConfigurationChoice
+
+    func run() async throws {
+        try await PackFailure.told(name) {
+            let (path, instance) = (try options.path(), instance ?? name)
+            guard PeerName.isValid(instance) else {
+                throw PackRefusal("\(instance): expected \(PeerName.expected)")
+            }
+            let old = try ConfigurationFile.text(path)
+            var editor = try SectionRefusal.told(path) { () throws(SectionEditor.Refusal) in
+                try SectionEditor(old, of: instance)
+            }
+            if editor.hasSection {
+                guard settings.isEmpty else {
+                    throw PackRefusal("[plugin.\(instance)] is in \(path) already: change its settings there")
+                }
+                guard !editor.isEnabled else {
+                    return Terminal.say("\(instance) is enabled already; nothing was changed")
+                }
+                try SectionRefusal.told(path) { () throws(SectionEditor.Refusal) in try editor.setEnabled(true) }
+                try Output.print("\(path): enabled of [plugin.\(instance)] \(dryRun ? "would be" : "is") true")
+            } else {
+                let block = try block(instance)
+                try SectionRefusal.told(path) { () throws(SectionEditor.Refusal) in try editor.append(block) }
+                try Output.lines(block)
+            }
+            try await check(editor.text, path, instance)
+            guard !dryRun else { return Terminal.say("nothing was changed") }
+            try ConfigurationFile.replace(old, with: editor.text, in: path)
+            Terminal.say("\(path) has it; hub apply has a running hub start it")
+            Terminal.say("hub plugin disable \(instance) takes it back")
+        }
+    }
+
+    private func block(_ instance: String) throws -> String {
+        let programs = InstalledPrograms(data: try options.files().data)
+        guard let current = try programs.account(of: name)?.current else {
+            throw PackRefusal("it is not installed: hub plugin install PACK installs one")
+        }
+        let path = "\(programs.folder(of: current, kind: name))/\(PackIndex.path)"
+        guard let bytes = try PrivateFile.read(path, upTo: PackLimits.indexBytes),
+            let index = try? JSON.decode(PackIndex.self, from: bytes)
+        else { throw PackRefusal("\(path) is damaged: install its pack again") }
+        let manifest = index.manifest
+        let given = Set(settings.map { $0.prefix { $0 != "=" }.trimmingCharacters(in: .whitespaces) })
+        let missing = manifest.settings.filter { $0.isRequired && !given.contains($0.name) }
+        if let first = missing.first {
+            let names = missing.map(\.name).joined(separator: ", ")
+            throw PackRefusal(
+                "it needs \(names): --set '\(first.name) = …'; \(first.name) takes \(first.type.expected) (\(first.help))"
+            )
+        }
+        return SampleConfiguration.section(
+            instance: instance, title: "\(manifest.name) \(manifest.version): \(manifest.summary)",
+            kind: instance == name ? nil : name, settings: settings,
+            grants: .init(read: manifest.reads, write: manifest.writes, reach: manifest.reaches),
+            owner: manifest.owner, declarations: manifest.settings)
+    }
+
+    /// - Throws: the errors that `hub check` would report for the section.
+    private func check(_ text: String, _ path: String, _ instance: String) async throws {
+        let loader = ConfigurationLoader(path: path, programPath: HubProgram.path)
+        let checked = await loader.load(text)
+        let problems = checked.loaded.problems.errors(["plugin", instance])
+        guard problems.isEmpty else {
+            throw Failure(.badConfiguration, problems.map(\.description).joined(separator: "; "))
+        }
+    }
+}
+
+struct DisableCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "disable",
+        abstract: "Write enabled = false into the section of a plugin.",
+        discussion: """
+            Nothing else of hub.conf changes; hub apply has a running hub end it.
+
+            Examples:
+              hub plugin disable pulse --dry-run
+              hub plugin disable pulse
+
+            Exit codes: 0 it is written (or would be); 65 there is no such section; 71 it
+            could not be written.
+            """)
+
+    @Argument(help: "The plugin, as hub.conf calls it.")
+    var name: String
+    @Flag(help: "Change nothing; show what would be written.")
+    var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var options: ConfigurationChoice
+
+    func run() async throws {
+        try await PackFailure.told(name) {
+            let path = try options.path()
+            let old = try ConfigurationFile.text(path)
+            let editor = try SectionRefusal.told(path) { () throws(SectionEditor.Refusal) in
+                var editor = try SectionEditor(old, of: name)
+                try editor.setEnabled(false)
+                guard editor.hasSection else { throw .init(description: "there is no [plugin.\(name)]") }
+                return editor
+            }
+            guard editor.text != old else { return Terminal.say("\(name) is disabled already; nothing was changed") }
+            try Output.print("\(path): enabled of [plugin.\(name)] \(dryRun ? "would be" : "is") false")
+            guard !dryRun else { return Terminal.say("nothing was changed") }
+            try ConfigurationFile.replace(old, with: editor.text, in: path)
+            Terminal.say("hub apply has a running hub end it; hub plugin enable \(name) takes it back")
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+import Foundation
+import HubClient
+import HubCore
+import HubSettings
+import Platform
+
+struct RemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Take an installed plugin away; its samples stay.",
+        discussion: """
+            Its files stay below the hub's data until another pack of it is installed, and
+            hub plugin install NAME --undo brings it back. What it gave stays in the hub.
+            One that hub.conf enables is not removed: disable it first, or say --settings,
+            which takes its section out of hub.conf too and keeps it in a file.
+
+            Examples:
+              hub plugin remove pulse --dry-run
+              hub plugin remove pulse --settings
+
+            Exit codes: 0 it is gone (or would be); 65 it is not installed, or enabled;
+            71 it could not be written.
+            """)
+
+    @Argument(help: "The installed plugin.")
+    var name: String
+    @Flag(help: "Take its sections out of hub.conf too.")
+    var settings = false
+    @Flag(help: "Change nothing; show what would be done.")
+    var dryRun = false
+    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var options: ConfigurationChoice
+
+    func run() async throws {
+        try await PackFailure.told(name) {
+            let (path, files) = (try options.path(), try options.files())
+            let programs = InstalledPrograms(data: files.data)
+            guard let current = try programs.account(of: name)?.current else {
+                let all = try programs.kinds()
+                throw PackRefusal(
+                    "is not installed; \(all.isEmpty ? "nothing is" : "there are: \(all.joined(separator: ", "))")")
+            }
+            let old = try ConfigurationFile.text(path)
+            let instances = SectionEditor.instances(ofKind: name, in: old)
+            var (text, taken) = (old, "")
+            for instance in instances {
+                var editor = try SectionRefusal.told(path) { () throws(SectionEditor.Refusal) in
+                    try SectionEditor(text, of: instance)
+                }
+                guard settings else {
+                    guard !editor.isEnabled else {
+                        throw PackRefusal(
+                            "[plugin.\(instance)] of \(path) has it enabled: hub plugin disable \(instance), or remove it with --settings"
+                        )
+                    }
+                    continue
+                }
+                taken += try SectionRefusal.told(path) { () throws(SectionEditor.Refusal) in try editor.remove() }
+                text = editor.text
+            }
+            let kept = "\(programs.folder(of: name))/section.conf"
+            guard !dryRun else {
+                try Output.print("\(name) \(current.version) would be removed")
+                if !taken.isEmpty {
+                    try Output.print("\(path): \(instances.joined(separator: ", ")) would be taken out")
+                }
+                return
+            }
+            let installer = try ProgramInstaller(data: files.data)
+            if !taken.isEmpty {
+                // The section may contain secrets: write it to a private file, not to the screen.
+                try PrivateFile.write(Array(taken.utf8), to: kept)
+                try ConfigurationFile.replace(old, with: text, in: path)
+            }
+            _ = try installer.remove(name)
+            try Output.print("\(name) \(current.version) is removed; what it gave stays in the hub")
+            if !taken.isEmpty { Terminal.say("its section is kept in \(kept); hub apply has a running hub follow") }
+            Terminal.say("hub plugin install \(name) --undo brings it back")
+        }
+    }
+}
+
+enum SectionRefusal {
+    static func told<Value>(
+        _ path: String, _ body: () throws(SectionEditor.Refusal) -> Value
+    ) throws(PackRefusal) -> Value {
+        do throws(SectionEditor.Refusal) { return try body() } catch { throw PackRefusal("\(path): \(error)") }
+    }
+}

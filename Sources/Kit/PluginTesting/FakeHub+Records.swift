@@ -1,0 +1,96 @@
+import HubWire
+import Samples
+
+extension FakeHub {
+    /// The milliseconds of `after`: longer than a client takes that does not wait.
+    private static let storeRest: Int64 = 500
+
+    /// The type, value and unit of each held sample, in the order of the keys; retracted samples are left out.
+    package func heldText() -> [String] {
+        held.compactMap { held -> (String, String)? in
+            guard case .sample(let sample) = held.record else { return nil }
+            if case .quantity(let value, let unit) = sample.value {
+                return (sample.key.text, "\(sample.type) \(value) \(unit)")
+            }
+            return (sample.key.text, "\(sample.type)")
+        }.sorted { $0 < $1 }.map(\.1)
+    }
+
+    func samples(_ body: [UInt8], from peer: [UInt8]) {
+        batches += 1
+        guard var session = sessions[peer] else { return }
+        let message: SamplesMessage
+        do throws(WireError) {
+            let decoded: Result<SamplesMessage, WireError> = body.withUnsafeBytes { body in
+                do throws(WireError) { return .success(try session.decoder.samples(body)) } catch {
+                    return .failure(error)
+                }
+            }
+            message = try decoded.get()
+        } catch {
+            violations.append("\(error)")
+            return send(.error(error), to: peer)
+        }
+        let cost = Credit(records: message.records.count, bytes: body.count)
+        if !session.credit.covers(cost) {
+            violations.append("R4.12: a batch of \(cost.records) records and \(cost.bytes) bytes beyond the credit")
+        }
+        if message.records.count > behaviour.limits.batchRecords {
+            violations.append("R4.8: \(message.records.count) records in a batch")
+        }
+        session.credit = session.credit - cost
+        sessions[peer] = session
+        guard behaviour.answers, held.count < behaviour.mostRecords else { return }
+        sessions[peer]?.credit = session.credit + cost
+        let instance = session.hello.instance
+        let refusal = WireError(.store, "the disk is full", ref: message.batch, after: Self.storeRest, credit: cost)
+        // The batch may have been on its way.
+        if session.refusesBatches { return send(.error(refusal), to: peer) }
+        if let rest = storeRests.removeValue(forKey: instance), now < rest {
+            violations.append(
+                "R5.5: a batch came \(rest - now) ms too early after ERROR store, whose after was \(Self.storeRest)")
+        }
+        if behaviour.storeErrors > 0 {
+            behaviour.storeErrors -= 1
+            storeRests[instance] = now + Self.storeRest
+            sessions[peer]?.refusesBatches = true
+            send(.error(refusal), to: peer)
+            return send(.ping(.emptyObject), to: peer)
+        }
+        let results = message.records.map { store($0) }
+        if behaviour.losesAnswers { return }
+        send(.stored(Stored(batch: message.batch, results: results, credit: cost)), to: peer)
+    }
+
+    func store(_ result: Result<Record, RecordRejection>) -> RecordResult {
+        let record: Record
+        switch result {
+        case .failure(let rejection): return .rejected(rejection.code, reason: rejection.reason)
+        case .success(let read): record = read
+        }
+        if let (code, reason) = behaviour.rejects(record) { return .rejected(code, reason: reason) }
+        if case .day(let day) = record, let fault = day.seriesFault { return .rejected(.forbidden, reason: fault) }
+        var bytes: [UInt8] = []
+        RecordEncoder.append(record, to: &bytes)
+        let text = String(decoding: bytes, as: UTF8.self)
+        if let place = byIdentity[record.identity] {
+            let number = held[place].number
+            guard held[place].text != text else {
+                duplicates += 1
+                return .duplicate(number: number, sequence: held[place].sequence)
+            }
+            head += 1
+            (held[place].record, held[place].text, held[place].sequence) = (record, text, head)
+            if let sample = record.sample { held[place].sample = sample }
+            return .stored(number: number, sequence: head)
+        }
+        head += 1
+        byIdentity[record.identity] = held.count
+        held.append(Held(record: record, text: text, number: head, sequence: head, sample: record.sample))
+        return .stored(number: head, sequence: head)
+    }
+}
+
+extension Record {
+    fileprivate var sample: Sample? { if case .sample(let sample) = self { sample } else { nil } }
+}

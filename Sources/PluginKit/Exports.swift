@@ -1,6 +1,0 @@
-// An author imports PluginKit alone: these are the words a plugin speaks in.
-@_exported public import HubSettings
-@_exported public import HubWire
-@_exported public import Logging
-@_exported public import PluginState
-@_exported public import Samples

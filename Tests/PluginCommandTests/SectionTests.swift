@@ -1,0 +1,86 @@
+import HubSettings
+import Platform
+import Testing
+
+@Suite struct SectionTests {
+    private static let file = """
+        \u{FEFF}# mine
+        [hub]
+        data = "/d"
+
+        # of a
+        [plugin.a]   # here
+        text = \"\"\"
+        [plugin.no]
+        \"\"\"
+        # the end of a
+        [plugin.b]
+        enabled  =  true # yes
+        [plugin.b.grants]
+        read = []
+
+        # of c
+        # still
+        [plugin."c.d"]
+
+        """
+    private static let block = "# title\n[plugin.new]\nfile = \"x\"\n# other = 1\n"
+
+    @Test(arguments: [file, file.replacing("\n", with: "\r\n"), "", "[hub]\n"])
+    func `R16.20 a section that is added and removed leaves the file as it was, byte for byte`(_ text: String)
+        throws
+    {
+        var editor = try SectionEditor(text, of: "new")
+        try editor.append(Self.block)
+        #expect(editor.isEnabled && editor.text.utf8.starts(with: text.utf8))
+        #expect(!text.contains("\r\n") || !editor.text.replacing("\r\n", with: "").contains("\n"))
+        let taken = try editor.remove()
+        #expect(editor.text == text)
+        #expect(taken.contains("[plugin.new]"))
+    }
+
+    @Test func `R16.22 a section is removed with its own comments, and those of others stay`() throws {
+        var editor = try SectionEditor(Self.file, of: "b")
+        let taken = try editor.remove()
+        #expect(taken == "[plugin.b]\nenabled  =  true # yes\n[plugin.b.grants]\nread = []\n")
+        #expect(editor.text == Self.file.replacing(taken, with: ""))
+        var other = try SectionEditor(Self.file, of: "c.d")
+        #expect(try other.remove() == "\n# of c\n# still\n[plugin.\"c.d\"]\n")
+    }
+
+    @Test(arguments: ["a", "b", "c.d"]) func `R16.21 enabling and disabling change only one value`(_ name: String)
+        throws
+    {
+        var editor = try SectionEditor(Self.file, of: name)
+        try editor.setEnabled(false)
+        #expect(!editor.isEnabled && editor.text.count > Self.file.count - 10)
+        let off = editor.text
+        try editor.setEnabled(true)
+        #expect(editor.isEnabled)
+        try editor.setEnabled(false)
+        #expect(editor.text == off)
+    }
+
+    @Test func `sections of a kind are found by name, kind and executable`() {
+        let text = """
+            [plugin.scale]
+            [plugin.kitchen]
+            kind = "scale"
+            [plugin.other]
+            executable = "hub-scale"
+            [plugin.far]
+            executable = "/bin/hub-scale"
+            """
+        #expect(SectionEditor.instances(ofKind: "scale", in: text) == ["scale", "kitchen", "other"])
+    }
+
+    @Test func `invalid TOML and a second section with the same name are refused`() throws {
+        #expect(throws: SectionEditor.Refusal.self) { try SectionEditor("[plugin.a\n", of: "a") }
+        var editor = try SectionEditor(Self.file, of: "a")
+        #expect(throws: SectionEditor.Refusal.self) { try editor.append(Self.block) }
+        var missing = try SectionEditor(Self.file, of: "z")
+        #expect(throws: SectionEditor.Refusal.self) { try missing.remove() }
+        #expect(throws: SectionEditor.Refusal.self) { try missing.append("[plugin.z]\nx =\n") }
+        #expect(missing.text == Self.file)
+    }
+}
