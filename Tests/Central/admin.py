@@ -10,7 +10,7 @@ ADMIN = os.path.abspath(sys.argv.pop()) if len(sys.argv) > 1 and os.path.exists(
 
 
 class Desk(unittest.TestCase):
-    """One centre for all; each test has hubs and studies of its own."""
+    """All tests share one centre; each test creates its own hubs and studies."""
 
     @classmethod
     def setUpClass(cls):
@@ -230,7 +230,7 @@ class Desk(unittest.TestCase):
         self.assertIn("synchronous_mode_strict", self.admin("check", "--patroni", "-", stdin="synchronous_mode: quorum\nttl: 20\n", fails=True))
         self.assertIn("No setting", self.admin("check", "--patroni", "-", stdin="synchronous_mode: quorum\nsynchronous_mode_strict: true\n"))
 
-    @unittest.skipIf(os.geteuid() != 0, "needs root: a network and a resolver of its own")
+    @unittest.skipIf(os.geteuid() != 0, "needs root for a separate network and resolver")
     def test_a_resolver_that_does_not_answer_is_not_waited_for(self):
         with open(f"{self.folder}/resolv.conf", "w") as f:
             f.write("nameserver 127.0.0.1\noptions timeout:30 attempts:5\n")      # ten times as long as the program has

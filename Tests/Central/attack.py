@@ -59,7 +59,7 @@ class Attack(unittest.TestCase):
         return self.s.do("SELECT n.nspname, c.relname, c.relkind FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')")
 
     def shows(self, rows):
-        """What is the victim's. (Names of log-ins can be seen by all who may log in to a PostgreSQL: Docs/Central.md.)"""
+        """Returns the victim's values found in the rows. (Everyone with a log-in to PostgreSQL can see the names of log-ins: Docs/Central.md.)"""
         return [x for x in (str(SECRET), ANNA, "epoch-hub_victim") if x in repr(rows)]
 
     def test_no_relation_is_read_or_changed_that_was_not_granted(self):

@@ -12,7 +12,7 @@ BYTES = [struct.pack("<d", VALUE), b"71.0390625", b"leaves-no-trace"]
 
 
 def found(folder, skip):
-    """Where one of the bytes stands: files below the folder, but for those in `skip`."""
+    """Returns the files below the folder that contain one of the searched values, except those in `skip`."""
     hits = []
     for place, folders, files in os.walk(folder):
         folders[:] = [f for f in folders if f not in skip]
@@ -47,7 +47,7 @@ class Erasure(unittest.TestCase):
             self.assertEqual(take(record("back", next(seq), VALUE, person=BEN, n=back, **private)), "s")
             s.do("ANALYZE")            # statistics of the planner keep no values
             s.do("CHECKPOINT")
-            self.assertTrue(found(s.folder, {"pg_wal"}), "the search finds what is there")
+            self.assertTrue(found(s.folder, {"pg_wal"}), "the search finds values before they are erased")
 
             self.assertEqual(take(record("house", next(seq), kind="x")), "s")
             taken = next(seq)

@@ -119,11 +119,11 @@ class Follower:
             d.close()
 
     def has_all(self, rows):
-        """Whether it has what the study has: rows of record, changed, pseudonym, value."""
+        """Whether it has the same rows as the study: record, changed, pseudonym, value."""
         return not self.failure and self.newest() == {r: tuple(rest) for r, *rest in rows}
 
     def newest(self):
-        """What it has of each record: the version that came last, and none of one that is gone."""
+        """Returns the version of each record that came last; records that are gone are left out."""
         last = {}
         for r, changed, gone, pseudonym, value in self.has("SELECT * FROM seen ORDER BY changed"):
             last[r] = None if gone else (changed, pseudonym, value)
@@ -230,7 +230,7 @@ class Following(unittest.TestCase):
         print(f"looks: {dict(f.looks)}; {f.begun} rows read for 6750", flush=True)
 
     def test_no_place_is_above_what_a_server_that_comes_back_counts_from(self):
-        """A transaction that was rolled back leaves no trace on the disk by itself, and its number would be given again beneath the place."""
+        """A rolled-back transaction leaves no trace on the disk, so its number could be given again below the place."""
         s = self.centre(1, settings=["wal_writer_delay = 10s"])
         for batch in range(1, 6):
             c = s.connect("hub_f1")
@@ -292,7 +292,7 @@ class Following(unittest.TestCase):
         c.cursor().execute("LISTEN central_live")
 
         def passes(n):
-            """So many looks of the desk's program, by when it last asked."""
+            """Waits for n looks of the desk's program, counted by the times of its last question."""
             seen = set()
             while len(seen) < n:
                 seen |= set(s.do("SELECT query_start FROM pg_stat_activity WHERE application_name = 'hub-central-admin' AND query LIKE '%%snapshot%%'"))

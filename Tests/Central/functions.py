@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the functions of the centre answer (Docs/Central.md), against a PostgreSQL of its own: python3 functions.py"""
+"""Tests the answers of the centre's functions (Docs/Central.md) with a separate PostgreSQL: python3 functions.py"""
 import hashlib, json, threading, unittest, uuid
 from server import Server, psycopg2
 
@@ -23,7 +23,7 @@ TAKE_V2 = "take_v2(%s, %s, 7" + "".join(f", {c} => %s::{t}[]" for c, t in COLUMN
 
 
 def columns(records):
-    """The records as take_v2 is given them: a list for each member, None for what no record has."""
+    """Returns the records as take_v2 expects them: a list for each member, None for a member that no record has."""
     text = lambda x: json.dumps(x) if isinstance(x, dict) else x
     lists = [[text(r.get(c)) for r in records] for c in COLUMNS]
     return [x if any(v is not None for v in x) else None for x in lists]
@@ -48,7 +48,7 @@ class Functions(unittest.TestCase):
     number = 0
 
     def setUp(self):
-        """A hub of its own, one study, and Anna's consent since January."""
+        """Creates a separate hub, one study, and Anna's consent since January."""
         Functions.number += 1
         self.hub, self.name = f"hub_f{self.number}", f"f{self.number}"
         self.s.hub(self.hub)
@@ -398,7 +398,7 @@ class Arrays(unittest.TestCase):
 
 
 class Restored(unittest.TestCase):
-    """The centre was restored to an earlier moment: what it has of consents is of then."""
+    """The centre was restored to an earlier moment, so its consents are from then."""
 
     def test_a_study_sees_of_a_restored_centre_what_each_house_has_said_since(self):
         with Server() as s:

@@ -4,7 +4,7 @@ while hosts of the centre end, and someone follows the study. Then an oracle rea
 
     cluster on W python3 hubs.py --hubs 3 --records 100000
 
-Exit code 0: nothing lost, nothing doubled, no wrong version, every receipt of the ledgers true, the follower has what the study has. All go on with what they have when called again."""
+Exit code 0: nothing lost, nothing doubled, no wrong version, every receipt of the ledgers true, the follower has the same records as the study. All go on with what they have when called again."""
 import argparse, hashlib, json, os, random, subprocess, sys, threading, time, uuid
 from follower import Follower
 from server import ROOT, psycopg2
@@ -43,7 +43,7 @@ def admin(*words):
 
 
 def eventually(what, body, seconds=120):
-    """Until it is true; what it said last, else."""
+    """Waits until the body returns true; otherwise fails with its last value."""
     end, last = time.time() + seconds, None
     while time.time() < end:
         try:
@@ -57,7 +57,7 @@ def eventually(what, body, seconds=120):
 
 
 class House:
-    """A hub with one person, and what it is given."""
+    """A hub with one person, and the records given to it."""
 
     def __init__(self, number):
         self.number, self.login = number, f"hub_r{number}"
@@ -207,7 +207,7 @@ def judge(house):
 
 
 def centre(house):
-    """What it has of the house, on whichever host leads now; the house's number and its newest batch, and the centre's incarnation."""
+    """Returns the house's number, its newest batch and the centre's incarnation, from the host that leads now."""
     n = subprocess.run([f"{HERE}/cluster", "leader"], capture_output=True, text=True).stdout.strip()
     c = psycopg2.connect(host=f"{args.folder}/n{n}", user="postgres", dbname="central")
     with c, c.cursor() as k:
@@ -253,10 +253,10 @@ class Study:
         return bool(self.follower.failure) or self.follower.has_all(self.ask("SELECT record::text, changed, pseudonym::text, value FROM central.study_record"))
 
     def judge(self):
-        """0 where the follower has, sooner or later, what the study has."""
+        """Returns 0 if the follower eventually has the same records as the study."""
         try:
             eventually("the follower has read the newest change", self.has_come, 240)
-            eventually("the follower has what the study has", self.has_all)
+            eventually("the follower has the same records as the study", self.has_all)
             self.follower.stop()
         except Exception as e:
             print(f"the follower: {type(e).__name__}: {e}", flush=True)

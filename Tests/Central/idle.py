@@ -34,7 +34,7 @@ class Group:
             f.write(text)
 
     def size(self, mebibytes):
-        """False where the kernel cannot take so much from it."""
+        """Returns False if the kernel cannot take that much memory from it."""
         try:
             self.write(f"{self.path}/{self.limit}", str(mebibytes * 2**20))
         except OSError:
@@ -53,7 +53,7 @@ class Group:
 
 
 class OwnCopies:
-    """The program and its libraries on a disk of their own, with nothing of them in memory. Takes itself away by the ends of `stack`."""
+    """The program and its libraries on a separate disk, with none of their pages in memory. `stack` removes them at its end."""
 
     def __init__(self, folder, program, stack):
         image, self.folder = f"{folder}/copies.img", f"{folder}/copies"
@@ -101,7 +101,7 @@ def end(plugin, group):
 
 
 def rest(plugin, group):
-    """Percent of a core that it needs when it reads nothing any more; None where it goes on to read, or has ended."""
+    """Returns the percentage of a core that it needs once it reads nothing more; None if it still reads or has ended."""
     for _ in range(TIMES):
         reads, spent = group.reads(), processor(plugin.pid)
         time.sleep(WAIT)

@@ -147,7 +147,7 @@ def main():
         eventually("it is erased at the centre", lambda: erased(stays[0], leader) == 1)
         leaves.say("do", "central", "withdraw", "study=heart", "person=anna", "erase=true")
         admin_of(leader, "erase", "--keep-files")
-        expect("what was withdrawn is erased before the restore", rows(leaves, leader) == {})
+        expect("withdrawn records are erased before the restore", rows(leaves, leader) == {})
         before = {h: rows(h, leader) for h in stays}
         was = {h: (versions(h, leader), compared(h)) for h in houses}
         at(leader, "SELECT pg_switch_wal()")
@@ -186,14 +186,14 @@ def main():
         settle(stays)
         eventually("the withdrawal is repeated", lambda: at(replica, "SELECT count(*) FROM central.erasure JOIN central.hub USING (hub_no) WHERE login = %s AND done IS NULL", leaves.login)[0][0] == 1)
         admin_of(replica, "erase", "--keep-files")
-        expect("what was withdrawn after the moment is erased again", rows(leaves, replica) == {})
-        expect("the study has who stays", shown(replica) == len(stays))
-        expect("what was erased in a house after the moment is erased again, and what was taken back there before", erased(stays[0], replica) == 2)
-        expect("of it no version is in the history", at(replica, "SELECT count(*) FROM central.history JOIN central.record x USING (hub_no, ident) WHERE x.kind = 'x'") == [(0,)])
+        expect("records withdrawn after the moment are erased again", rows(leaves, replica) == {})
+        expect("the study has the houses that stay", shown(replica) == len(stays))
+        expect("records that a house erased after the moment are erased again, like those retracted before it", erased(stays[0], replica) == 2)
+        expect("the history has no version of the erased records", at(replica, "SELECT count(*) FROM central.history JOIN central.record x USING (hub_no, ident) WHERE x.kind = 'x'") == [(0,)])
         for h in stays:
             after = rows(h, replica)
             new = set(after) - set(before[h])
-            expect(f"{h.login}: what was given since is there", len(new) == 1)
+            expect(f"{h.login}: the record given since is there", len(new) == 1)
             after = {i: v for i, v in after.items() if i not in new}
             lost = sum(kept[h].get(i) != v for i, v in before[h].items())
             sent, stored = compared(h)[-1], versions(h, replica) - restored[h] - len(new)

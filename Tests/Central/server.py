@@ -16,7 +16,7 @@ def owner():
 
 
 class Server:
-    """`with Server() as s: s.connect("hub_1")`. Who logs in by the socket is believed; `hba` are lines for those who come by TLS."""
+    """`with Server() as s: s.connect("hub_1")`. Log-ins by the socket need no proof; `hba` are the lines for log-ins by TLS."""
 
     def __init__(self, settings=(), hba=(), migrated=True):
         self.folder = tempfile.mkdtemp(prefix="hub-central-")
@@ -59,7 +59,7 @@ class Server:
         return psycopg2.connect(host=self.folder, port=self.port, user=user, dbname=database, **more)
 
     def do(self, text, values=None, user="postgres"):
-        """One statement in a transaction of its own; its rows, if it has any."""
+        """Runs one statement in a separate transaction and returns its rows, if it has any."""
         c = self.connect(user)
         try:
             c.autocommit = True
@@ -70,7 +70,7 @@ class Server:
             c.close()
 
     def call(self, user, text, *values):
-        """What a hub's function answers."""
+        """Calls a function of the hubs and returns its answer."""
         return self.do("SELECT central." + text, values, user)[0][0]
 
     def migrate(self):
@@ -86,7 +86,7 @@ class Server:
         c.close()
 
     def study(self, name, types, *hubs, group=2, rows=True, ends=None):
-        """A study and its reader, `study_NAME`, offered to these hubs. Types are made where there are none."""
+        """Creates a study and its reader, `study_NAME`, and offers it to these hubs. Missing types are created."""
         self.do(f"CREATE ROLE study_{name} LOGIN IN ROLE staff")
         for t in types:
             self.do("INSERT INTO central.type (id, unit) VALUES (%s, 'kg') ON CONFLICT DO NOTHING", (t,))

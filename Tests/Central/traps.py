@@ -89,7 +89,7 @@ class Traps(unittest.TestCase):
                 break
             except psycopg2.Error:
                 time.sleep(0.5)
-        self.assertEqual(left, [0], "what was answered with a warning, read back and repeated is gone")
+        self.assertEqual(left, [0], "a batch that was answered with a warning, read back and repeated is lost")
 
 
 if __name__ == "__main__":

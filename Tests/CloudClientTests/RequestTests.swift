@@ -94,7 +94,7 @@ import Testing
         }
         let answer = try await client(service).send(CloudRequest(.get, "/page"))
         let error = try #require(throws: CloudError.self) { try answer.json(Page.self) }
-        #expect(error.code == .malformed && error.message.hasSuffix("cannot be read at data.[0].token"))
+        #expect(error.code == .malformed && error.message.hasSuffix("an unreadable body at data.[0].token"))
         #expect(!error.message.contains(hidden))
     }
 }

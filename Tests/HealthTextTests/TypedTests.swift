@@ -103,16 +103,16 @@ import Testing
         ("70x", "weight", "there is no unit x"), ("70kg x", "weight", "expected a number"),
         ("tall", "height", "expected a number"), ("5'10", "height", "10 of what?"),
         ("80.4", "weight", "weight is given in kg"), ("1,250", "stepCount", "write 1.25 or 1250"),
-        ("1,234.5kg", "weight", "nothing between thousands"), ("", "weight", "80.4kg"),
+        ("1,234.5kg", "weight", "without separators between thousands"), ("", "weight", "80.4kg"),
         ("kg", "weight", "expected a number"),
         ("120", "bloodPressure", "such as 120/80"), ("asleepish", "sleepAnalysis", "it has In bed"),
         ("80 kgg", "weight", "kg"), ("0.182", "bodyFatPercentage", "18.2%"),
-        ("1e400kg", "weight", "without an exponent, such as 80.4kg"), ("-80kg", "weight", "never less than nothing"),
+        ("1e400kg", "weight", "without an exponent, such as 80.4kg"), ("-80kg", "weight", "never negative"),
         ("80/120", "bloodPressure", "the greater one, comes first"),
         ("12st 15lb", "weight", "less than 1st"), ("5ft12in", "height", "less than 1ft"),
-        ("8lb 12st", "weight", "less than 1lb"), ("5ft -3in", "height", "not negative"),
-        ("-120/80", "bloodPressure", "never less than nothing"), ("-1", "stepCount", "never less than nothing"),
-        ("Ham Sandwich", "food", "food is a group of other records and has no value of its own; edit its members"),
+        ("8lb 12st", "weight", "less than 1lb"), ("5ft -3in", "height", "at least 0"),
+        ("-120/80", "bloodPressure", "never negative"), ("-1", "stepCount", "never negative"),
+        ("Ham Sandwich", "food", "food is a group of records and has no value; edit its members"),
     ])
     func `what is not clear is refused with what to type`(_ text: String, _ type: String, _ hint: String) throws {
         let failure = try #require(throws: HandFault.self) { try value(text, type) }

@@ -20,7 +20,7 @@ import Testing
         #expect(text(80.28584949, "kg", .weight, "lb") == "177.0 lb")
         #expect(text(80.28584949, "kg", .leanBodyMass, "st") == "12 st 9 lb")
         #expect(text(80, "kg", .weight, "st") == "12 st 8.4 lb")
-        #expect(text(3.2, "kg", .hcBoneMass, "st") == "7.1 lb", "bones are not weighed in stones")
+        #expect(text(3.2, "kg", .hcBoneMass, "st") == "7.1 lb", "bone mass is shown in pounds, not in stones")
         #expect(text(37, "degC", .bodyTemperature, "lb") == "37.0 °C")
         #expect(text(0.03, "g", .dietaryCaffeine, "lb") == "30 mg")
     }
@@ -132,7 +132,8 @@ import Testing
         #expect(plain(1, "kg", "lb") == "2.2 lb")
         #expect(text(160, "lb", .weight, "kg") == "160.0 lb")
         #expect(plain(1, "no unit", nil) == "1 no unit")
-        #expect(text(3, "min", .weight, units: [.weight: "st"]) == "3 min", "what no unit of a mass can be made of")
+        #expect(
+            text(3, "min", .weight, units: [.weight: "st"]) == "3 min", "a duration does not convert to a unit of mass")
     }
 
     @Test func `more decimals distinguish two values`() {
@@ -198,7 +199,9 @@ import Testing
 
     @Test func `a program gets the units in which a person differs from most`() {
         #expect(Reader().ownUnits == [:])
-        #expect(Reader(units: [.weight: "kg"]).ownUnits == [.weight: "kg"], "chosen, although it is the usual one")
+        #expect(
+            Reader(units: [.weight: "kg"]).ownUnits == [.weight: "kg"],
+            "a chosen unit is sent even if it is the default")
         let american = Reader(locale: Reader.locale("en_US"), units: [.weight: "st"]).ownUnits
         #expect(american[.weight] == "st" && american[.leanBodyMass] == "lb" && american[.height] == "ft")
         #expect(american[.bodyTemperature] == "degF" && american[.heartRate] == nil)

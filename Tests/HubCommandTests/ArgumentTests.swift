@@ -7,7 +7,7 @@ import Testing
     private static let canHide = Tool.run("unshare", ["--mount", "mount", "-t", "tmpfs", "none", "/proc"])
 
     @Test(
-        .enabled(if: canHide, "only root can take /proc away from a program"),
+        .enabled(if: canHide, "only root can hide /proc from a program"),
         arguments: [["hub", "status"], ["hub-gap-filler", "--describe"]])
     func `without /proc a program says in one line why it cannot see its arguments`(words: [String]) async throws {
         // Repeated, because the runtime threads that crash a program without /proc do so only sometimes.

@@ -78,7 +78,7 @@ import Testing
         #expect(seen == [[1, 2], [3, 4], [5], [6]])
 
         let other = try await hub.run(["bridge", "follow", "height", "--since", "last", "--state", state])
-        #expect(other.code == 64 && other.errors.contains("is of another question"), "\(other)")
+        #expect(other.code == 64 && other.errors.contains("is of another selection"), "\(other)")
     }
 
     @Test func `R14.12 follow reports a restored store and reads it from the beginning`() async throws {

@@ -34,9 +34,9 @@ import Testing
     @Test func `an unknown device command is refused with a list of those the plugin has`() throws {
         let unknown = try #require(throws: Failure.self) { try DeviceRequest(["fly"], of: plugin) }
         #expect(unknown.exit == .usage)
-        #expect(unknown.message == "ihealth-hs5 cannot fly; it can: users list, users create")
+        #expect(unknown.message == "ihealth-hs5 has no command fly; its commands: users list, users create")
         let near = try #require(throws: Failure.self) { try DeviceRequest(["users", "lst"], of: plugin) }
-        #expect(near.message == "ihealth-hs5 cannot users lst; did you mean users list?")
+        #expect(near.message == "ihealth-hs5 has no command users lst; did you mean users list?")
     }
 
     @Test func `the device table shows the battery, and the last error below its device`() throws {

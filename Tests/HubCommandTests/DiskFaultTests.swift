@@ -72,7 +72,7 @@ import Testing
         let text = try await hub.run(["status"])
         #expect(text.code == HubExit.notWell.rawValue, "\(text.errors)")
         #expect(text.output.contains("hanging: reading has not returned for "), "\(text.output)")
-        #expect(text.output.contains("the hub goes on by itself when the disk does"))
+        #expect(text.output.contains("the hub continues when the disk does"))
         #expect(!text.output.contains("kill"))
         try faults.end()
         #expect(try await status(hub) { $0.store.state == "ok" }.records == 1)
@@ -163,7 +163,7 @@ import Testing
         #expect(warned.code == HubExit.notWell.rawValue && warned.1.store.state == "ok")
         #expect(
             warned.1.store.warning?.hasPrefix(
-                "what is confirmed is safe in the log beside the store, but the log grows")
+                "confirmed records are safe in the log beside the store, but the log grows")
                 == true)
         #expect(
             warned.1.store.warning?.contains("bring the log \(hub.data)/hub.sqlite-wal into \(hub.data)/hub.sqlite")
@@ -181,7 +181,7 @@ import Testing
         for _ in 0..<3 {
             let failing = try await hub.run(["run"], under: faults.environment)
             #expect(failing.code == HubExit.system.rawValue)
-            #expect(failing.errors.contains("the disk or what connects it has failed"), "\(failing.errors)")
+            #expect(failing.errors.contains("the disk or its connection has failed"), "\(failing.errors)")
             #expect(!failing.errors.contains("ready"), "\(failing.errors)")
         }
     }
@@ -196,7 +196,7 @@ import Testing
         try faults.begin("read eio hub.sqlite")
         let failing = try await hub.run(["doctor"], under: faults.environment)
         #expect(failing.code == HubExit.broken.rawValue)
-        #expect(failing.output.contains("the disk or what connects it has failed"), "\(failing.output)")
+        #expect(failing.output.contains("the disk or its connection has failed"), "\(failing.output)")
         for word in ["damaged: ", "hub restore"] { #expect(!failing.output.contains(word), "\(failing.output)") }
         try faults.end()
         let well = try await hub.run(["doctor"], under: faults.environment)
@@ -213,13 +213,13 @@ import Testing
         #expect(hanging.code == HubExit.broken.rawValue)
         #expect(
             hanging.output.contains(
-                "error    store      the store: not looked at, for nothing has come back for 5 seconds"))
+                "error    store      the store: not checked, because no answer came for 5 seconds"))
         #expect(hanging.output.contains("machine    libzmq"))
         // Even `hub.conf` cannot be read.
         try faults.begin("read hang hub.conf")
         let blind = try await hub.run(["doctor"], under: faults.environment)
         #expect(blind.code == HubExit.broken.rawValue)
-        #expect(blind.output.contains("error    config     \(hub.configuration): not looked at"), "\(blind.output)")
+        #expect(blind.output.contains("error    config     \(hub.configuration): not checked"), "\(blind.output)")
     }
 
     /// 250 years ahead; the year 9900 and later; the last year that a number of microseconds holds, and beyond it; before 1970; before all

@@ -68,7 +68,7 @@ import Testing
         #expect(try report(try await hub.run(["doctor", "--json"])).faults("modes").isEmpty)
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only the superuser can write for another"))
+    @Test(.enabled(if: geteuid() == 0, "only root can write a file that belongs to another user"))
     func `a list of backups with another owner than the store is an error with its repair`() async throws {
         let hub = try await TestHub()
         let folder = try TemporaryFolder()
@@ -124,7 +124,7 @@ import Testing
         ])
         let found = try report(try await hub.run(["doctor", "--json"]))
         #expect(found.faults("store").map(\.severity) == ["warning"])
-        #expect(found.faults("store")[0].text.contains("samples of the future, up to 2061-01-01"))
+        #expect(found.faults("store")[0].text.contains("samples in the future, up to 2061-01-01"))
     }
 
     @Test func `sockets left by a killed hub are no fault, but a hub that hangs is one`() async throws {

@@ -92,7 +92,8 @@ import Testing
             ["backup", stick.path, "--recipient", "age1xyz"], under: ["PATH=\(folder.path)"])
         #expect(none.code == HubExit.usage.rawValue)
         #expect(
-            none.errors.contains("age is not installed, which encrypts and decrypts backups: sudo apt-get install age"))
+            none.errors.contains("age, which encrypts and decrypts backups, is not installed: sudo apt-get install age")
+        )
         let wrong = try await hub.run(["backup", stick.path, "--recipient", "age1xyz"])
         #expect(
             wrong.code == HubExit.notWell.rawValue && wrong.errors.contains("malformed recipient"), "\(wrong.errors)")

@@ -42,7 +42,7 @@ import Testing
             // `nil` once the command has ended.
             let isRunning = command.residentBytes != nil
             if let state = try await erasure(hub), state.records == total, state.left ?? 0 < total { return }
-            try #require(isRunning, "the command ended before its erasure was seen under way")
+            try #require(isRunning, "the command ended before the test saw its erasure in progress")
         }
     }
 
@@ -137,7 +137,7 @@ import Testing
             try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !$0.hasSuffix(".chain") }
         }
         for part in 0..<3 { try hub.give(weights((part * 900)..<(part * 900 + 900))) }
-        #expect(try files(with: Self.value, in: hub.data) != [], "a needle that is nowhere proves nothing")
+        #expect(try files(with: Self.value, in: hub.data) != [], "the value must exist before it is erased")
         if isIncremental {
             let full = try await hub.run(arguments)
             #expect(full.code == 0, "\(full.errors)")

@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("food", [], "Its name comes first"), ("food|300J", [], "Its name comes first"),
+        ("food", [], "the food's name is missing"), ("food|300J", [], "the food's name is missing"),
         ("food|Ham Sandwich", [], "how much of what?"), ("food|Ham Sandwich|300x", [], "there is no unit x"),
         ("food|Ham Sandwich|300J", ["--distance", "1km"], "a food has none"), ("workout", [], "which activity?"),
         ("workout|swiming|1h", [], "did you mean swimming?"), ("swim|30", [], "how long, such as 30min"),
@@ -63,7 +63,7 @@ import Testing
         ("swim|30min", ["--energy", "300"], "300 of what?"), ("swim|30min", ["--protein", "1g"], "log it as a food"),
         (
             "yoga|1h", ["--distance", "1km"],
-            "say which it is, as another quantity: 'distanceWalkingRunning 1km' (--with)"
+            "give it as another quantity: 'distanceWalkingRunning 1km' (--with)"
         ),
         ("swim|30min", ["--with", "sleepAnalysis 1"], "expected a quantity and its value"),
         ("weight|80kg", ["--energy", "300kcal"], "only a food and a workout have it"),
@@ -84,7 +84,7 @@ import Testing
             let entry = try entry("weight|80kg", "--metadata", "note=x")
             _ = try Failure.ofHand { () throws(HandFault) in try entry.metadata() }
         }
-        #expect(note?.message == "--metadata: a note has a place of its own (--note)")
+        #expect(note?.message == "--metadata: give the note separately (--note)")
         let long = #expect(throws: Failure.self) {
             let (entry, clock) = (try entry("swim"), try PersonClock(zone: "Europe/Berlin", now: 0))
             let times = EntryTimes(

@@ -65,7 +65,7 @@ import Testing
         (["tap", "--since", "5"], "Error: --since takes a cursor such as k7qz2m5a-1042, or 0."),
         (["tap", "--count", "0"], "Error: --count takes a number from 1."),
         (["retract", "0"], "Error: 0 is not the number of a record."),
-        (["export", "a.what"], "Error: The end of a.what says no format; say --format."),
+        (["export", "a.what"], "Error: The end of a.what names no format; give --format."),
         (["export", "a.gpx", "--type", "weight"], "Error: gpx has routes alone: it goes without types."),
         (["days"], "Error: Say of which types: hub days weight; hub types lists them."),
         (
@@ -73,7 +73,7 @@ import Testing
             "Error: The file comes first: hub export all.csv weight, or hub export - weight --format csv; a file of that name is ./weight."
         ),
         (["export", "--format", "sqlite"], "Error: sqlite needs a path: a database is a file."),
-        (["export", "-"], "Error: Without a path the format is not known; say --format."),
+        (["export", "-"], "Error: Without a path the format is not known; give --format."),
         (["backup", "--keep", "0"], "Error: --keep takes a number from 1 to 10000."),
         (["backup", "--verify"], "Error: --verify needs the backup's path."),
         (["trace", "0"], "Error: 0 is not the number of a record."),

@@ -13,10 +13,10 @@ struct IsolationTests {
     ) async throws {
         let hostile = try await HostilePlugin(on: ground)
         #expect(hostile.made == HostilePlugin.attempts, "\(hostile)")
-        #expect(ground != .asItIs || geteuid() != 0 || hostile.gaps == [], "this machine gives all that is needed")
-        #expect(hostile.through.isEmpty, "\(ground.rawValue): got through: \(hostile.through)")
-        #expect(hostile.isLeftBehind.before, "the child that shall outlive it runs")
-        #expect(!hostile.isLeftBehind.after, "and ends with it")
+        #expect(ground != .asItIs || geteuid() != 0 || hostile.gaps == [], "as root, this machine has every protection")
+        #expect(hostile.through.isEmpty, "\(ground.rawValue): attempts that succeeded: \(hostile.through)")
+        #expect(hostile.isLeftBehind.before, "the child process that tries to outlive the plugin ran")
+        #expect(!hostile.isLeftBehind.after, "the child process ended with the plugin")
         #expect(hostile.code == 0)
     }
 
@@ -245,7 +245,7 @@ struct IsolationTests {
             let said = try await said(command, folder, path: home.bin)
             #expect(said.contains("its interpreter \(unseen) is on this machine but not in its reach"), "\(said)")
             #expect(said.contains("write \(setting) into the plugin's section"), "\(said)")
-            #expect(said.contains("a /tmp of its own") == (way == "virtual environment"), "\(said)")
+            #expect(said.contains("its own /tmp") == (way == "virtual environment"), "\(said)")
         }
         try configure("other", program, setting, in: folder)
         let answer = try await said("check", folder, path: home.bin)

@@ -43,7 +43,7 @@ import Testing
         for round in 0..<16 {
             let seconds = min(1 << round, 3_600)
             let waits = try await Self.waits(sink, lines, first: 1 + 2 * round, later, later)
-            #expect(waits.count == 2 && waits.first == waits.last, "those of a batch wait as long")
+            #expect(waits.count == 2 && waits.first == waits.last, "all records of a batch wait equally long")
             #expect(waits.allSatisfy { (Int64(seconds * 800)...Int64(seconds * 1_200)).contains($0) }, "\(waits)")
         }
         #expect(try await Self.waits(sink, lines, first: 33, later + #","after":5000"#, #""delivered""#) == [5_000])

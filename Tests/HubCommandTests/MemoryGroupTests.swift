@@ -51,7 +51,8 @@ struct MemoryGroupTests {
         #expect(said.contains("wanted more memory than its memory_limit of 64 MiB, and the kernel ended it"), "\(said)")
         hub.signal(SIGTERM)
         #expect(await hub.waitForExit() == 0)
-        #expect(!FileManager.default.fileExists(atPath: group + "/plugin-hoard"), "its group goes with it")
+        #expect(
+            !FileManager.default.fileExists(atPath: group + "/plugin-hoard"), "the plugin's control group is removed")
         rmdir(group + "/hub")
         rmdir(group)
     }

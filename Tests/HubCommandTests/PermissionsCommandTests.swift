@@ -93,7 +93,8 @@ import Testing
         let shared = try await hub.run(["permissions", "allow", "probe", "weight", "--share"])
         #expect(shared.code == 0 && !shared.errors.contains("takes it back"), "\(shared.errors)")
         #expect(
-            shared.errors.contains("for that write the former list into \(hub.configuration)"), "\(shared.errors)")
+            shared.errors.contains("does not restore the former list; write that into \(hub.configuration)"),
+            "\(shared.errors)")
         #expect(try await hub.stop() == 0)
     }
 

@@ -41,7 +41,7 @@ import Testing
         let shown = PlainText.json(text)
         #expect(Self.isHarmless(shown))
         #expect(try JSON.decode([String: String].self, from: shown.utf8) == ["a": Self.hostile])
-        #expect(PlainText.json("{\n\t\"a\": 1\r\n}") == "{\n\t\"a\": 1\r\n}", "the space between its parts is not text")
+        #expect(PlainText.json("{\n\t\"a\": 1\r\n}") == "{\n\t\"a\": 1\r\n}", "white space outside of strings is kept")
     }
 
     /// A record with hostile text in every member that its source controls.
@@ -94,7 +94,9 @@ import Testing
                 #expect(Self.isHarmless(shown), "\(command): \(shown)")
             }
         }
-        #expect(samples.count == 2 && samples[1].contains(#"a\u001b[2J"#), "a forged line is none: \(samples)")
+        #expect(
+            samples.count == 2 && samples[1].contains(#"a\u001b[2J"#),
+            "a line break in a value adds no line: \(samples)")
     }
 
     @Test func `a text of several lines keeps its lines, each without control characters`() {

@@ -63,7 +63,7 @@ import Testing
         anna.characteristics = [:]
         let unknown = try Profile(anna, on: nil, now: now)
         #expect(unknown.age == nil && ProfileText.rows(unknown, reader)[0][2] == "not set")
-        #expect(try !JSON.line(unknown).contains("age"), "a program is given none either")
+        #expect(try !JSON.line(unknown).contains("age"), "the JSON has no age either")
     }
 
     @Test func `a characteristic that hub.conf does not set can be entered, shown, retracted and queried by programs`()
@@ -83,7 +83,7 @@ import Testing
         }
         let refused = try await hub.run(["profile", "anna", "--birth-date", "1988-03-01", "--wheelchair", "no"])
         #expect(refused.code == 64 && refused.errors.contains("change birth_date in [person.anna], then hub apply"))
-        #expect(try await hub.run(["profile", "--blood-type", "B+"]).errors.contains("Say one of: anna, ben"))
+        #expect(try await hub.run(["profile", "--blood-type", "B+"]).errors.contains("name one of: anna, ben"))
         #expect(try await hub.run(["profile", "anne"]).errors.contains("did you mean anna?"))
         let unborn = try await hub.run(["profile", "ben", "--birth-date", "9999-01-01", "--wheelchair", "yes"])
         #expect(
@@ -94,7 +94,7 @@ import Testing
         #expect(told.person == "anna" && told.age.map { $0 > 30 } == true)
         #expect(told.characteristics["bloodType"]?.from == .record && told.characteristics["bloodType"]?.value == nil)
         #expect(told.characteristics["biologicalSex"]?.value == "female")
-        #expect(told.characteristics["wheelchairUse"] == HubStatus.Characteristic(), "nothing of it was entered")
+        #expect(told.characteristics["wheelchairUse"] == HubStatus.Characteristic(), "no value was entered")
         #expect(try await hub.run(["retract", "3", "--yes"]).code == 0)
         #expect(try await hub.run(["profile", "anna"]).output.contains("Blood type             A+"))
         #expect(try await hub.run(["profile", "--json"]).output.split(separator: "\n").count == 2)

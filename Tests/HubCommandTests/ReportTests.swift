@@ -97,7 +97,7 @@ import Testing
         status.accounts[0].instance = "hub"
         #expect(
             StatusText(status, all: true, colours: false).lines.last
-                == "hub: what was done by hand, and a retraction for each person or type that a record has left")
+                == "hub: entries and changes by hand, and a retraction for each person or type that a record has left")
     }
 
     @Test func `a plugin that runs on a schedule and is resting is well, and the status shows its last and next run`()
@@ -153,7 +153,7 @@ import Testing
         #expect(
             try lines(#"{"records":9,"left":0,"named":2,"waitingFor":["json-lines/all"]}"#) == [
                 "erasing  no record left; the store's log is emptied as soon as no program reads it, such as a backup",
-                "erased   2 records but for their keys, until json-lines/all has been told",
+                "erased   2 records but for their keys, until json-lines/all has been notified",
             ])
         #expect(
             try lines(#"{"named":0,"waitingFor":[],"failed":2,"faults":[{"number":7,"reason":"a constraint failed"}]}"#)
@@ -301,7 +301,7 @@ import Testing
                 "STORED                      VERSION  TIME                        VALUE                  PERSON  HOW",
                 "\(stored[0])        3  2026-03-15 07:30:05 +01:00  72.3 kg                me",
                 "\(stored[1])       12                              retracted by a person  me      retracted by hand",
-                "\(stored[2])        3  2026-03-15 07:30:05 +01:00  72.3 kg                me      by its source, beneath what a person did",
+                "\(stored[2])        3  2026-03-15 07:30:05 +01:00  72.3 kg                me      by its source, hidden by a person's change",
             ])
     }
 

@@ -69,7 +69,7 @@ import Testing
             var left = Self.weights.count + 1 + Self.days.count + Self.retractions.count
             while left > 0 {
                 guard let event = try follower.next(upTo: .seconds(30)) else {
-                    throw Failure(.dialogue, "\(left) messages did not come")
+                    throw Failure(.dialogue, "\(left) messages are missing")
                 }
                 guard case .message(let topic, _, let body) = event else { continue }
                 switch topic.segments[0...1] {
@@ -136,7 +136,7 @@ import Testing
                 default: continue
                 }
             }
-            throw Failure(.dialogue, "the hub did not say that all is delivered")
+            throw Failure(.dialogue, "the hub did not report that everything is delivered")
         }
     }
 
@@ -206,7 +206,7 @@ import Testing
             try hub.give([weight("a", 79), weight("d", 84), weight("e", 50), #"{"kind":"retraction","key":"b"}"#])
         }
         let second = try await changes(first.cursor)
-        #expect(second.lines == ["1 gone", "5 84", "2 gone"], "what was never in it is not told of")
+        #expect(second.lines == ["1 gone", "5 84", "2 gone"], "a record that the selection never had is not reported")
         try await blocking { try hub.give([weight("e", 51), weight("a", 85)]) }
         let third = try await changes(second.cursor)
         #expect(third.lines == ["6 gone", "1 85"])

@@ -122,7 +122,7 @@ enum HubSectionStub {
         #expect(installed.output == "written: \(path)\n")
         #expect(installed.errors.contains("systemctl --user enable --now hub"))
         #expect(try String(contentsOfFile: path, encoding: .utf8) == printed.output)
-        #expect(try await service("install").code == 0, "installed again it stays as it was")
+        #expect(try await service("install").code == 0, "a second installation changes nothing")
         #expect(try await service("remove").output == "removed: \(path)\n")
         try Data("[Unit]\n".utf8).write(to: URL(filePath: path))
         for action in ["install", "remove"] {
@@ -173,7 +173,7 @@ private final class DatagramSocket {
 
     func next() throws -> String {
         var file = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        try #require(poll(&file, 1, 30_000) == 1, "the hub said nothing")
+        try #require(poll(&file, 1, 30_000) == 1, "the hub sent nothing")
         var bytes = [UInt8](repeating: 0, count: 4_096)
         let count = recv(descriptor, &bytes, bytes.count, 0)
         return String(decoding: bytes[..<max(0, count)], as: UTF8.self)

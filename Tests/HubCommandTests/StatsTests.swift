@@ -130,7 +130,7 @@ import Testing
         #expect(sources.first?.hasSuffix("sums of spans") == true && sources.last?.hasSuffix("first record") == true)
         let lines = [
             1:
-                "in sums    source 2 of 2 (first record): what test-pub/iphone/hae sums (sums of spans) has of its time counts instead",
+                "in sums    source 2 of 2 (first record): the records of test-pub/iphone/hae sums (sums of spans) at its time count instead",
             2: "in sums    it counts before all others of its time: source 1 of 2 (sums of spans)",
             3: "in sums    it counts: no other source has anything of its time",
         ]

@@ -46,6 +46,7 @@ struct SystemdTests {
         // Until here root has run the commands; the hub's own account may run them, too.
         #expect(step("hub-account").code == 0, "\(step("hub-account").said)")
         #expect(
-            step("hub-again").said.split(separator: "\n").count == 20, "started again after SIGKILL, with all records")
+            step("hub-again").said.split(separator: "\n").count == 20,
+            "after SIGKILL the hub starts again, with all records")
     }
 }

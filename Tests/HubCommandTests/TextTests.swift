@@ -115,7 +115,8 @@ import Testing
         let record = #"{"kind":"quantity","type":"weight","value":\#(value),"unit":"kg",\#(start),"#
         #expect(try text(record + tail, in: unit).value == shown)
         let inbox = tail.replacing(#""person":"me","personId":"u1""#, with: #""person":null,"unassigned":"why""#)
-        #expect(try text(record + inbox, in: unit).value == shown, "without a person, where all read the same unit")
+        #expect(
+            try text(record + inbox, in: unit).value == shown, "the same unit without a person, if all persons read it")
     }
 
     @Test func `a record without a person uses the unit and locale that all people share`() {
@@ -292,7 +293,7 @@ import Testing
         #expect(try TopicArgument.prefix("sample/wieght") { warnings.append($0) } == "sample/wieght/")
         #expect(
             warnings == [
-                "wieght is not a type that is known here; did you mean weight?; waiting all the same, a plugin may declare it"
+                "wieght is not a known type; did you mean weight?; waiting anyway, because a plugin may declare it"
             ])
         #expect(try TopicArgument.prefix("sample/x.acme.thing") { warnings.append($0) } == "sample/x.acme.thing/")
         #expect(warnings.count == 1)

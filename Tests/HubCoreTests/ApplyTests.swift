@@ -101,7 +101,7 @@ import Testing
         _ = try await pid(hub, "changed", not: changed)
         _ = try await pid(hub, "new")
         #expect(try await pid(hub, "same") == same)
-        try await eventually("the third is forgotten") {
+        try await eventually("the third plugin is no longer listed") {
             try await peer.status()["plugins"].array.compactMap { $0["name"].string }.sorted()
                 == ["changed", "new", "same"]
         }
@@ -175,7 +175,7 @@ import Testing
         let hub = try await ground.start()
         let (owner, byHand) = (try await hub.client("script"), try await hub.peer())
         let greeting = #"{"protocol":[1],"instance":"byhand","plugin":"probe","version":"1"}"#
-        try await eventually("no process of it runs") {
+        try await eventually("no process of the plugin runs") {
             try await byHand.ask("HELLO", greeting).body["persons"].array.count == 1
         }
         try ground.write(
@@ -189,7 +189,7 @@ import Testing
             #expect(told.code == "hello-first" && told.body["closed"].truth == true, "\(told)")
         }
         // The failed process is started again with the new settings and exits again.
-        try await eventually("it is welcomed again") {
+        try await eventually("the hub accepts the plugin again") {
             try await byHand.ask("HELLO", greeting).body["persons"].array.count == 2
         }
         #expect(try await byHand.give([weight("k")]).results == ["forbidden"])
@@ -234,9 +234,10 @@ import Testing
         told = try await persons()
         #expect(
             told["me"]?.fits(JSON(#"{"locale":"sv_SE","units":{"height":"ft","bloodGlucose":"mmol/L"}}"#)) == true)
-        #expect(told["me"]?["units"]["weight"].string == nil, "a kilogram is the usual one")
+        #expect(told["me"]?["units"]["weight"].string == nil, "the default unit is left out")
         #expect(
-            told["anna"]?["units"]["weight"].string == nil && told["anna"]?["zone"].string == nil, "known, not named")
+            told["anna"]?["units"]["weight"].string == nil && told["anna"]?["zone"].string == nil,
+            "units and a zone that are not set are left out")
         for (person, event) in [("anna", "removed"), ("ben", "added"), ("me", "changed")] {
             let news = try await listener.next().record
             #expect(news["person"].string == person && news["event"].string == event && news["time"].string != nil)
@@ -258,7 +259,7 @@ import Testing
         let listener = try await hub.listener("hub/notice/")
         let sessions = [try await greet(hub, "a"), try await greet(hub, "b")]
         let owner = try await hub.client()
-        try await eventually("both are known to run") {
+        try await eventually("both plugins are running") {
             try await owner.status()["plugins"].array.allSatisfy { $0["state"].string == "running" }
         }
         let sick = "\(ground.folder.data)/plugins/a/sick"
@@ -302,7 +303,7 @@ import Testing
         let good = "\(ground.folder.data)/hub.conf.good"
         let first = try await ground.start(policy)
         let session = try await greet(first, "a")
-        try await eventually("the file is good") { FileManager.default.fileExists(atPath: good) }
+        try await eventually("hub.conf.good is written") { FileManager.default.fileExists(atPath: good) }
         #expect(try String(contentsOfFile: good, encoding: .utf8).contains("[plugin.a]"))
         #expect(try FileManager.default.attributesOfItem(atPath: good)[.posixPermissions] as? Int == 0o600)
         await session.close()

@@ -51,7 +51,8 @@ import Testing
                 await stranger.close()
             }
             let told = try await owner.status()["plugins"].array.first { $0["name"].string == "scale" }
-            #expect(told?["lastError"].string?.contains("launch token") == true, "who writes the plugin reads why")
+            #expect(
+                told?["lastError"].string?.contains("launch token") == true, "the plugin's author can read the reason")
             let noLogin = try await Peer.dealer(door)
             await noLogin.send(hello, isCertain: false)
             #expect(await noLogin.nextIfAny(within: .milliseconds(100)) == nil)
@@ -96,14 +97,16 @@ import Testing
             let refused = try await other.ask("HELLO", hello)
             #expect(refused.code == "forbidden" && refused.body["closed"].truth == true, "\(refused)")
             #expect(refused.body["reason"].string?.contains("give this program another instance name") == true)
-            #expect(try await scale.give([weight("a")]).results == ["stored"], "its session goes on")
+            #expect(try await scale.give([weight("a")]).results == ["stored"], "the first session continues")
             // A session in mode once does not replace another.
             try await other.hello("scale", mode: "once")
             #expect(try await scale.give([weight("b")]).results == ["stored"])
 
             let pid = try #require(try await other.status()["plugins"][0]["pid"].int)
             kill(pid_t(pid), SIGKILL)
-            try await eventually("a program started by hand may be that instance while no process of it runs") {
+            try await eventually(
+                "a program started by hand can use the instance name while the plugin's process does not run"
+            ) {
                 try await other.ask("HELLO", hello).verb == "WELCOME"
             }
             #expect(try await other.give([weight("c")]).results == ["stored"])

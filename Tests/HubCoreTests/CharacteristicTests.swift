@@ -24,7 +24,7 @@ import Testing
                 try await owner.query("", want: "persons").body["persons"][0]["characteristics"]
             }
             let types = TypeRegistry.standard.all.filter { $0.kind == .characteristic }.map(\.id.rawValue)
-            #expect(try await told().names == Set(types), "a member for each, set or not")
+            #expect(try await told().names == Set(types), "each characteristic has a member, set or not")
             #expect(try await told()["bloodType"].names == [], "not set")
             #expect(try await told()["dateOfBirth"].fits(JSON(#"{"value":"1984-05-06","from":"hub.conf"}"#)))
             let answer = try await source.give([
@@ -39,9 +39,9 @@ import Testing
             #expect(
                 now["biologicalSex"].fits(
                     JSON(#"{"value":"female","from":"hub.conf","overruled":{"value":"male","number":3,"start":"*"}}"#)))
-            #expect(now["dateOfBirth"].names == ["value", "from"], "the record says the same")
+            #expect(now["dateOfBirth"].names == ["value", "from"], "the record has the same value")
             #expect(now["fitzpatrickSkinType"].fits(JSON(#"{"from":"record","number":6}"#)))
-            #expect(now["fitzpatrickSkinType"]["value"].string == nil, "said to be not set")
+            #expect(now["fitzpatrickSkinType"]["value"].string == nil, "the record says that it is not set")
         }
     }
 }

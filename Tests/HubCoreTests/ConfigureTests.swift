@@ -341,7 +341,7 @@ import Testing
         #expect(try await Self.describe(web, elsewhere)["code"].string == "forbidden")
         #expect(try await web.command("configure", "{\(zone)}").code == "hello-first")
         #expect(ground.now == ground.text.replacing("[person.me]\n", with: "[person.me]\nzone = \"Asia/Tokyo\"\n"))
-        try await eventually("the hub is done") {
+        try await eventually("the hub has finished the command") {
             let again = try await Self.describe(ground.owner, zone, dryRun: true)
             return again["result"]["applied"].truth == true && again["result"]["changes"].array.isEmpty
         }

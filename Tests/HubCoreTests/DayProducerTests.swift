@@ -18,7 +18,7 @@ import Testing
         let reads = ["exist": DayUse(reads: ["weight", "stepCount"])]
         #expect(
             try warnings(Self.exist, reads)["exist"]
-                == "waits for day values of stepCount, weight, which nothing makes: "
+                == "waits for day values of stepCount, weight, which no instance computes: "
                 + "add [plugin.gap-filler] with enabled = true and types = [\"stepCount\", \"weight\"]")
         let off = Self.exist + "[plugin.gap-filler]\nexecutable = \"/bin/true\"\nenabled = false\n"
         #expect(
@@ -35,7 +35,7 @@ import Testing
         ]
         #expect(
             try warnings(toml, uses)["exist"]
-                == "waits for day values of stepCount, which nothing makes: "
+                == "waits for day values of stepCount, which no instance computes: "
                 + "write types = [\"heartRate\", \"stepCount\", \"weight\"] into [plugin.filler]")
         uses["filler"]?.makes?.append("stepCount")
         #expect(try warnings(toml, uses).isEmpty)
@@ -75,7 +75,7 @@ import Testing
             #expect(waiting["well"].truth == false, "\(waiting)")
             #expect(
                 waiting["note"].string
-                    == "nothing makes day values of weight, which it waits for: "
+                    == "no instance computes day values of weight, which it waits for: "
                     + "add [plugin.gap-filler] with enabled = true and types = [\"weight\"], then hub apply")
         }
     }

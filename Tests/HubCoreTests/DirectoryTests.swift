@@ -30,19 +30,19 @@ import Testing
         }
     }
 
-    @Test(arguments: ["a file of another user", "a file of something else", "no file system of its own"])
+    @Test(arguments: ["a file of another user", "an unrelated file", "not a separate file system"])
     func `another folder that is writable for all is refused and keeps its mode`(_ what: String)
         throws
     {
         let (disk, folder) = (try SmallDisk(bytes: 65_536), try TemporaryFolder())
         var path = disk.path
-        if what == "no file system of its own" {
+        if what == "not a separate file system" {
             path += "/folder"
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         } else {
             try #require(FileManager.default.createFile(atPath: path + "/hub.sqlite", contents: Data()))
             try #require(chown(path + "/hub.sqlite", what == "a file of another user" ? 65_534 : 0, 0) == 0)
-            if what == "a file of something else" { rename(path + "/hub.sqlite", path + "/notes") }
+            if what == "an unrelated file" { rename(path + "/hub.sqlite", path + "/notes") }
         }
         chmod(path, 0o1777)
         var section = section(disk, folder)

@@ -57,7 +57,7 @@ import Testing
             let told = try await sink.delivery()
             #expect(told.keys == ["b"] && told.body["records"][0]["kind"].string == "retraction")
             await sink.deliver(told)
-            try await eventually("the key is gone as well") {
+            try await eventually("the key is erased too") {
                 try await peer.status()["erasure"]["named"].int == nil
             }
             let left = try await peer.all(#""since":"\#(try await peer.status()["epoch"].string ?? "")-0""#).records
@@ -192,8 +192,8 @@ import Testing
         try await change("DROP TRIGGER t")
         try await withHub(in: folder) { hub in
             let peer = try await hub.client()
-            try await eventually("it is erased") { try await peer.all().records.isEmpty }
-            try await eventually("and nothing is told of it") {
+            try await eventually("the record is erased") { try await peer.all().records.isEmpty }
+            try await eventually("the status reports no failed or remaining erasure") {
                 let erasure = try await peer.status()["erasure"]
                 return erasure["failed"].int == nil && erasure["left"].int == nil
             }

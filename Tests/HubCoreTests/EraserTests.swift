@@ -53,7 +53,7 @@ import Testing
         try store.close()
         try await withHub(in: folder) { hub in
             let peer = try await hub.client()
-            try await eventually("both are erased") {
+            try await eventually("both records are erased") {
                 try await peer.all().records.map { $0["key"].string } == ["c"]
             }
         }

@@ -123,7 +123,8 @@ import Testing
         setting.persons = ["me"]
         try await withHub(setting, in: folder) { hub in
             let owner = try await hub.client("owner")
-            #expect(try await owner.all(#""persons":["you"]"#).records.count == 1, "what is stored of them stays")
+            #expect(
+                try await owner.all(#""persons":["you"]"#).records.count == 1, "that person's stored records remain")
             #expect(try await owner.want("x", "beginning", #","persons":["you"]"#).verb == "WANT")
             #expect(try await owner.delivery().keys == ["mine"])
         }

@@ -45,10 +45,10 @@ import Testing
                 guests.append(peer)
                 guard try await peer.ask("HELLO", body).verb == "WELCOME" else { break }
             }
-            #expect(guests.count < 240, "credit is what lacks")
+            #expect(guests.count < 240, "credit runs out before sessions do")
             for guest in guests { await guest.close() }
             let late = try await hub.peer()
-            try await eventually("there is credit again") {
+            try await eventually("credit is available again") {
                 let body = #"{"protocol":[1],"instance":"late","plugin":"late","version":"1"}"#
                 return try await late.ask("HELLO", body).verb == "WELCOME"
             }

@@ -286,14 +286,14 @@ import Testing
             let loud = try await Self.listener(hub, "loud", ["sample/"])
             let bound = Subscriptions.Bound.instance.prefixes
             var count = 0
-            try await eventually("its feed rests") {
+            try await eventually("the instance's feed is paused") {
                 // A socket drops subscriptions if its peer reads them slowly.
                 for _ in 0..<bound / 4 {
                     try await loud.subscribe("sample/x.a.\(count)/")
                     count += 1
                 }
                 return hub.log.lines.contains {
-                    $0.contains("subscribed to") && $0.contains("a feed rests") && $0.contains("of=loud")
+                    $0.contains("subscribed to") && $0.contains("a feed is paused") && $0.contains("of=loud")
                 }
             }
             let source = try await hub.client()

@@ -31,7 +31,7 @@ import Testing
                 await peer.close()
             }
         }
-        #expect(sessions.count == 2, "a hub that is started again gives other names")
+        #expect(sessions.count == 2, "a restarted hub assigns other session names")
     }
 
     @Test func `R4.30 a client that repeats HELLO gets the WELCOME of its session and sends nothing twice`()

@@ -354,7 +354,7 @@ import Testing
             let again = try await peer.command("edit", #"{"number":1,"value":75,"unit":"kg","seq":1}"#)
             let told = again.body["result"]["records"][0]
             #expect(told["outcome"].string == "changed" && told["seq"].int == 2)
-            #expect(told["reason"].string == "record 1 is at 2 by now, not at 1: look at it again")
+            #expect(told["reason"].string == "record 1 is at version 2 now, not at version 1: look at it again")
         }
     }
 
@@ -475,7 +475,7 @@ import Testing
                 let before = try #require(gift.body["result"]["records"][0]["seq"].int)
                 if outcomes(answer) == ["stored"] {
                     let seq = try #require(answer.body["result"]["records"][0]["seq"].int)
-                    #expect(seq < before, "\(verb) landed on another's record")
+                    #expect(seq < before, "\(verb) changed another person's record")
                 } else {
                     #expect(outcomes(answer) == ["unknown"])
                 }

@@ -57,7 +57,7 @@ import Testing
             #expect(row["maximum"].double == 72 && row["minimum"].double != 70, "\(row)")
             #expect(try await chart.give([Self.weight("mine", 60, "2026-02-01T07:00:00Z")]).results == ["stored"])
             let all = try await chart.all()
-            #expect(Self.values(all.records) == [71, 72], "its own too")
+            #expect(Self.values(all.records) == [71, 72], "the instance sees its own record too")
             // Changes and retractions of older records are not reported either.
             let gone = #"{"kind":"retraction","key":"old"}"#
             for change in [Self.weight("old", 69, "2026-03-01T07:00:00Z"), gone] {

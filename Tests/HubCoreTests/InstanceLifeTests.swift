@@ -101,7 +101,7 @@ import Testing
         _ = mute.handle(.ended(.killed(signal: 15), chance: 0), at: 6_000)
         #expect(mute.state == .waiting(until: 7_000))
         #expect(mute.fault?.text.hasPrefix("did not greet the hub within 5 s of its start: ") == true)
-        #expect(mute.fault?.text.contains("launch token") == true, "what it takes is said")
+        #expect(mute.fault?.text.contains("launch token") == true, "the message names the launch token")
 
         var silent = running()
         _ = silent.handle(.sessionLost, at: 100)

@@ -178,7 +178,7 @@ import ZeroMQ
             #expect(end(15) == 15)
             #expect(end(100) == 5)
             for connection in older {
-                #expect(connection.receive(4_096).count < 4_096, "its end was reached")
+                #expect(connection.receive(4_096).count < 4_096, "the older connection was closed")
                 connection.close()
             }
             #expect(try await bedroom.give([weight("a")]).results == ["stored"])
@@ -253,7 +253,7 @@ import ZeroMQ
             for round in 0..<5 { _ = try await owner.give([weight("after\(round)", 70, #","subject":{"name":"me"}"#)]) }
             #expect(await ear.nextIfAny(within: .milliseconds(200)) == nil)
             // The other instances reconnect automatically.
-            try await eventually("bedroom is back") {
+            try await eventually("bedroom has connected again") {
                 await bedroom.send(Self.hello, isCertain: false)
                 while let answer = await bedroom.nextIfAny(within: .milliseconds(200)) {
                     if answer.verb == "WELCOME" { return true }
@@ -357,7 +357,7 @@ import ZeroMQ
         try await withHub(setting, in: folder) { hub in
             let owner = try await hub.client("owner")
             #expect(try await owner.give([weight("a")]).results == ["stored"])
-            try await eventually("the status says it") {
+            try await eventually("the status reports the fault of the endpoint") {
                 try await owner.status()["endpoints"]["tcpFault"].string?.contains(endpoint) == true
             }
             squatter.close()

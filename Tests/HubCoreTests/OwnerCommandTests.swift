@@ -93,9 +93,10 @@ import Testing
                 #expect(Self.outcomes(answer) == ["stored", "unknown", "forbidden", "unknown"], "\(answer)")
                 let records = answer.body["result"]["records"]
                 #expect(
-                    records[1]["type"].string == nil && records[1]["person"].string == nil, "of ben's nothing is told")
+                    records[1]["type"].string == nil && records[1]["person"].string == nil,
+                    "the answer has no type or person of ben's record")
                 let reasons = [1, 3].compactMap { records[$0]["reason"].string?.filter { !$0.isNumber } }
-                #expect(Set(reasons).count == 1, "as of one that there is not: \(reasons)")
+                #expect(Set(reasons).count == 1, "ben's record is answered like one that does not exist: \(reasons)")
             }
             #expect(Self.outcomes(try await web.command("retract", #"{"numbers":[1],"undo":true}"#)) == ["stored"])
             #expect(
@@ -114,7 +115,9 @@ import Testing
             #expect(Self.outcomes(try await web.command("edit", #"{"number":4,"value":62,"unit":"kg"}"#)) == ["stored"])
             let toBen = try await web.command("assign", #"{"numbers":[4],"to":"ben"}"#)
             #expect(toBen.body["code"].string == "person", "\(toBen)")
-            #expect(toBen.body["reason"].string?.contains("it has anna") == true, "no other name is told: \(toBen)")
+            #expect(
+                toBen.body["reason"].string?.contains("it has anna") == true,
+                "the reason names only persons of the plugin: \(toBen)")
             for word in ["nobody", "guest", "undo"] {
                 let answer = try await web.command("assign", #"{"numbers":[4],"\#(word)":true}"#)
                 #expect(answer.body["code"].string == "forbidden", "\(answer)")
@@ -129,7 +132,7 @@ import Testing
                 "log", #"{"type":"stepCount","value":5,"unit":"count","start":"2024-03-16T07:00:00Z"}"#)
             #expect(steps.body["code"].string == "forbidden", "\(steps)")
             let logged = try await web.command("log", #"{"type":"weight",\#(entry)}"#)
-            #expect(Self.outcomes(logged) == ["stored"], "anna is the only one: \(logged)")
+            #expect(Self.outcomes(logged) == ["stored"], "anna is the plugin's only person: \(logged)")
             #expect(logged.body["result"]["records"][0]["last"]["value"].double == 62)
             let values = try await owner.all(#""types":["weight","stepCount"]"#).records
             #expect(Set(values.compactMap { $0["value"].double }) == [60, 80, 9, 62, 63])
@@ -160,7 +163,7 @@ import Testing
             #expect(
                 Self.outcomes(try await web.command("assign", #"{"numbers":[1],"to":"ben"}"#)) == ["forbidden"])
             let edit = try await web.command("edit", #"{"number":1,"start":"2024-03-15T01:10:00Z"}"#)
-            #expect(Self.outcomes(edit) == ["stored"], "only those with its times go along: \(edit)")
+            #expect(Self.outcomes(edit) == ["stored"], "only members with the same times are changed too: \(edit)")
             #expect(try await owner.all(#""group":"run""#).records.count == 2)
             #expect(try await web.command("erase", #"{"numbers":[1]}"#).body["code"].string == "forbidden")
         }
@@ -199,7 +202,7 @@ import Testing
                 #expect(body["instance"].string == "web")
                 told.append(body["text"].string ?? "")
             }
-            #expect(told == ["web had the hub do edit: done", "web had the hub do release: failed (plugin)"])
+            #expect(told == ["web ran the command edit: done", "web ran the command release: failed (plugin)"])
             let lines = hub.log.lines.filter { $0.contains("plugin") && $0.contains("web") }
             #expect(lines.contains { $0.contains("has changed records by hand") && $0.contains("1") })
             #expect(lines.contains { $0.contains("has ended") && $0.contains("edit") && $0.contains("done") })

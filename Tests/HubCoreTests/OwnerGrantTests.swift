@@ -133,7 +133,7 @@ import Testing
             #expect(try await web.status()["persons"].array.compactMap { $0["name"].string } == ["anna"])
             let persons = try await web.query("", want: "persons").body["persons"]
             #expect(persons.array.compactMap { $0["name"].string } == ["anna"])
-            #expect(persons[0]["characteristics"] == JSON("{}"), "it may not read biologicalSex: \(persons)")
+            #expect(persons[0]["characteristics"] == JSON("{}"), "the plugin may not read biologicalSex: \(persons)")
             #expect(try await web.query(#""number":1"#, want: "trace").body["trace"]["number"].int == 1)
             let unknown = try await web.query(#""number":99"#, want: "trace")
             for number in [2, 3] {
@@ -143,7 +143,7 @@ import Testing
             }
             let moved = try await web.query(#""number":4"#, want: "trace").body["trace"]
             let whose = moved["versions"].array.compactMap { $0["record"]["person"].string }
-            #expect(whose == ["anna"], "what it was while it was ben's is not told: \(moved)")
+            #expect(whose == ["anna"], "the answer omits the version from when the record was ben's: \(moved)")
             let whole = try await owner.query(#""number":4"#, want: "trace").body["trace"]
             #expect(whole["versions"].array.count > 1)
         }
@@ -171,7 +171,7 @@ import Testing
         let welcome = try await web.hello("web", mode: mode)
         #expect(welcome["grants"]["owner"].array.isEmpty)
         #expect(try await web.query("", want: "status").code == "forbidden")
-        #expect(try await hub.token(of: "web") == token, "another process has another token")
+        #expect(try await hub.token(of: "web") == token, "the process continues with the same token")
         try await hub.stop()
     }
 }

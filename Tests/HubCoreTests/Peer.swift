@@ -165,7 +165,7 @@ actor Peer {
                 }
             }
         } catch {
-            Issue.record("a peer's socket broke: \(error)")
+            Issue.record("a peer's socket failed: \(error)")
         }
         if !arrived.isEmpty { wake() }
     }
@@ -192,7 +192,7 @@ actor Peer {
     /// Waits for the next message.
     func next(within time: Duration = .seconds(60), _ what: String = "a message") async throws -> Frames {
         if let frames = await nextIfAny(within: time) { return frames }
-        throw Silence(description: "\(what) did not come within \(time)")
+        throw Silence(description: "\(what) did not arrive within \(time)")
     }
 
     /// Waits for the next message, or returns `nil` if none arrives in time.
@@ -229,7 +229,7 @@ actor Peer {
         let body =
             #"{"protocol":[1],"instance":"\#(instance)","plugin":"\#(plugin ?? instance)","version":"1","mode":"\#(mode)"\#(more)}"#
         let reply = try await ask("HELLO", body)
-        guard reply.verb == "WELCOME" else { throw Silence(description: "no WELCOME but \(reply)") }
+        guard reply.verb == "WELCOME" else { throw Silence(description: "expected WELCOME, got \(reply)") }
         return reply.body
     }
 
@@ -263,7 +263,7 @@ actor Peer {
         while true {
             let mark = next.map { #""next":"\#($0)""# }
             let page = try await query([members, mark ?? ""].filter { !$0.isEmpty }.joined(separator: ","))
-            guard page.verb == "RESULT" else { throw Silence(description: "no RESULT but \(page)") }
+            guard page.verb == "RESULT" else { throw Silence(description: "expected RESULT, got \(page)") }
             records += page.body["records"].array
             pages += 1
             next = page.body["next"].string

@@ -74,7 +74,9 @@ import Testing
         try await withHub(try Self.setting(read, in: folder), in: folder) { hub in
             try await Self.give(hub)
             let (watch, welcome) = try await Self.watch(hub)
-            #expect(welcome["grants"]["read"]["types"] == JSON(#"["*"]"#), "what it asks for, not what it may")
+            #expect(
+                welcome["grants"]["read"]["types"] == JSON(#"["*"]"#),
+                "WELCOME has the types that it asks for, not those that it may read")
             var found = try await Self.answers(watch)
             for (question, values) in found {
                 #expect(values == (question == "total" ? [0] : []), "\(question): \(values)")
@@ -115,9 +117,9 @@ import Testing
                     == ["stored", "stored"])
             #expect(try await page() == (3, true))
             _ = try await hub.client("phone").give([Self.pulse("c", 60, hour: 1), Self.pulse("d", 61, hour: 9)])
-            #expect(try await page() == (3, true), "others have a later one")
+            #expect(try await page() == (3, true), "only another instance has a later record")
             #expect(try await watch.give([Self.pulse("e", 82, hour: 8)]).results == ["stored"])
-            #expect(try await page() == (3, false), "it has one itself")
+            #expect(try await page() == (3, false), "the instance has a later record itself")
         }
     }
 
@@ -148,7 +150,7 @@ import Testing
             }
         }
         #expect(ranks[0] == ranks[1] && ranks[0].count == 2, "\(ranks)")
-        #expect(ranks[0][1] < ranks[0][0], "the wrist is named first")
+        #expect(ranks[0][1] < ranks[0][0], "hub.conf names watch/wrist before watch")
     }
 
     @Test
@@ -191,7 +193,7 @@ import Testing
                 if message.topic != "hub/pulse/" { heard.append(try #require(message.record["value"].double)) }
             }
             #expect(heard == [81, 80])
-            #expect(try await watch.ask("PING").verb == "PONG", "no ERROR came before")
+            #expect(try await watch.ask("PING").verb == "PONG", "no ERROR came before the PONG")
         }
     }
 

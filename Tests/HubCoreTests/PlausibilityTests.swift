@@ -90,7 +90,7 @@ import Testing
             _ = try await peer.give([weight("a", 450)])
             func now() async throws -> JSON { try await peer.all().records[0] }
             _ = try await peer.command("edit", #"{"number":1,"note":"on a cattle scale"}"#)
-            #expect(try await now()["implausible"] == JSON(#"["value"]"#), "a note says nothing of the value")
+            #expect(try await now()["implausible"] == JSON(#"["value"]"#), "a note does not confirm the value")
             _ = try await peer.command("edit", #"{"number":1,"value":450,"unit":"kg"}"#)
             var record = try await now()
             #expect(record["implausible"] == .null && record["value"].int == 450 && record["seq"].int == 3)

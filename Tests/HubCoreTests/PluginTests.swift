@@ -50,7 +50,7 @@ import Testing
         #expect(checked.faults["good"] == nil)
         let expected = [
             "garbage": #"it printed no JSON ("{"name":"): at byte 9"#, "nothing": "it printed nothing",
-            "fails": #"it ended with exit code 3 where 0 is expected, saying "No module named zmq""#,
+            "fails": #"it ended with exit code 3 instead of 0, saying "No module named zmq""#,
             "killed": "it was ended by signal 9",
             "floods": "it printed more than the limit of 1048576 bytes", "wrong": "name: expected 1 to 64 letters",
             "lacking": "settings[0].help: missing", "typo": #"writes[0]: there is no type "wieght""#,
@@ -102,7 +102,7 @@ import Testing
         #expect(checked.faults.keys.sorted() == ["hangs", "hangs-with-children"])
         #expect(checked.faults.values.allSatisfy { $0.contains("no answer within 0.5 seconds") }, "\(checked.faults)")
         // No process of the manifest query is left.
-        try await eventually("no child is left") {
+        try await eventually("no child process is left") {
             let list = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int($0) }
             return !list.contains { pid in
                 let line = (try? String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8)) ?? ""
@@ -187,10 +187,10 @@ import Testing
         }
         try await withHub(setting, in: folder) { hub in
             _ = try await hub.told("deaf", "up")
-            try await eventually("the child runs") { try !children().isEmpty }
+            try await eventually("the child process runs") { try !children().isEmpty }
         }
         // The parent is gone, and the process that inherits the child may reap it later.
-        try await eventually("the child ends") { try children().isEmpty }
+        try await eventually("the child process ends") { try children().isEmpty }
     }
 
     @Test func `a plugin that closes its outputs continues, and is stopped like the others`() async throws {
@@ -224,7 +224,7 @@ import Testing
         setting.add(PluginInstance(name: "loud"), script: script)
         try await withHub(setting, in: folder) { hub in
             _ = try await hub.told("loud", "done")
-            try await eventually("a burst of its lines is logged") {
+            try await eventually("the plugin's thousand lines are logged") {
                 hub.log.lines.contains { $0.contains("line 999") }
             }
             #expect(hub.log.lines.count { $0.contains("line ") } < 2_000)

@@ -70,7 +70,7 @@ import Testing
                         path: script, arguments: ["--check-settings"], reach: .unconfined,
                         input: String(repeating: "x", count: 1_000_000), patience: .seconds(60))
                     guard case .failure(let failure) = await question.ask({ .success($0.count) }) else {
-                        Issue.record("a program that says nothing has answered")
+                        Issue.record("a program that prints nothing counts as answered")
                         return
                     }
                     #expect(failure.hasEnded && failure.reason.contains("exit code 3"), "\(failure.reason)")
@@ -87,7 +87,7 @@ import Testing
 
     @Test(arguments: [
         ("", "it printed nothing"), ("fine", #"it printed no JSON ("fine")"#),
-        (#"{"ok":true}"#, "objections: missing, and needed; expected an array, empty where nothing is wrong"),
+        (#"{"ok":true}"#, "objections: missing, and needed; expected an array, empty if nothing is wrong"),
         (#"{"objections":[{"setting":5,"reason":"r"}]}"#, "objections[0].setting: expected a string, found 5"),
     ])
     func `R13.8 an invalid answer to the settings check gives a warning that describes it`(

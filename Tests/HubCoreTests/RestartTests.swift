@@ -136,7 +136,7 @@ import Testing
             {
               echo "version \#(version)"; cat "\#(granted)"; grep -E '^(NoNewPrivs|Seccomp|CapEff):' /proc/self/status
               cat "\#(ground.folder.data)/hub.sqlite" >/dev/null && echo "reads the store"
-              echo other >"\#(granted)" && echo "writes what it may read"
+              echo other >"\#(granted)" && echo "writes a file that it may only read"
             } >"$HUB_STATE/reach.part" 2>/dev/null
             mv "$HUB_STATE/reach.part" "$HUB_STATE/reach"
 
@@ -153,7 +153,8 @@ import Testing
         let (owner, peer) = (try await hub.client(), try await greet(hub, "a"))
         let before = try reach()
         #expect(before.first == "version 1" && before.contains("granted") && before.contains("NoNewPrivs:\t1"))
-        #expect(!before.contains("reads the store") && !before.contains("writes what it may read"), "\(before)")
+        #expect(
+            !before.contains("reads the store") && !before.contains("writes a file that it may only read"), "\(before)")
 
         // Replaced in one step, as a package manager does. The running process keeps the former file.
         let second = try ground.folder.script("second", program(2))
@@ -202,7 +203,7 @@ import Testing
         try ground.write(ground.plugin("a") + ground.plugin("b", "persons = [\"me\"]"))
         let hub = try await ground.start()
         let (owner, peer, other) = (try await hub.client(), try await greet(hub, "a"), try await greet(hub, "b"))
-        try await eventually("both run") {
+        try await eventually("both plugins run") {
             try await owner.status()["plugins"].array.allSatisfy { $0["state"].string == "running" }
         }
         let (pid, otherPID) = (try await plugin(owner, "a")["pid"].int, try await plugin(owner, "b")["pid"].int)

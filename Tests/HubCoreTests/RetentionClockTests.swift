@@ -103,6 +103,8 @@ import Testing
         }
         let retainer = retainer(of: store, at: try year("2026"))
         #expect(try await code { _ = try await retainer.carryOut(rule, .standard, [:]) } == "busy")
-        #expect(try #require(retainer.reports(on: [rule]).first).removed > 0, "what it did is told all the same")
+        #expect(
+            try #require(retainer.reports(on: [rule]).first).removed > 0,
+            "the report counts the records removed before the interruption")
     }
 }

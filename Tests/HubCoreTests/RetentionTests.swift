@@ -172,7 +172,7 @@ import Testing
             #expect(try await retention(peer, dryRun: true)["result"]["rules"][0]["removed"].int == 1)
             let refused = try await retention(peer)
             #expect(refused["outcome"].string == "failed" && refused["code"].string == "clock")
-            #expect(refused["reason"].string?.contains("days ahead of when it was last believed") == true)
+            #expect(refused["reason"].string?.contains("days ahead of when it was last trusted") == true)
             #expect(try await peer.status()["retentionHeld"].string == refused["reason"].string)
             #expect(try await peer.all().records.map { $0["key"].string } == ["a", "b"])
         }

@@ -45,7 +45,7 @@ import Testing
     }
 
     private func rests(_ owner: Peer) async throws -> JSON {
-        try await eventually("it rests") { try await plugin(owner)["state"].string == "resting" }
+        try await eventually("the plugin is resting") { try await plugin(owner)["state"].string == "resting" }
         return try await plugin(owner)
     }
 
@@ -253,7 +253,7 @@ import Testing
             _ = try await owner.status()
             await first.say("BYE")
             let answer = try await first.next()
-            #expect(answer.verb == "BYE", "it is given nothing more: \(answer)")
+            #expect(answer.verb == "BYE", "after BYE the hub sends only BYE: \(answer)")
             await first.close()
             try letEnd(in: folder)
             let peer = try await carryOut(hub, for: owner)
@@ -297,7 +297,7 @@ import Testing
                 let outcome = try await owner.next("the outcome").body
                 #expect(outcome.fits(JSON(#"{"id":1,"outcome":"done"}"#)), "\(outcome)")
             }
-            try await eventually("it is starting") { try await plugin(owner)["state"].string == "starting" }
+            try await eventually("the plugin is starting") { try await plugin(owner)["state"].string == "starting" }
             await owner.say("COMMAND", Self.command)
             // Messages are answered in order, so the command waits by now.
             _ = try await owner.status()
@@ -308,7 +308,7 @@ import Testing
             #expect(try await first.next("STOP").verb == "STOP")
             await owner.say("COMMAND", Self.command)
             await first.say("BYE")
-            #expect(try await first.next().verb == "BYE", "it is given nothing more")
+            #expect(try await first.next().verb == "BYE", "after BYE the hub sends only BYE")
             await first.close()
             try letEnd(in: folder)
             var said = try await owner.next("the outcome of restart").body
@@ -355,7 +355,8 @@ import Testing
             await owner.say("COMMAND", #"{"id":4,"instance":"target","command":"refresh"}"#)
             let again = try await owner.next("the outcome").body
             #expect(
-                again.fits(JSON(#"{"id":4,"outcome":"failed","code":"absent"}"#)), "a crash is not tried again by it")
+                again.fits(JSON(#"{"id":4,"outcome":"failed","code":"absent"}"#)),
+                "a command does not restart a crashed plugin")
         }
     }
 
@@ -391,12 +392,12 @@ import Testing
             for (place, keys) in batches.enumerated() {
                 _ = try await owner.give(keys.map { weight($0) })
                 let count = batches.prefix(place + 1).joined().count
-                try await eventually("it has written what waited") { lines().count == count }
+                try await eventually("the sink has written the waiting records") { lines().count == count }
                 let state = try await rests(owner)
                 #expect(state["pid"].int == nil && state["restarts"].int == 0 && state["lastError"].string == nil)
                 runs.insert(try #require(state["lastRun"].string))
             }
-            #expect(runs.count == 3, "one for each time that something waited")
+            #expect(runs.count == 3, "the sink ran once for each batch that waited")
             for key in ["a", "b", "c"] { #expect(lines().count { $0.contains(#""key":"\#(key)""#) } == 1) }
             try await hub.sink("target/files") { $0["delivered"].int == 3 && $0["pending"].int == 0 }
         }

@@ -23,7 +23,7 @@ import ZeroMQ
         try await manager.next { $0.contains("STATUS=newest sequence 1; 0 of 0 plugins alive") }
         try await hub.stop()
         try await manager.next { $0.first == "STOPPING=1" }
-        #expect(manager.nextIfAny() == nil, "no sign of life after that")
+        #expect(manager.nextIfAny() == nil, "nothing follows STOPPING")
     }
 
     @Test func `while a commit hangs no watchdog message is sent, and afterwards they continue`() async throws {
@@ -75,8 +75,8 @@ import ZeroMQ
             ServiceNotifier(environment: [
                 "NOTIFY_SOCKET": folder.path + "/none", "WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1",
             ]))
-        #expect(other.watchdog == nil, "it is another process that is watched")
-        other.tell(("STATUS", "nobody hears it"))
+        #expect(other.watchdog == nil, "the watchdog is for another process")
+        other.tell(("STATUS", "no manager listens"))
         let manager = try Manager(folder)
         let notifier = try #require(ServiceNotifier(environment: manager.environment(watchdog: nil)))
         notifier.tell(("STATUS", "one\nWATCHDOG=1\r\nline"))

@@ -452,7 +452,7 @@ extension RunningHub {
             let fault = try SinkStateFault(folder)
             await sink.done(delivery, [#"{"result":"delivered"}"#])
             do {
-                try await eventually(within: .seconds(20), "the hub complains") {
+                try await eventually(within: .seconds(20), "the hub logs the failure") {
                     hub.log.lines.contains { $0.contains("cannot be read") }
                 }
             } catch {

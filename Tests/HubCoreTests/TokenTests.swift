@@ -61,7 +61,7 @@ import Testing
             #expect(try await ask(first, "refresh").body.fits(JSON(#"{"id":2,"version":1,"lease":60000}"#)))
             let held = try await ask(second, "refresh").body
             #expect(held["held"].truth == true && (held["after"].int ?? 0) <= 1_000 && held["token"] == .null)
-            #expect(try await ask(second, "use").body["version"].int == 1, "using needs no lease")
+            #expect(try await ask(second, "use").body["version"].int == 1, "using a token needs no lease")
             _ = try await put(first, expect: 1)
             #expect(try await ask(second, "refresh").body["lease"].int == 60_000)
             #expect(try await ask(first, "refresh").body["held"].truth == true)
@@ -167,7 +167,7 @@ import Testing
     @Test func `an unusable token file does not stop the hub`() async throws {
         let folder = try Folder()
         try await withHub(Self.setting, in: folder) { _ in }
-        try Data("this is not a database, and long enough to tell".utf8).write(
+        try Data("this is not a database, and it is longer than a header".utf8).write(
             to: URL(filePath: folder.data + "/secrets.db"))
         try await withHub(Self.setting, in: folder) { hub in
             let peer = try await hub.client("exist")

@@ -63,7 +63,7 @@ import Testing
             #expect(try await peer.status()["head"].int == 0)
             return passed
         }
-        print("record vectors rejected as they say: \(passed) of \(vectors.count)")
+        print("record vectors rejected as specified: \(passed) of \(vectors.count)")
         #expect(passed == vectors.count && passed > 50)
     }
 
@@ -86,7 +86,7 @@ import Testing
                 if Self.canonical(page) == vector.out { passed += 1 }
             }
         }
-        print("record vectors stored as they say: \(passed) of \(vectors.count)")
+        print("record vectors stored as specified: \(passed) of \(vectors.count)")
         #expect(passed == vectors.count && passed > 20)
     }
 

@@ -17,7 +17,7 @@ import Testing
     private static let expected: [(animal: String, states: Set<String>, words: [String])] = [
         ("crash", ["quarantined"], ["exited with code 3", "3 crashes", "hub logs crash", "hub release crash"]),
         ("hang", ["quarantined"], ["did not greet the hub within 5 s", "hub release hang"]),
-        ("nothing", ["quarantined"], ["without a word to the hub", "hub release nothing"]),
+        ("nothing", ["quarantined"], ["before it greeted the hub", "hub release nothing"]),
         ("garbled", ["failed"], ["it printed", "hub apply"]),
         ("flood", ["quarantined"], ["fell silent", "hub release flood"]),
         ("leak", ["quarantined"], ["MiB of memory, more than its memory_limit of 64 MiB", "hub release leak"]),
@@ -28,7 +28,7 @@ import Testing
         ("parent", ["quarantined"], ["exited with code 1", "hub release parent"]),
         ("rude", ["quarantined"], ["did not greet the hub", "hub release rude"]),
         ("frozen", ["quarantined"], ["fell silent", "hub release frozen"]),
-        ("picky", ["failed", "starting"], ["finds its settings wrong"]),
+        ("picky", ["failed", "starting"], ["found errors in its settings"]),
         ("good", ["running"], []),
     ]
 
@@ -49,7 +49,7 @@ import Testing
 
         var missing = ["all"]
         do {
-            try await eventually(within: .seconds(120), "every plugin is what it is") {
+            try await eventually(within: .seconds(120), "every plugin has its expected state") {
                 let plugins = try await watcher.status()["plugins"].array
                 missing = Self.missing(plugins)
                 return missing.isEmpty
@@ -61,7 +61,7 @@ import Testing
         #expect(await watcher.slowest < .seconds(10))
         // The good plugin still sends records at the end.
         let seen = try await watcher.status()["records"].int ?? 0
-        try await eventually("more records come") {
+        try await eventually("the good plugin stores more records") {
             try await watcher.status()["records"].int ?? 0 >= seen + 200
         }
         let memory = (ProcessMemory.residentBytes() ?? 0) - before.memory

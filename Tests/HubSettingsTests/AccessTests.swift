@@ -48,14 +48,16 @@ import Testing
         let instance = try #require(load("grants = { owner = [\"status\"] }").configuration?.plugins.first)
         #expect(instance.grants.owner == ["status"])
         #expect(load("grants = { owner = [\"*\"] }").problems.isEmpty)
-        #expect(load("grants = { owner = [\"plugins\"] }", asks: nil).problems.isEmpty, "what it asks for is not known")
+        #expect(
+            load("grants = { owner = [\"plugins\"] }", asks: nil).problems.isEmpty,
+            "grants are not checked if the plugin's requests are unknown")
         let wrong = load("grants = { owner = [\"stauts\"] }")
         #expect(wrong.refusedInstances == ["a"] && wrong.problems.contains { $0.message.contains("accounts") })
         let needless = load("grants = { owner = [\"trace\", \"plugins\"] }").problems
         #expect(needless.map(\.severity) == [.warning] && needless[0].key == "owner" && needless[0].line == 6)
         #expect(needless[0].found == "\"plugins\"" && needless[0].message.contains("\"status\", \"trace\""))
         let asksNothing = load("grants = { owner = [\"*\"] }", asks: []).problems
-        #expect(asksNothing.map(\.severity) == [.warning] && asksNothing[0].message.contains("asks for nothing"))
+        #expect(asksNothing.map(\.severity) == [.warning] && asksNothing[0].message.contains("asks for none"))
         let elsewhere = load("remote = true\ngrants = { write = [\"weight\"], owner = [\"*\"] }")
         #expect(elsewhere.refusedInstances == ["a"])
         #expect(elsewhere.problems.contains { $0.message.contains("that the hub starts on this machine") })

@@ -60,7 +60,7 @@ import Testing
         let loaded = load("[person.anna]\nday_start = \"04:00\"\n")
         #expect(
             loaded.lines == [
-                "hub.conf:2: warning: [person.anna] day_start = \"04:00\": has no effect; where a day begins the gap-filler is told: day_starts = [\"anna=04:00\"] in [plugin.gap-filler]"
+                "hub.conf:2: warning: [person.anna] day_start = \"04:00\": has no effect; the gap-filler has this setting: day_starts = [\"anna=04:00\"] in [plugin.gap-filler]"
             ])
         #expect(loaded.configuration?.persons == [PersonSection(name: "anna")])
     }

@@ -12,7 +12,7 @@ import Testing
             "code", .string(TextRule(pattern: "[a-z]{3}", expected: "three letters", example: "abc")), help: "A code."),
         .init("count", .integer(Bounds(10, 20)), help: "A count.", default: .integer(12)),
         .init("share", .number(Bounds(nil, 0.5)), help: "A share.", default: .number(0.25)),
-        .init("loud", .boolean, help: "Whether it is loud.", default: .boolean(false)),
+        .init("loud", .boolean, help: "Whether sound is on.", default: .boolean(false)),
         .init("wait", .duration(Bounds(SettingDuration("1min"))), help: "A pause."),
         .init("room", .size(Bounds(nil, ByteSize("4KiB"))), help: "Room.", default: .string("1KiB")),
         .init("mode", .choice(["a", "b"]), help: "A mode."),
@@ -53,7 +53,7 @@ import Testing
                     ## The application's secret.
                     ## Takes text. Not set by default.
                     # client_secret = "${EXIST_CLIENT_SECRET}"
-                    ## Where Exist is.
+                    ## Base URL of Exist.
                     ## Takes a URL that begins with https:// or http://.
                     # base_url = "https://exist.io/api/2/"
                     ## Bluetooth address of the scale.
@@ -92,7 +92,7 @@ import Testing
             (.init("a", .integer(), help: "x", secret: true), "only a string, a url or a path can be secret"),
             (
                 .init("a", .boolean, help: "x", default: .boolean(true), required: true),
-                "what has a default is not required"
+                "a setting with a default cannot be required"
             ),
             (.init("a", .string(TextRule(pattern: "(")), help: "x"), "\"(\" is not a regular expression"),
             (.init("a", .string(TextRule(pattern: "b")), help: "x"), "a pattern needs an example"),
@@ -100,7 +100,7 @@ import Testing
                 .init("a", .string(TextRule(pattern: "b", example: "c")), help: "x"),
                 "the example does not match the pattern"
             ),
-            (.init("a", .choice([]), help: "x"), "choices are some different texts"),
+            (.init("a", .choice([]), help: "x"), "choices must be at least one text, all different"),
             (.init("a", .list(of: .list(of: .boolean)), help: "x"), "a list cannot hold lists"),
             (
                 .init("a", .integer(Bounds(1, 5)), help: "x", default: .integer(6)),

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("types = ['heartRate']", "says not what to do; write thin_after_days or remove_after_days"),
+        ("types = ['heartRate']", "has no effect; write thin_after_days or remove_after_days"),
         ("remove_after_days = 9", "types: missing, and needed"),
         ("types = []\nremove_after_days = 9", "types: expected at least one type"),
         (

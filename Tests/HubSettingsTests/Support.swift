@@ -32,13 +32,13 @@ let scaleSettings: [SettingDeclaration] = [
         help: "Pause before the next attempt.", default: .string("30s")),
     SettingDeclaration("channel", .integer(Bounds(1, 30)), help: "RFCOMM channel.", default: .integer(1)),
     SettingDeclaration(
-        "link", .choice(["rfcomm", "tcp", "serial"]), help: "How to reach it.", default: .string("rfcomm")),
+        "link", .choice(["rfcomm", "tcp", "serial"]), help: "How to reach the scale.", default: .string("rfcomm")),
 ]
 
 let existSettings: [SettingDeclaration] = [
     SettingDeclaration("client_id", .string(), help: "The application's id."),
     SettingDeclaration("client_secret", .string(), help: "The application's secret.", secret: true),
-    SettingDeclaration("base_url", .url(), help: "Where Exist is.", default: .string("https://exist.io/api/2/")),
+    SettingDeclaration("base_url", .url(), help: "Base URL of Exist.", default: .string("https://exist.io/api/2/")),
     SettingDeclaration("log", .path, help: "Where to write the log."),
     SettingDeclaration("attributes", .list(of: .string()), help: "Attributes to write."),
     SettingDeclaration("factor", .number(Bounds(0, 1)), help: "Share."),

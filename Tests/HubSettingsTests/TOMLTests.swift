@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(
-        "the public conformance suite of TOML 1.0 is decided as it says",
+        "all verdicts agree with the public conformance suite of TOML 1.0",
         .enabled(
             if: ProcessInfo.processInfo.environment["TOML_TEST"] != nil,
             "TOML_TEST does not name a checkout of github.com/toml-lang/toml-test"))

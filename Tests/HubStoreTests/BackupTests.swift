@@ -226,10 +226,10 @@ import Testing
         ("view seen", "CREATE VIEW seen AS SELECT * FROM sample"),
         ("index by_value", "CREATE INDEX by_value ON sample (value)"),
         ("table sqlitekept", "CREATE TABLE sqlitekept (value)"),
-        ("table meta is another", "ALTER TABLE meta ADD COLUMN note TEXT"),
+        ("table meta differs", "ALTER TABLE meta ADD COLUMN note TEXT"),
         ("index sample_implausible is missing", "DROP INDEX sample_implausible"),
         (
-            "index sample_implausible is another",
+            "index sample_implausible differs",
             "DROP INDEX sample_implausible; CREATE INDEX sample_implausible ON sample (number)"
         ),
     ])

@@ -131,7 +131,7 @@ import Testing
         let store = try folder.open()
         _ = try await store.put(try (0..<2_000).map { Record.sample(try sample("k\($0)")) })
         let first = try backUp("hub-20260101T000000Z")
-        #expect(first.position == 0 && first.reason == "there is none to go on from")
+        #expect(first.position == 0 && first.reason == "there is no backup to continue")
         _ = try await store.put(try sample("one"))
         let second = try backUp("hub-20260102T000000Z")
         #expect(second.position == 1 && second.pages < 20 && second.reason == nil)
@@ -147,7 +147,7 @@ import Testing
         let erased = "records were erased since, which the chain there still has"
         #expect(try backUp("hub-20260103T010000Z").reason == erased)
         try await store.pool.write { db in try db.execute(sql: "UPDATE erased SET named = NULL") }
-        #expect(try backUp("hub-20260103T020000Z").reason == erased, "its key has gone since")
+        #expect(try backUp("hub-20260103T020000Z").reason == erased, "the key was erased since")
         try await store.pool.write { db in try db.execute(sql: "DELETE FROM erased") }
         // A new epoch, as after a restore, and a missing key also begin a new chain.
         try await store.newEpoch()

@@ -167,7 +167,7 @@ import Testing
         let names = Set(try found(in: folder.path).map { String($0.prefix { $0 != " " }) })
         #expect(
             names == Set(Self.needles.map { String($0.what.prefix { $0 != " " }) }),
-            "a needle that is nowhere proves nothing")
+            "each searched value must exist before the erasure")
 
         let plan = try await store.planErasure(of: .numbers(numbers + [numbers[0] - 100_000]))
         #expect(plan.records == Int64(numbers.count) && plan.versions > plan.records && plan.bytes > 9_000)
@@ -304,7 +304,7 @@ import Testing
         let story = try #require(try await store.trace(numbers[0]))
         #expect(story.versionCount == 2)
         guard case .retraction(let erased) = story.versions[0].record.record else {
-            Issue.record("the erased version is in the story")
+            Issue.record("the erased version is not a retraction")
             return
         }
         #expect(erased.reason == "erased")

@@ -85,7 +85,7 @@ import Testing
         #expect(try holding(1, store).count == 2)
         // Another file system in its place, such as the empty folder of a mount point.
         try FileManager.default.createDirectory(atPath: elsewhere.path, withIntermediateDirectories: false)
-        #expect(try holding(1, store).count == 1, "the folder is on the same device, and the file is gone")
+        #expect(try holding(1, store).count == 1, "a file missing from a folder on the same device is forgotten")
         let list = try String(contentsOfFile: folder.store + ".backups", encoding: .utf8)
         let lines = list.split(separator: "\n").map { line in
             let parts = line.split(separator: " ", maxSplits: 3)
@@ -172,7 +172,7 @@ import Testing
         #expect(try await store.planErasure(of: .numbers([99])).first == .max)
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only the superuser can write for another"))
+    @Test(.enabled(if: geteuid() == 0, "only root can write a file that belongs to another user"))
     func `a backup by the superuser leaves the list owned by the owner of the store`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
@@ -183,7 +183,7 @@ import Testing
         #expect(list.st_uid == 65_534 && list.st_gid == 65_534 && list.st_mode & 0o777 == 0o600)
     }
 
-    @Test(.enabled(if: geteuid() != 0, "the superuser may read everything"))
+    @Test(.enabled(if: geteuid() != 0, "root may read everything"))
     func `an unreadable list of another user is an error with the remedy, for erasures and backups`()
         async throws
     {

@@ -242,7 +242,7 @@ private struct LedgerRun {
                 try #require(record.sequence == entry.sequence, where_)
                 if entry.isDeparture || version.isRetraction {
                     guard case .retraction = record.record else {
-                        Issue.record("a retraction is expected: \(where_)")
+                        Issue.record("expected a retraction: \(where_)")
                         continue
                     }
                 } else {

@@ -293,7 +293,7 @@ struct SinkSession {
         let taken = try await sink.take()
         #expect(taken.map(\.sequence) == [try #require(assigned[0].result.placement).sequence])
         guard case .retraction? = taken.first?.record else {
-            Issue.record("a retraction is expected")
+            Issue.record("expected a retraction")
             return
         }
         #expect(taken.first?.assignment.person?.name == "me")
@@ -333,7 +333,7 @@ struct SinkSession {
         #expect(try await sink.take() == [])
         #expect(
             try await store.sinks()[0].skips == [.own: 2, .filled: 1, .past: 1, .deletion: 1],
-            "the edit was replaced by the retraction before it was looked at")
+            "the retraction replaced the edit before the edit was examined")
         #expect(try await sink.account() == ["wanted": 8, "delivered": 2, "skipped": 5, "superseded": 1])
     }
 
@@ -392,7 +392,7 @@ struct SinkSession {
                 try await sink.answer(taken)
             }
             _ = try await store.carryOut(.undoRetraction(numbers: [number]), recordedAt: 4)
-            #expect(try await sink.take() == [], "record \(number) stands again")
+            #expect(try await sink.take() == [], "record \(number) is restored and needs no delivery")
         }
         #expect(try await sink.account() == ["wanted": 2, "superseded": 1, "delivered": 1])
     }
@@ -445,7 +445,9 @@ struct SinkSession {
         sink = try await SinkSession(store, exporter, terms)
         #expect(try await sink.account() == ["wanted": 2, "delivered": 1, "pending": 1])
         #expect(try await sink.take().map(\.number) == [3])
-        #expect(try await store.trace(1)?.deliveries.first?.state == .delivered, "the filter of its time decides")
+        #expect(
+            try await store.trace(1)?.deliveries.first?.state == .delivered,
+            "the filter at the time of delivery decides")
         #expect(try await store.trace(2)?.deliveries == [])
     }
 

@@ -55,8 +55,9 @@ import Testing
         #expect(results[0].isDuplicate && results[1].placement != nil && results[2].placement != nil)
         let retyped = [Record.sample(try sample("1", type: "x.test.t9"))]
         try await expect(try await give(retyped, two), ["limit"], says: "streams")
-        #expect(try await give(days, two, instance: "other").map(\.code) == [nil], "another instance has its own")
-        #expect(try await give(given, limits { $0.streams = 4 }).last?.placement != nil, "a higher limit holds at once")
+        #expect(try await give(days, two, instance: "other").map(\.code) == [nil], "another instance has its own limit")
+        #expect(
+            try await give(given, limits { $0.streams = 4 }).last?.placement != nil, "a higher limit applies at once")
         #expect(try await store.accounts().first { $0.instance == "scale" }?.usage.streams == 3)
     }
 

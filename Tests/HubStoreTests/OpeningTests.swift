@@ -96,7 +96,7 @@ import Testing
     @Test func `after an orderly close the file alone is the complete store`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
-        #expect(try await store.all(RecordQuery()).records.count == 2, "a reader is open too")
+        #expect(try await store.all(RecordQuery()).records.count == 2, "a reader also has the store open")
         try store.close()
         let alone = try Folder()
         try FileManager.default.copyItem(atPath: folder.store, toPath: alone.store)

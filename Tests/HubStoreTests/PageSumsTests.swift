@@ -105,7 +105,7 @@ import Testing
         try await fill(store)
         try store.close()
         let file = StoreFile(folder.store)
-        #expect(try file.glance() == StoreFile.Glance(faults: []), "all of a small one")
+        #expect(try file.glance() == StoreFile.Glance(faults: []), "all pages of a small store are checked")
         #expect(try file.glance(most: 16) == StoreFile.Glance(faults: [], looked: 65_536))
         let pages = try size(folder.store) / 4_096
         for page in [2, pages / 2, pages - 1] {
@@ -170,7 +170,7 @@ import Testing
         let bit = (page - 1) * 32_768 + 4_000 * 8
         try flip(bit, of: folder.store)
         store = try folder.open()
-        #expect(try await store.records(numbers: [1]).count == 1, "what is whole is given")
+        #expect(try await store.records(numbers: [1]).count == 1, "records in intact pages are still read")
         let error = await failure { _ = try await store.records(numbers: [2_001]) }
         #expect(error?.code == .corrupt)
         #expect(error?.message.contains("page \(page) of \(folder.store)") == true, "\(String(describing: error))")
@@ -226,7 +226,7 @@ import Testing
         store = try folder.open()
         for _ in 0..<100 where store.damage == nil { check = try await store.check(pages: 50, now: 8) }
         #expect(store.damage?.contains("page \(page) of \(folder.store)") == true)
-        #expect(store.checked.whole == 7, "it was not found whole")
+        #expect(store.checked.whole == 7, "the last intact check is the one before the damage")
         try store.close()
         #expect(try folder.open().damage?.contains("page \(page) of ") == true)
     }
@@ -242,7 +242,7 @@ import Testing
         #expect(try faults(folder.store).first?.contains("says that it is page 51") == true)
         try data.prefix(data.count - 8_192).write(to: URL(fileURLWithPath: folder.store))
         data.replaceSubrange(40 * 4_096..<41 * 4_096, with: Data(count: 4_096))
-        #expect(try !faults(folder.store).isEmpty, "zeros are not a page")
+        #expect(try !faults(folder.store).isEmpty, "a page of zeros is a fault")
     }
 
     @Test func `during commits and checkpoints no check reports an intact page`() async throws {
@@ -328,7 +328,7 @@ import Testing
                 """,
             ])
         #expect(await reader.lines(count: 1) == ["ok 4001"], "\(reader.errorLines)")
-        #expect(try faults(copy) == [], "reading has changed nothing")
+        #expect(try faults(copy) == [], "reading leaves the store unchanged")
     }
 
     @Test func `a flipped bit in a token is an error and returns no token`() async throws {

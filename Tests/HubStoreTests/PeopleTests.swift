@@ -49,7 +49,9 @@ import Testing
         }
         #expect(try await owner([.value], Folder(), reopened: false) == "anna")
         #expect(try await owner([.value], Folder(), reopened: true) == "anna")
-        #expect(try await owner([], Folder(), reopened: false) == nil, "unmarked, they would blur what anna weighs")
+        #expect(
+            try await owner([], Folder(), reopened: false) == nil,
+            "without the mark, the implausible weights would blur anna's usual weight")
     }
 
     // MARK: - A month
@@ -110,9 +112,11 @@ import Testing
         var (found, all) = (0, 0)
         for weighIn in month {
             let owners = try await home.owners(weighIn.name)
-            #expect(owners.count == 4 && Set(owners).count == 1, "seed \(seed): \(weighIn) is divided: \(owners)")
+            #expect(
+                owners.count == 4 && Set(owners).count == 1,
+                "seed \(seed): the records of \(weighIn) have different persons: \(owners)")
             let owner = owners[0]
-            #expect(owner == nil || owner == weighIn.person, "seed \(seed): \(weighIn) went to \(owner ?? "")")
+            #expect(owner == nil || owner == weighIn.person, "seed \(seed): \(weighIn) was assigned to \(owner ?? "")")
             if weighIn.person != nil {
                 all += 1
                 found += owner == nil ? 0 : 1

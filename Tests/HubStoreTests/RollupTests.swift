@@ -272,12 +272,12 @@ import Testing
             try (0..<48).map { try heartRate("late \($0)", 190, at: Int64($0) * 86_400 + 7) })
         var day = heart
         day.intervals = Intervals(.day, zone: "UTC")
-        try await expectSame(day, store, "while nothing holds")
+        try await expectSame(day, store, "while no rollup is valid")
         while try await store.removeEndedRollups() {}
         #expect(try await kept(store) == 0)
         while try await store.rollUp(heart, phase: 0, now: .max / 2) {}
         #expect(try await kept(store) == 48)
-        try await expectSame(day, store, "after it was begun again")
+        try await expectSame(day, store, "after the rollup was started again")
         try store.close()
     }
 
@@ -304,7 +304,7 @@ import Testing
             _ = try await store.put([try steps("long", value, at: 480, hours: 35 * 24)])
             while try await store.removeEndedRollups() {}
             #expect(try await kept(store) == 20)
-            try await expectSame(day, store, "with \(value), before it is computed again")
+            try await expectSame(day, store, "with \(value), before the rollup is computed again")
             try await roll(store)
             #expect(try await kept(store) == 58)
             try await expectSame(day, store, "with \(value)")
@@ -331,7 +331,7 @@ import Testing
         var day = try query(Self.types[0])
         day.intervals = Intervals(.day, zone: "UTC")
         try await roll(store)
-        try await expectSame(day, store, "after it was computed again")
+        try await expectSame(day, store, "after the rollup was computed again")
         #expect(try await kept(store) == 1)
         try store.close()
         #expect(try StoreFile(folder.store).rollupFaults() == [])
@@ -350,7 +350,7 @@ import Testing
             try RollupPlan(question, phase: 0, now: .max / 2, .usual, Reader(db, terms))
         }
         guard case .build(let rollup, let days) = plan else {
-            Issue.record("nothing is to be computed")
+            Issue.record("the plan has no rollup to compute")
             return
         }
         let isBuilding = try await store.onWriter("test") { [writer = store.writer] _ in writer.build(rollup, days) }
@@ -387,6 +387,6 @@ import Testing
         try file.close()
         #expect(
             try StoreFile(folder.store).rollupFaults()
-                == ["statistics of heartRate of me: what is kept of 2026-03-31 is not what its samples say"])
+                == ["statistics of heartRate of me: those kept of 2026-03-31 do not match its samples"])
     }
 }

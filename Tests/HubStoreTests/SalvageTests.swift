@@ -33,7 +33,7 @@ import Testing
             try await sink.answer(
                 record,
                 place % 40 == 0
-                    ? .refused(reason: "it cannot take it")
+                    ? .refused(reason: "the sink cannot store this record")
                     : place % 40 == 1 ? .retry(at: 1 << 50, reason: "busy") : .delivered())
         }
         // Every third gets a second version, every tenth a retraction.
@@ -87,7 +87,7 @@ import Testing
     /// works.
     private func judge(_ report: SalvageReport, _ before: [Int64: StoredRecord], head: Int64) async throws {
         let after = try await all(target)
-        #expect(after.allSatisfy { before[$0.key] == $0.value }, "a record is another than it was")
+        #expect(after.allSatisfy { before[$0.key] == $0.value }, "a salvaged record differs from the original")
         let lost = Set(before.keys).subtracting(after.keys)
         #expect(report.lostRecords == Int64(lost.count))
         #expect(report.store?.records == Int64(after.count) && report.store?.head == head)
@@ -95,7 +95,7 @@ import Testing
         let damaged = StoreFile(folder.store)
         for number in lost {
             let error = await failure { _ = try damaged.record(number) }
-            #expect(error?.code == .corrupt, "record \(number) is whole, and was left out")
+            #expect(error?.code == .corrupt, "record \(number) is intact, but was left out")
         }
         // The salvaged store can replace the damaged one and be used.
         _ = try StoreRestore(of: target, to: folder.store).carryOut(keepingAs: "damaged")
@@ -236,7 +236,7 @@ import Testing
         try await judge(report, before, head: head)
         store = try folder.open()
         let plan = try await store.planErasure(of: .numbers([7]))
-        #expect(plan.unknown == [7], "it counts as erased")
+        #expect(plan.unknown == [7], "the record counts as erased")
         try store.close()
     }
 

@@ -26,7 +26,7 @@ import Testing
         #expect(stored.version == 2 && stored.json == Array("{\"a\":3}".utf8))
         #expect(!"\(stored)".contains("a\":3"))
         let other = TokenAccount(instance: "sami", name: "me")
-        #expect(try await store.token(of: other).json == nil, "an instance has accounts of its own only")
+        #expect(try await store.token(of: other).json == nil, "an instance sees only its own accounts")
     }
 
     @Test func `a removed token is gone from the file, and its version is never used again`() async throws {

@@ -46,7 +46,7 @@ import Testing
         let placement = try #require(try await store.put(try sample("after"))[0].placement)
         #expect(placement.sequence > told.sequence, "\(note): a sequence was used twice")
         let seen = try await follow(store, since: told)
-        #expect(seen.contains { $0.number == placement.number }, "\(note): a follower misses it")
+        #expect(seen.contains { $0.number == placement.number }, "\(note): a follower must receive the new record")
         #expect(try await store.gaps().first?.cause == .lost)
         #expect(try await store.verifyAccounts() == [], "\(note)")
     }
@@ -97,7 +97,9 @@ import Testing
             try await expectLoss(next, told: store.cursor, "seed \(seed), \(cut) of \(size) bytes")
             var sink = try await SinkSession(next)
             let waiting = try await next.all(RecordQuery()).records.dropFirst(settled.count).map(\.number)
-            #expect(try await sink.take(500).map(\.number) == Array(waiting), "seed \(seed): a sink misses something")
+            #expect(
+                try await sink.take(500).map(\.number) == Array(waiting),
+                "seed \(seed): a sink must receive all waiting records")
             try next.close()
         }
         #expect(whole < 40)
@@ -143,7 +145,7 @@ import Testing
         #expect(next.loss?.reason.contains("it ends at sequence 7, and sequences up to 10") == true)
         try await expectLoss(next, told: told)
         try next.close()
-        #expect(try folder.open().loss == nil, "it is told once")
+        #expect(try folder.open().loss == nil, "the loss is reported once")
     }
 
     @Test func `a store of another epoch in the place of the store begins a new epoch`() async throws {
@@ -175,7 +177,7 @@ import Testing
         #expect(gap.sequences.count <= SequenceReserve.step + 1)
         let placement = try #require(try await next.put(try sample("after"))[0].placement)
         #expect(placement.sequence == gap.sequences.upperBound)
-        #expect(try await follow(next, since: told).map(\.number) == [placement.number], "no snapshot is needed")
+        #expect(try await follow(next, since: told).map(\.number) == [placement.number], "a follower needs no snapshot")
         #expect(try await next.verifyAccounts() == [])
         // A second power cut loses no more than the first.
         let again = try killed(left)
@@ -202,7 +204,7 @@ import Testing
             query.since = Samples.Cursor(epoch: store.epoch, sequence: lost)
             #expect(await failure { _ = try await next.page(query) }?.code == .epoch, "\(lost)")
         }
-        #expect(try await follow(next, since: store.cursor).count == 6, "it gets everything there is")
+        #expect(try await follow(next, since: store.cursor).count == 6, "a follower gets every record")
         query.since = next.cursor
         #expect(try await next.page(query).records == [])
     }
@@ -284,7 +286,9 @@ import Testing
         let limit = try #require(try SequenceReserve.read(of: folder.store)).limit
         #expect(limit >= store.head)
         try await put(1..<20, in: store)
-        #expect(try #require(try SequenceReserve.read(of: folder.store)).limit == limit, "one flush for many")
+        #expect(
+            try #require(try SequenceReserve.read(of: folder.store)).limit == limit, "one flush reserves many sequences"
+        )
         let many = (0..<(Int(SequenceReserve.step) + 10)).map { "m\($0)" }
         for part in stride(from: 0, to: many.count, by: 20_000) {
             _ = try await store.put(

@@ -31,7 +31,7 @@ import Testing
             }
         }
         let store = try folder.open()
-        #expect(store.loss == nil, "a kill takes nothing away that was confirmed")
+        #expect(store.loss == nil, "a kill must not lose confirmed records")
         let all = try await store.all(RecordQuery()).records
         let byKey = Dictionary(grouping: all) { record -> String in
             if case .sample(_, let key) = record.record.identity { key.text } else { "" }
@@ -85,7 +85,7 @@ import Testing
         let helper = try ChildProcess(
             "store-torture", [store, String(first), String(size)] + (sink ? ["sink"] : []))
         let lines = await helper.lines(count: wanted)
-        #expect(lines.count >= wanted, "the helper ended by itself")
+        #expect(lines.count >= wanted, "the helper ended before it was killed")
         await helper.killAndWait()
         return await helper.allLines()
     }

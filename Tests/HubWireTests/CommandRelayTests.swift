@@ -72,7 +72,7 @@ import Testing
         #expect(actions.first == .command(CommandRequest(id: 1, content: .cancel), to: plugin))
         let told = try #require(failure(actions))
         #expect(told.code == "deadline" && told.reason.contains("may have happened"))
-        #expect(relay.count(of: plugin) == 1, "it still counts: the plugin may be at it")
+        #expect(relay.count(of: plugin) == 1, "the command still counts, because the plugin may be carrying it out")
         #expect(try relay.receive(CommandProgress(id: 1, done: 1), from: plugin, at: 600).isEmpty)
         #expect(try relay.receive(CommandOutcome(id: 1, .done(result: nil)), from: plugin).isEmpty)
         #expect(relay.count(of: plugin) == 0)
@@ -81,7 +81,7 @@ import Testing
     @Test mutating func `R8.12 a cancelled plugin has ten seconds to end its command`() throws {
         _ = begin(deadline: 60_000)
         #expect(relay.cancel(7, of: owner, at: 100) == [.command(CommandRequest(id: 1, content: .cancel), to: plugin)])
-        #expect(relay.cancel(7, of: owner, at: 200).isEmpty, "twice is once")
+        #expect(relay.cancel(7, of: owner, at: 200).isEmpty, "a second cancellation does nothing")
         #expect(relay.nextDeadline == 10_100)
         #expect(try relay.receive(CommandOutcome(id: 1, .ask(CommandQuestion("?"))), from: plugin).isEmpty)
         let actions = relay.tick(at: 10_100)

@@ -38,7 +38,7 @@ import Testing
         let error = WireError(code, "no such delivery", closed: false, ref: number, want: "files")
         #expect(client.receive(.error(error), at: 1) == [.deliver(.error(error))])
         guard case .stored(_, _)? = client.receive(Self.stored(number), at: 2).first else {
-            Issue.record("the batch is still open")
+            Issue.record("the batch must still be open")
             return
         }
         #expect(client.queuedBatches == 0)
@@ -60,7 +60,7 @@ import Testing
         for key in ["a", "b", "c"] { _ = try client.submit(Self.batch(key), at: 0) }
         let first = try #require(client.lastBatch) - 2
         guard case .stored(_, _)? = client.receive(Self.stored(first), at: 1).first else {
-            Issue.record("the first batch is stored")
+            Issue.record("the first batch must be stored")
             return
         }
         let lost = client.receive(.error(WireError(.helloFirst, "no session")), at: 2)
@@ -174,7 +174,7 @@ import Testing
 
     @Test func `forbidden ends the client if it refuses HELLO, and is an answer otherwise`() {
         var client = Self.open()
-        let answer = WireError(.forbidden, "the owner's to ask", closed: false, ref: 3)
+        let answer = WireError(.forbidden, "only the owner may ask", closed: false, ref: 3)
         #expect(client.receive(.error(answer), at: 1) == [.deliver(.error(answer))])
         let refusal = WireError(.forbidden, "not yours", closed: true)
         #expect(client.receive(.error(refusal), at: 2) == [.ended(.fatal(refusal))])
@@ -221,7 +221,7 @@ import Testing
         _ = client.receive(.welcome(welcome), at: 0)
         let two = OutgoingBatch(records: RawRecords(["{}", "{}"]))
         guard case .refused(_, let error)? = try client.submit(two, at: 0).actions.first else {
-            Issue.record("two records are beyond the limit")
+            Issue.record("two records must exceed the limit")
             return
         }
         #expect(error.code == .limit)

@@ -11,7 +11,7 @@ import Testing
                 TypeDeclaration(
                     id: "x.acme.glow", kind: .quantity, unit: "kg", aggregation: .discreteArithmetic)
             ],
-            settings: [SettingDeclaration("address", .string(), help: "Where the scale is.", required: true)],
+            settings: [SettingDeclaration("address", .string(), help: "Address of the scale.", required: true)],
             commands: [CommandDeclaration("refresh", help: "Asks the scale at once.", canDryRun: true)],
             sink: SinkAbilities(
                 takesPastDates: true, takesEdits: false, takesDeletions: false, takesFilledValues: true,

@@ -109,7 +109,7 @@ import Testing
         for message in messages {
             let text = String(decoding: message.body, as: UTF8.self)
             #expect(try ClientMessage.decode(message.verb.rawValue, text) == message, "\(text)")
-            #expect(!text.contains("\\/") && !text.contains("\n"), "compact, slashes plain: \(text)")
+            #expect(!text.contains("\\/") && !text.contains("\n"), "expected one line without escaped slashes: \(text)")
         }
         #expect(Set(messages.map(\.verb)) == Verb.fromClient)
     }

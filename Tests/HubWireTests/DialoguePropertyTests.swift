@@ -22,10 +22,12 @@ import Testing
         #expect(world.faults.isEmpty, "seed \(seed): \(world.faults)")
         for client in world.clients {
             #expect(client.machine.state == .ended(.finished), "seed \(seed)")
-            #expect(client.answered == client.submitted, "seed \(seed): answered in the order of submission, once each")
+            #expect(
+                client.answered == client.submitted,
+                "seed \(seed): each batch is answered once, in the order of submission")
             #expect(
                 world.firstStored[client.name] ?? [] == client.submitted,
-                "seed \(seed): stored in the order of submission")
+                "seed \(seed): batches are stored in the order of submission")
         }
         #expect(world.table.all.values.allSatisfy { $0.batches.isEmpty }, "seed \(seed)")
     }

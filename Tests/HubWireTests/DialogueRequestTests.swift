@@ -22,7 +22,7 @@ import Testing
         #expect(actions.compactMap(\.error?.ref) == [1, 2])
         #expect(table[session]?.batches.isEmpty == true)
         guard case .reply(.ping(let proof))? = actions.last?.action else {
-            Issue.record("a PING tells what the client sent before it knew")
+            Issue.record("expected a PING, to learn which messages the client sent before the error")
             return
         }
         let early = table.receive("SAMPLES", DialogueSessionTests.samples(3)).error
@@ -156,7 +156,7 @@ import Testing
                     client = client - cost
                     flying.append(cost)
                 } else if flying.isEmpty {
-                    #expect(client == granted, "seed \(seed): a client with nothing on its way has all its credit")
+                    #expect(client == granted, "seed \(seed): a client without unanswered batches has its whole credit")
                 }
             } else {
                 let withholding = Credit(
@@ -165,7 +165,7 @@ import Testing
                 #expect(given.records >= 0 && given.bytes >= 0, "seed \(seed)")
                 client = client + given
             }
-            #expect(window.available == client, "seed \(seed): both sides count alike")
+            #expect(window.available == client, "seed \(seed): both sides count the same credit")
             #expect(window.available + window.inFlight + window.withheld == granted, "seed \(seed)")
             for part in [window.available, window.inFlight, window.withheld] {
                 #expect(part.records >= 0 && part.bytes >= 0, "seed \(seed)")

@@ -98,7 +98,7 @@ import Testing
         let session = try #require(try greet(&table, at: 0))
         let other = Self.helloBody.replacing("1.0", with: "1.1")
         guard case .hello(let hello) = table.receive("HELLO", other, at: 1) else {
-            Issue.record("it is judged again")
+            Issue.record("a second HELLO must be judged again")
             return
         }
         #expect(table.repeated(hello, from: [1], at: 1) == nil)
@@ -212,7 +212,7 @@ import Testing
         let other = #"{"protocol":[1],"instance":"c","plugin":"c","version":"1"}"#
         #expect(table.receive("HELLO", other, from: [3]).error?.code == .limit)
         guard case .hello = table.receive("HELLO", Self.helloBody, from: [3]) else {
-            Issue.record("the newer session of an instance takes the place of the older")
+            Issue.record("the newer session of an instance must replace the older")
             return
         }
     }
@@ -246,7 +246,7 @@ import Testing
         }
         #expect(number > 0 && hello(number, at: 999).error?.code == .limit, "once a second")
         guard case .full(let probes) = hello(number, at: 1_000) else {
-            Issue.record("the hub looks for peers that are gone")
+            Issue.record("the hub must look for peers that have left")
             return
         }
         #expect(Set(probes.map(\.peer)) == Set((0..<number).map { [$0] }))
@@ -281,11 +281,11 @@ import Testing
             windows.first?.bytes == ((128 - 20) << 20) / 64 && windows.last == Credit(records: 1_562, bytes: 1_310_720))
         #expect(zip(windows, windows.dropFirst()).allSatisfy { $0.bytes >= $1.bytes })
         #expect(table.grantedCredit == windows.map(\.bytes).reduce(0, +))
-        #expect(table.grantedCredit <= (128 - 20) << 20, "some is kept")
+        #expect(table.grantedCredit <= (128 - 20) << 20, "some credit is reserved")
         #expect(hello(200).error?.code == .limit)
         _ = table.receive("BYE", "{}", from: [0])
-        #expect(hello(200).error == nil, "one that ends makes room")
-        #expect(hello(3).error == nil, "one that greets again has its own room")
+        #expect(hello(200).error == nil, "a session that ends makes room")
+        #expect(hello(3).error == nil, "a session that greets again keeps its own room")
         for number in 0..<16 { #expect(hello(201 + number, mode: "once").error == nil) }
         #expect(hello(240, mode: "once").error?.code == .limit)
         #expect(table.grantedCredit <= 128 << 20)

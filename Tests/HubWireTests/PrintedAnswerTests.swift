@@ -20,8 +20,8 @@ import Testing
         ),
         (#"{"name":"#, "at byte 8 the text ends too early"),
         (#"{"name":"kitchen"} done"#, "at byte 19 expected the end of the text"),
-        ("[]", "it printed an array where one JSON object is expected"),
-        ("7", "it printed 7 where one JSON object is expected"),
+        ("[]", "it printed an array instead of one JSON object"),
+        ("7", "it printed 7 instead of one JSON object"),
         (#"{"name":"kitchen","version":"1"}"#, "summary: missing, and needed; expected a string"),
         (#"{"name":7,"summary":"s","version":"1"}"#, "name: expected a string, found 7"),
         (manifest(#""protocol":["1"]"#), #"protocol[0]: expected an integer, found "1""#),
@@ -73,13 +73,16 @@ import Testing
     @Test(arguments: [
         (
             #""writes":["wieght"]"#,
-            #"writes[0]: there is no type "wieght", and declares has none; did you mean weight?"#
+            #"writes[0]: there is no type "wieght" in the registry or in declares; did you mean weight?"#
         ),
         (
             #""reads":["weight","stepCuont"]"#,
-            #"reads[1]: there is no type "stepCuont", and declares has none; did you mean stepCount?"#
+            #"reads[1]: there is no type "stepCuont" in the registry or in declares; did you mean stepCount?"#
         ),
-        (#""writes":["x.kitchen.flour"]"#, #"writes[0]: there is no type "x.kitchen.flour", and declares has none"#),
+        (
+            #""writes":["x.kitchen.flour"]"#,
+            #"writes[0]: there is no type "x.kitchen.flour" in the registry or in declares"#
+        ),
         (#""protocol":[2]"#, "protocol: expected a version that this hub speaks, which is 1, found [2]"),
         (#""protocol":[]"#, "protocol: expected a version that this hub speaks, which is 1, found []"),
         (#""declares":[{"id":"x.kitchen.flour","kind":"quantity"}]"#, "declares[0]: "),
@@ -93,7 +96,7 @@ import Testing
 
     @Test(arguments: ["hub", "hand"]) func `a plugin cannot have one of the hub's own names`(_ name: String) {
         let manifest = Manifest(name: name, summary: "A scale.", version: "1")
-        #expect(manifest.faults == ["name: \"\(name)\" is the hub's own; take another"])
+        #expect(manifest.faults == ["name: \"\(name)\" is reserved for the hub; choose another"])
     }
 
     @Test(arguments: [

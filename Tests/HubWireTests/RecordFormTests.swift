@@ -203,7 +203,7 @@ import Testing
         #expect(message.payloads == [1: 1])
         #expect(message.isBackfill)
         guard case .failure(let rejection) = message.records[2] else {
-            Issue.record("a payload frame that did not come was accepted")
+            Issue.record("a missing payload frame was accepted")
             return
         }
         #expect(rejection.code == .payload)

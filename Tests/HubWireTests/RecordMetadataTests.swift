@@ -91,7 +91,9 @@ import Testing
         }
         let wrong = try rejection(swim(#","workout":{"events":[{"type":"rest","start":"2024-03-16T07:00:00Z"}]}"#))
         #expect(wrong?.code == .value && wrong?.reason.hasPrefix("workout.events[0].type: expected") == true)
-        #expect(try rejection(swim(#","extra":{"workout":{"duration":-1}}"#))?.code == .value, "by no back door")
+        #expect(
+            try rejection(swim(#","extra":{"workout":{"duration":-1}}"#))?.code == .value,
+            "extra members are checked too")
         let laps = (0..<300).map { #"{"type":"lap","start":"2024-03-16T07:00:00.\#($0)+01:00"}"# }
         let part = #"{"duration":1800,"events":[\#(laps.joined(separator: ","))]}"#
         #expect(part.utf8.count > JSONObject.maximumBytes)

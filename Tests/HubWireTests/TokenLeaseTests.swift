@@ -13,7 +13,7 @@ import Testing
         #expect(leases.take(key, by: second, at: 10) == .held(after: 1_000), "the holder may be done long before")
         #expect(leases.take(key, by: second, at: 60_000) == .leased(60_000))
         leases.release(key, by: first)
-        #expect(leases.take(key, by: first, at: 60_001) == .held(after: 1_000), "it is another's by now")
+        #expect(leases.take(key, by: first, at: 60_001) == .held(after: 1_000), "another session has the lease now")
     }
 
     @Test func `R11.5 R11.6 a session's end releases its leases, and asking again gives no second lease`() {

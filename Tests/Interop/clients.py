@@ -111,7 +111,7 @@ class Lines:
 
 
 class HubHost:
-    """A hub in a folder of its own."""
+    """A hub in a separate folder."""
 
     def __init__(self, program, folder, plugins):
         self.program, self.folder, self.process = program, folder, None
@@ -198,7 +198,7 @@ def weight(name, n):
 
 
 def essence(record):
-    """What a source has said of a record."""
+    """The digest of a record as its source gave it."""
     return digest([record["type"], float(record["value"]), record["unit"], record["start"], record["key"], record.get("metadata")])
 
 
@@ -251,7 +251,7 @@ def place(key):
 
 
 class Follower:
-    """What a follower has, by what it was told; `doubled` counts versions that it was told twice in one past."""
+    """The records of a follower, built from its messages; `doubled` counts versions that it received twice in one past."""
 
     def __init__(self):
         self.records, self.seen, self.place, self.doubled, self.forgot = Digests(), Digests(), None, 0, 0
@@ -268,7 +268,7 @@ class Follower:
 
 
 class Target:
-    """What a sink's target has, by identity; `again` counts versions that it was given more than once."""
+    """The records of a sink's target, by identity; `again` counts versions that it received more than once."""
 
     def __init__(self):
         self.records, self.last, self.earlier, self.again = Digests(), Digests(), set(), 0
@@ -284,7 +284,7 @@ class Target:
 
 
 class Player:
-    """One language: its programs, and what is said of it."""
+    """One language: its programs, and the results of its checks."""
 
     def __init__(self, language, folder):
         name, tools, build, self.start = LANGUAGES[language]
@@ -345,7 +345,7 @@ class Player:
                    f"exit {code}, {len(self.results)} results of {len(records)}, wrong {wrong[:2]}, said {self.giving.errors}")
 
     def ask(self, host, question):
-        """The digests of what it was answered."""
+        """Returns the digests of the answers."""
         answers = []
         asking = self.run(["query", json.dumps(question)], {**host.owner, "HUB_INSTANCE": f"ask-{self.name}"},
                           lambda answer: answers.append(digest(answer)))
@@ -362,7 +362,7 @@ class Player:
     def flush(self, host):
         flushing = self.run(["flush", f"{host.folder}/{self.name}.spool"], {**host.owner, "HUB_INSTANCE": f"give-{self.name}"})
         code = flushing.end()
-        self.check("gives what it has kept through kill -9 of its own", code == 0, f"exit {code}, said {flushing.errors}")
+        self.check("gives its kept records after a kill -9", code == 0, f"exit {code}, said {flushing.errors}")
 
     def malformed(self, folder):
         records = [{"type": "weight", "value": 70 + n, "unit": "kg", "start": "2026-01-01T00:00:00Z", "key": f"k{n}"} for n in range(7)]
@@ -470,7 +470,7 @@ def play(players, host, count):
     host.stop()
     for player in players:
         code, out, _ = host.say("logs", f"plug-{player.name}")
-        player.check("ends by itself when it is told STOP", "stopped" in out, out[-500:])
+        player.check("ends when it receives STOP", "stopped" in out, out[-500:])
     code, out, error = host.say("restore", f"{host.folder}/backup.sqlite", "--yes")
     if code:
         raise RuntimeError(out + error)
@@ -515,14 +515,14 @@ def play(players, host, count):
     for player in players:
         wait(lambda: player.follower.records == records)
         theirs = player.follower.records
-        player.check("follows through a restore: in the end exactly what the hub has", theirs == records and player.follower.forgot,
+        player.check("follows through a restore: in the end exactly the hub's records", theirs == records and player.follower.forgot,
                      f"{len(theirs)} of {len(records)}, forgot {player.follower.forgot} times, said {player.following.errors}")
-        player.check("is told no version twice", player.follower.doubled == 0, player.follower.doubled)
+        player.check("receives no version twice", player.follower.doubled == 0, player.follower.doubled)
         wait(lambda: player.target.records == everything)
         player.check("its target has each record, as it was given", player.target.records == everything,
                      f"{len(player.target.records)} of {len(everything)}, said {player.sinking.errors}")
         # The records that were under way at the kill and at the stop: twice its credit.
-        player.check("nothing is delivered again but what was on its way", player.target.again <= 2_000, player.target.again)
+        player.check("only records that were on their way are delivered again", player.target.again <= 2_000, player.target.again)
         settled = wait(lambda: subscriptions().get(f"sink-{player.name}", {}).get("pending") == 0)
         mine = status.get(f"sink-{player.name}", {})
         player.check("its receipts have arrived", settled and mine.get("delivered") == len(records), mine or list(status))
@@ -555,7 +555,7 @@ def play(players, host, count):
         with open(conf, "w") as file:
             file.write(text.replace(f'label = "{player.name}-plug"', 'label = "bad"'))
         code, out, error = host.say("check")
-        player.check("what it has against its settings stands in hub check", code == 65 and "label is not to be bad" in out + error,
+        player.check("hub check prints its objections to its settings", code == 65 and "label is not to be bad" in out + error,
                      out + error)
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda player: (player.malformed(host.folder), played(player, host.folder)), libraries))

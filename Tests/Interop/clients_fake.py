@@ -1,4 +1,4 @@
-"""A hub of our own that answers a client library what a hub should not, or seldom does."""
+"""A stand-in hub that gives a client library answers that a hub must not give, or seldom gives."""
 import json, threading, time
 
 import zmq
@@ -10,7 +10,7 @@ WELCOME = {
 
 
 class FakeHub(threading.Thread):
-    """`twist(hub, verb, body)` returns messages to send, each a list of frames or (verb, body), or None for what is usual."""
+    """`twist(hub, verb, body)` returns messages to send, each a list of frames or (verb, body), or None for the usual answer."""
 
     def __init__(self, address, twist, isForPlugins=False):
         super().__init__(daemon=True)
@@ -59,7 +59,7 @@ class FakeHub(threading.Thread):
         self.join()
 
     def until(self, isSo, seconds):
-        """Waits until it has heard what makes this true."""
+        """Waits until its received messages make this true."""
         with self.changed:
             self.changed.wait_for(isSo, seconds)
 
@@ -152,8 +152,8 @@ CASES = [
     ("a message of one frame is named", on("HELLO", [b"WELCOME"]), 76, "frame"),
     ("STORED of another batch stores nothing", on(
         "SAMPLES", ("STORED", {"batch": 999999, "results": [{"result": "stored", "number": 1, "seq": 1}]}), stored), 0, None),
-    ("the hub's refusal is told", on("HELLO", ("ERROR", {"code": "forbidden", "reason": "not today", "closed": True})), 77, "not today"),
-    ("a batch that is refused is told", on("SAMPLES", lambda body: (
+    ("the hub's refusal is reported", on("HELLO", ("ERROR", {"code": "forbidden", "reason": "not today", "closed": True})), 77, "not today"),
+    ("a refused batch is reported", on("SAMPLES", lambda body: (
         "ERROR", {"code": "field", "reason": "SAMPLES.records: wrong", "closed": False, "ref": body["batch"]})), 77, "SAMPLES.records: wrong"),
     ("the same session twice sends nothing twice", on("HELLO", ("WELCOME", WELCOME), ("WELCOME", WELCOME)), 0, {"SAMPLES": 1}),
     ("a session that was forgotten is begun again, and its records given again", forgets, 0, {"SAMPLES": 2, "HELLO": 2}),

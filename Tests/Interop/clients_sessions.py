@@ -134,7 +134,7 @@ def otherName(player, folder):
 
 
 def unreachable(player, folder):
-    """A launched plugin that cannot reach what it needs says so with its exit code."""
+    """A launched plugin that cannot reach something it needs reports it with its exit code."""
     address = f"ipc://{folder}/{player.name}-gone"
     hub = FakeHub(address, lambda hub, verb, body: [welcome(settings={"label": "gone"})] if verb == "HELLO" else None, isForPlugins=True)
     plugin = player.run(["--run"], {"HUB_DOOR": address, "HUB_INSTANCE": "fake"})
@@ -142,7 +142,7 @@ def unreachable(player, folder):
     plugin.process.stdin.flush()
     code = plugin.end()
     hub.end()
-    player.check("a plugin ends with 69 if it cannot reach what it needs", code == 69, f"exit {code}, said {plugin.errors}")
+    player.check("a plugin ends with 69 if it cannot reach something it needs", code == 69, f"exit {code}, said {plugin.errors}")
 
 
 def played(player, folder):

@@ -30,7 +30,7 @@ def raw(method, path, body=None, token=None):
 
 
 def call(name, made, expected=True):
-    """Counts a call; what it has answered must be so."""
+    """Counts a call and checks its answer."""
     global done
     done += 1
     if not expected:

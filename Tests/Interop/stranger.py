@@ -31,7 +31,7 @@ def plug(kind, guise):
 
 
 def answer(data, port):
-    """What comes back to these bytes on a connection of their own, until it is ended or silent."""
+    """Sends the bytes on a new connection and returns the answer, until the connection is ended or silent."""
     heard = b""
     with socket.create_connection((host, port), 5) as wire:
         wire.settimeout(1)

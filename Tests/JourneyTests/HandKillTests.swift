@@ -31,14 +31,18 @@ import Testing
                 hub = try await host.start()
                 let after = try await Self.facts(host)
                 let isUntouched = after.all == before.all
-                #expect(isUntouched || isDone(after), "seed \(seed): \(words[0]) was done in part: \(after.all.count)")
+                #expect(
+                    isUntouched || isDone(after),
+                    "seed \(seed): \(words[0]) was carried out only in part: \(after.all.count)")
                 // A command that reported success must have been carried out.
-                if said == 0 { #expect(isDone(after), "seed \(seed): \(words[0]) was confirmed and is not there") }
+                if said == 0 {
+                    #expect(isDone(after), "seed \(seed): \(words[0]) was confirmed, but its effect is missing")
+                }
                 let again = try await host.command(words)
                 #expect(again.status == 0, "seed \(seed): \(again.errors)")
                 let done = try await Self.facts(host)
                 #expect(isDone(done), "seed \(seed): \(words[0])")
-                if !isUntouched { #expect(done.head == after.head, "seed \(seed): \(words[0]) was done twice") }
+                if !isUntouched { #expect(done.head == after.head, "seed \(seed): \(words[0]) was carried out twice") }
                 #expect(try await host.command(undo).status == 0)
             }
         }

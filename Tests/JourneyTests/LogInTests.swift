@@ -80,7 +80,7 @@ import Testing
         (login, url) = try await scene.begin()
         page = try ScriptedBrowser().open(url).page
         #expect(page.status == 400 && page.body.contains("was not used"), "\(page)")
-        #expect(login.isRunning, "and the log-in waits for its own answer")
+        #expect(login.isRunning, "the log-in still waits for its own answer")
 
         scene.server.change { $0.state = .none }
         scene.server.next(.refuse)
@@ -221,7 +221,7 @@ import Testing
         let browser = ScriptedBrowser()
         let first = try browser.send("GET", words[1])
         #expect(first.status == 302 && first.fields["location"] == url, "\(first)")
-        #expect(try browser.send("GET", words[1]).status == 410, "who looks at the process list is late")
+        #expect(try browser.send("GET", words[1]).status == 410, "an address from the process list works only once")
         #expect(try browser.open(url).page.body.contains("You are logged in"))
         #expect(await login.waitForExit() == 0)
         await end(hub)
@@ -260,7 +260,8 @@ import Testing
         let here = try await scene.host.command("logout", "cloud", "--yes", "--only-here")
         #expect(here.status == 0 && scene.server.counts.revoked == 1)
         #expect(
-            here.lines.count == 1 && here.lines[0].contains("by this hub only; the service was not told"), "\(here)")
+            here.lines.count == 1 && here.lines[0].contains("by this hub only; the service was not notified"), "\(here)"
+        )
         await end(hub)
     }
 }

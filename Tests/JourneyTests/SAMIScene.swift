@@ -69,7 +69,7 @@ final class SAMIScene: Sendable {
 
     /// Returns when the plugin has declared the fields of all devices to the hub, which begins a new session.
     func canBeAsked() async throws {
-        try await until("the plugin can be asked") { try await self.host.command("refresh", "sami").status == 0 }
+        try await until("the plugin accepts commands") { try await self.host.command("refresh", "sami").status == 0 }
     }
 
     /// Whether `hub status` has a line with this error of the plugin.
@@ -81,7 +81,7 @@ final class SAMIScene: Sendable {
     func killPlugin() async throws {
         guard let pid = try await status().plugin.pid else { throw Trouble(what: "the plugin has no process") }
         kill(pid, SIGKILL)
-        try await until("another process is there") {
+        try await until("the hub has started another process") {
             let plugin = try await self.status().plugin
             return plugin.alive && plugin.pid != pid
         }
@@ -143,7 +143,7 @@ final class SAMIScene: Sendable {
             Devices.self, from: Data(try send("GET", "/v1.1/users/\(user)/devices", fields).body.utf8))
         let own = devices.data.devices.filter { $0.name.hasPrefix("Health hub ") }
         guard own.count == 1 else {
-            guard own.isEmpty else { throw Trouble(what: "\(own.count) devices were registered") }
+            guard own.isEmpty else { throw Trouble(what: "expected one registered device, found \(own.count)") }
             return []
         }
         let page = try JSONDecoder().decode(

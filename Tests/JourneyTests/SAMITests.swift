@@ -24,7 +24,7 @@ import Testing
         let login = try await scene.logIn()
         #expect(await login.waitForExit() == 0, "\(login.errorLines)")
         // Every tenth message of the history has no weight.
-        try await scene.until("the history is there") { try await scene.weights().count == 18 }
+        try await scene.until("the whole history is stored") { try await scene.weights().count == 18 }
         let status = try await scene.host.command("status")
         #expect(status.lines.contains { $0.hasPrefix("sami") && $0.contains("Ada Example") }, "\(status.lines)")
 
@@ -36,7 +36,7 @@ import Testing
         }
         // A listener only receives messages published after its subscription has arrived, so weights are posted until then.
         var number: Int64 = 0
-        try await scene.until("the feed has it") {
+        try await scene.until("the feed shows a posted weight") {
             number += 1
             try scene.weigh(90 + Double(number) / 10, at: Self.ago(3_600) + number)
             return !tap.lines.isEmpty
@@ -52,25 +52,25 @@ import Testing
         tap.signal(SIGTERM)
         _ = await tap.waitForExit()
         let expected = 19 + Int(number)
-        try await scene.until("all are there") { try await scene.weights().count == expected }
+        try await scene.until("all weights are stored") { try await scene.weights().count == expected }
         #expect(try await scene.weights().allSatisfy { $0.unit == "kg" })
 
         await hub.killAndWait()
         try scene.weigh(70, at: Self.ago(60))
         hub = try await scene.startHub()
-        try await scene.until("what came while the hub was away is there") {
+        try await scene.until("the weight from the time without a hub is stored") {
             try await scene.weights().count == expected + 1
         }
         try await scene.killPlugin()
         try scene.weigh(72, at: Self.ago(20))
-        try await scene.until("what came after the plugin's restart is there") {
+        try await scene.until("the weight from after the plugin's restart is stored") {
             try await scene.weights().count == expected + 2
         }
         await server.killAndWait()
         server = try await scene.startServer()
         try scene.weigh(71, at: Self.ago(30))
         #expect(try await scene.host.command("refresh", "sami").status == 0)
-        try await scene.until("what came after the server's restart is there") {
+        try await scene.until("the weight from after the server's restart is stored") {
             try await scene.weights().count == expected + 3
         }
         let keys = try await scene.weights().map(\.key)
@@ -86,25 +86,27 @@ import Testing
         var server = try await scene.startServer()
         var hub = try await scene.startHub()
         #expect(await (try await scene.logIn()).waitForExit() == 0)
-        try await scene.until("the hub is asked for weights") { try await !scene.status().sinks.isEmpty }
+        try await scene.until("the plugin has subscribed to weights") { try await !scene.status().sinks.isEmpty }
         #expect(try await scene.host.command("log", "weight", "80.5kg", "--yes").status == 0)
-        try await scene.until("it is at the exchange") { try scene.posted() == [80.5] }
+        try await scene.until("the weight has reached the exchange") { try scene.posted() == [80.5] }
         await hub.killAndWait()
         hub = try await scene.startHub()
         try await scene.killPlugin()
         await server.killAndWait()
-        try await scene.until("hub status says what is wrong, and what to do") {
+        try await scene.until("hub status reports the fault and the command to run") {
             try await scene.says { $0.contains("hub refresh sami") }
         }
         #expect(try await scene.host.command("log", "weight", "80.75kg", "--yes").status == 0)
         server = try await scene.startServer()
         // The hub offers it repeatedly until the service takes it.
-        try await scene.until("the second is there, too") { try scene.posted() == [80.5, 80.75] }
+        try await scene.until("the second weight has reached the exchange too") { try scene.posted() == [80.5, 80.75] }
         // If the hub read its own device, it would have done so by now.
         #expect(try await scene.host.command("refresh", "sami").status == 0)
         #expect(try await scene.weights().map(\.value) == [80.5, 80.75])
         #expect(try scene.posted() == [80.5, 80.75])
-        try await scene.until("hub status takes it back") { try await !scene.says { $0.contains("hub refresh sami") } }
+        try await scene.until("hub status no longer reports the fault") {
+            try await !scene.says { $0.contains("hub refresh sami") }
+        }
         await end(hub, server)
     }
 
@@ -151,7 +153,7 @@ import Testing
         try scene.send("PUT", "/control/faults", body: #"["delay=0.1@/messages"]"#)
         let backfill = try ChildProcess(
             "hub", ["backfill", "sami", "--json"], environment: scene.host.environment)
-        try await scene.until("it is in the middle") { try await scene.weights().count > 500 }
+        try await scene.until("the backfill is under way") { try await scene.weights().count > 500 }
         switch victim {
         case .plugin: try await scene.killPlugin()
         case .hub:
@@ -160,7 +162,7 @@ import Testing
         }
         #expect(await backfill.waitForExit() != 0)
         let before = try await scene.weights().count
-        #expect(before < 2_700, "nothing was left to do")
+        #expect(before < 2_700, "the backfill had already finished")
         try scene.send("DELETE", "/control/faults")
         let again = try await scene.host.command("backfill", "sami", "--json")
         #expect(again.status == 0, "\(again.errors)")

@@ -31,11 +31,11 @@ struct BrokenPlugin: Sendable {
         BrokenPlugin("manifest", "a name that is a number", (#""name": "weight-file""#, #""name": 7"#)),
         BrokenPlugin("manifest", "no summary", (#""summary": "Weights of a text file.", "#, "")),
         BrokenPlugin("manifest", "another protocol", (#""protocol": [1], "writes""#, #""protocol": [9], "writes""#)),
-        BrokenPlugin("manifest", "a type that there is not", (#""writes": ["weight"]"#, #""writes": ["wieght"]"#)),
+        BrokenPlugin("manifest", "an unknown type", (#""writes": ["weight"]"#, #""writes": ["wieght"]"#)),
         BrokenPlugin("manifest", "a setting with capitals", (#""name": "every""#, #""name": "Every""#)),
         BrokenPlugin("manifest", "a key of the hub's as a setting", (#""name": "every""#, #""name": "enabled""#)),
-        BrokenPlugin("manifest", "a default beyond its bounds", (#""default": 5"#, #""default": 0"#)),
-        BrokenPlugin("manifest", "a type of settings that there is not", (#""type": "integer""#, #""type": "int""#)),
+        BrokenPlugin("manifest", "a default outside its bounds", (#""default": 5"#, #""default": 0"#)),
+        BrokenPlugin("manifest", "an unknown type of setting", (#""type": "integer""#, #""type": "int""#)),
         BrokenPlugin(
             "manifest", "a secret with a default", (#""type": "integer""#, #""secret": True, "type": "integer""#)),
         BrokenPlugin("manifest", "no JSON", ("print(json.dumps(MANIFEST))", "print(MANIFEST)")),
@@ -44,19 +44,19 @@ struct BrokenPlugin: Sendable {
             ("print(json.dumps(MANIFEST))", "print('hello'); print(json.dumps(MANIFEST))")),
         BrokenPlugin(
             "manifest", "an exit code", ("print(json.dumps(MANIFEST))", "print(json.dumps(MANIFEST)); sys.exit(1)")),
-        BrokenPlugin("manifest", "it waits for ever", ("print(json.dumps(MANIFEST))", "time.sleep(60)")),
+        BrokenPlugin("manifest", "it does not end", ("print(json.dumps(MANIFEST))", "time.sleep(60)")),
         BrokenPlugin(
-            "manifest", "it writes where it may not",
+            "manifest", "it writes to a system folder",
             ("print(json.dumps(MANIFEST))", "open('/usr/hub-was-here', 'w'); print(json.dumps(MANIFEST))")),
         BrokenPlugin(
-            "manifest", "it objects to what is right",
+            "manifest", "it objects to correct settings",
             ("        return [{\"setting\": \"file\"", "        pass\n    return [{\"setting\": \"file\"")),
         BrokenPlugin(
-            "describes-only", "a version by the clock",
+            "describes-only", "a version that is the current time",
             ("print(json.dumps(MANIFEST))", "print(json.dumps(dict(MANIFEST, version=str(time.time()))))")),
-        BrokenPlugin("arguments", "any argument is well", ("    sys.exit(64)", "    sys.exit(0)")),
+        BrokenPlugin("arguments", "every argument is accepted", ("    sys.exit(64)", "    sys.exit(0)")),
         BrokenPlugin(
-            "judges-settings", "no objections where they are asked for",
+            "judges-settings", "objections that are not JSON",
             (#"print(json.dumps({"objections": objections(json.load(sys.stdin))}))"#, "print('all is well')")),
         BrokenPlugin(
             "described", "a summary of one letter", (#""summary": "Weights of a text file.""#, #""summary": "w""#)),
@@ -66,9 +66,9 @@ struct BrokenPlugin: Sendable {
 
     private static let living: [BrokenPlugin] = [
         BrokenPlugin("greets", "no HELLO", ("    greet()\n    while True", "    while True")),
-        BrokenPlugin("greets", "a crash at its start", ("    token = sys", "    raise SystemExit(1)\n    token = sys")),
+        BrokenPlugin("greets", "a crash at the start", ("    token = sys", "    raise SystemExit(1)\n    token = sys")),
         BrokenPlugin("greets", "the token is not used", ("token.encode()", #"b"token""#)),
-        BrokenPlugin("greets", "a name of its own as the instance", (#""instance": instance"#, #""instance": "mine""#)),
+        BrokenPlugin("greets", "another instance name", (#""instance": instance"#, #""instance": "mine""#)),
         BrokenPlugin("greets", "another kind", (#""plugin": MANIFEST["name"]"#, #""plugin": "mine""#)),
         BrokenPlugin("speaks-protocol", "a routing id", ("door.linger = 1000", "door.routing_id = b'me'")),
         BrokenPlugin(
@@ -81,26 +81,27 @@ struct BrokenPlugin: Sendable {
             "stops", "an error at the end",
             (#"    say("BYE", {})"#, "    say(\"BYE\", {})\n    time.sleep(0.5)\n    sys.exit(3)")),
         BrokenPlugin(
-            "stops", "it takes its time", (#"    say("BYE", {})"#, "    say(\"BYE\", {})\n    time.sleep(20)")),
+            "stops", "it takes twenty seconds to end",
+            (#"    say("BYE", {})"#, "    say(\"BYE\", {})\n    time.sleep(20)")),
         BrokenPlugin(
-            "hub-gone", "it hears STOP alone",
+            "hub-gone", "it reacts only to STOP",
             ("            break  # STOP, or no hub any more", "            poller.unregister(0)")),
         BrokenPlugin(
-            "refused", "it greets again and again",
+            "refused", "it repeats HELLO",
             ("                sys.exit(77)", "                time.sleep(0.2)\n                greet()")),
         BrokenPlugin("refused", "another exit code", ("sys.exit(77)", "sys.exit(1)")),
         BrokenPlugin(
-            "greets-again", "a lost session is not minded",
+            "greets-again", "a lost session is ignored",
             ("                welcome = None\n                greet()", "                pass")),
         BrokenPlugin(
             "answers-pings", "no PONG",
             (#"                door.send_multipart([b"PONG", text])"#, "                pass")),
         BrokenPlugin("answers-pings", "no PING", (#"            say("PING", {})"#, "            pass")),
         BrokenPlugin(
-            "silent-hub", "silence is not minded",
+            "silent-hub", "silence is ignored",
             ("            welcome, heard = None, now\n            greet()", "            heard = now")),
         BrokenPlugin(
-            "newer-hub", "new members are a fault",
+            "newer-hub", "new members are an error",
             (
                 "                welcome, waiting = body, []",
                 "                assert 'later' not in body\n                welcome, waiting = body, []"
@@ -112,7 +113,7 @@ struct BrokenPlugin: Sendable {
                 #""writes": ["weight"], "commands": [{"name": "look", "help": "Looks at the file."}], "#
             )),
         BrokenPlugin(
-            "dry-run", "a dry run that is none",
+            "dry-run", "a dry run that sends records",
             (
                 #""writes": ["weight"], "#,
                 #""writes": ["weight"], "commands": [{"name": "look", "help": "Looks at the file.", "dryRun": True}], "#
@@ -133,7 +134,7 @@ struct BrokenPlugin: Sendable {
 
     private static let homely: [BrokenPlugin] = [
         BrokenPlugin(
-            "whole-hub", "a key by the number of its starts",
+            "whole-hub", "a key that contains the number of starts",
             (
                 "    instance = os.environ[\"HUB_INSTANCE\"]\n",
                 """
@@ -145,7 +146,7 @@ struct BrokenPlugin: Sendable {
                 """
             ), (#""key": start}"#, #""key": os.environ["STARTS"] + "-" + start}"#)),
         BrokenPlugin(
-            "whole-hub", "a file that it leaves behind when it is killed",
+            "whole-hub", "a lock file that remains after a kill",
             (
                 "    token = sys.stdin.readline().strip()\n",
                 """
@@ -158,7 +159,7 @@ struct BrokenPlugin: Sendable {
                 """
             )),
         BrokenPlugin(
-            "restored", "one store is all it knows",
+            "restored", "only the first epoch is accepted",
             (
                 "                welcome, waiting = body, []",
                 """
@@ -170,7 +171,7 @@ struct BrokenPlugin: Sendable {
                 """
             )),
         BrokenPlugin(
-            "clock", "a key by the day of the hub's clock",
+            "clock", "a key that contains the day of the hub's clock",
             (
                 "                welcome, waiting = body, []",
                 "                os.environ[\"DAY\"] = body[\"time\"][:10]\n                welcome, waiting = body, []"
@@ -189,27 +190,27 @@ struct BrokenPlugin: Sendable {
     )
 
     private static let giving: [BrokenPlugin] = [
-        BrokenPlugin("gives", "nothing is found", ("if not os.path.exists(path):", "if True:")),
+        BrokenPlugin("gives", "no record is found", ("if not os.path.exists(path):", "if True:")),
         BrokenPlugin(
-            "killed", "sent is taken for stored", memory,
+            "killed", "sent records count as stored", memory,
             (
                 "                door.send_multipart([b\"SAMPLES\", text])",
                 "                door.send_multipart([b\"SAMPLES\", text])\n                open(memory, \"a\").write(\"\\n\".join(waiting) + \"\\n\")"
             )),
         BrokenPlugin(
-            "stopped", "what waits at its end is taken for stored", memory,
+            "stopped", "records that wait at the end count as stored", memory,
             (
                 #"    say("BYE", {})"#,
                 "    open(memory, \"a\").write(\"\\n\".join(waiting) + \"\\n\")\n    say(\"BYE\", {})"
             )),
         BrokenPlugin(
-            "lost-session", "WELCOME is taken for STORED",
+            "lost-session", "WELCOME counts as STORED",
             (
                 "                welcome, waiting = body, []",
                 "                stored |= set(waiting)\n                welcome, waiting = body, []"
             )),
         BrokenPlugin(
-            "full-disk", "ERROR store is taken for STORED",
+            "full-disk", "ERROR store counts as STORED",
             (
                 "                waiting, look = [], time",
                 "                stored |= set(waiting)\n                waiting, look = [], time"
@@ -221,36 +222,36 @@ struct BrokenPlugin: Sendable {
                 "                waiting, look = [], 0"
             )),
         BrokenPlugin(
-            "full-disk", "ERROR store is the end",
+            "full-disk", "ERROR store ends the program",
             (
                 "                waiting, look = [], time.monotonic() + body[\"after\"] / 1000",
                 "                sys.exit(1)"
             )),
         BrokenPlugin(
-            "credit", "no credit is counted",
+            "credit", "the credit is ignored",
             (#"new = new[:min(welcome["limits"]["batchRecords"], credit["records"])]"#, "pass")),
         BrokenPlugin(
-            "credit", "no limit is kept",
+            "credit", "the limit of a batch is ignored",
             (#"new[:min(welcome["limits"]["batchRecords"], credit["records"])]"#, #"new[:credit["records"]]"#)),
         BrokenPlugin(
-            "identity", "a key with its start in it",
+            "identity", "a key that changes with each start",
             ("import json, os, sys", "import os; START = os.urandom(4).hex()\nimport json, os, sys"),
             (#""key": start}"#, #""key": start + " " + START}"#)),
         BrokenPlugin("identity", "a random key", (#""key": start}"#, #""key": start + " " + os.urandom(4).hex()}"#)),
         BrokenPlugin(
-            "rejected", "a rejected record is the end",
+            "rejected", "a rejected record ends the program",
             (
                 "                        print(f\"{key}: {result['reason']}\", file=sys.stderr, flush=True)",
                 "                        sys.exit(1)"
             )),
         BrokenPlugin(
-            "rejected", "a rejected batch is left",
+            "rejected", "a rejected batch stops the program for a minute",
             (
                 "                for key, result in zip(waiting, body[\"results\"]):",
                 "                if body[\"results\"][0][\"result\"] == \"rejected\":\n                    time.sleep(60)\n                for key, result in zip(waiting, body[\"results\"]):"
             )),
-        BrokenPlugin("times", "times of no place", (#""start": start,"#, #""start": start[:19] + "Z","#)),
-        BrokenPlugin("times", "times of the future", (#""start": start,"#, #""start": "2199" + start[4:],"#)),
+        BrokenPlugin("times", "times without the local offset", (#""start": start,"#, #""start": start[:19] + "Z","#)),
+        BrokenPlugin("times", "times in the future", (#""start": start,"#, #""start": "2199" + start[4:],"#)),
     ]
 
     // MARK: - Resources and secrets
@@ -274,9 +275,9 @@ struct BrokenPlugin: Sendable {
             ),
             settings: [#"password = "correct-horse-4711""#]),
         BrokenPlugin(
-            "memory", "it holds what it does not need",
+            "memory", "it holds memory that it does not need",
             ("    token = sys", "    ballast = b\"x\" * (200 << 20)\n    token = sys")),
-        BrokenPlugin("idle", "it asks without a pause", ("poller.poll(1000)", "poller.poll(0)")),
+        BrokenPlugin("idle", "it polls without a pause", ("poller.poll(1000)", "poller.poll(0)")),
         BrokenPlugin("confined", "it is not confined", settings: ["confine = false"]),
     ]
 
@@ -293,7 +294,7 @@ struct BrokenPlugin: Sendable {
                         else:
                             allowed = False
                             say("TOKEN", {"id": 2, "account": "me", "for": "release", "failure": "auth",
-                                          "reason": "it is not taken", "version": body["version"]})
+                                          "reason": "the token is not accepted", "version": body["version"]})
                     elif verb == b"WELCOME":
                         say("TOKEN", {"id": 1, "account": "me", "for": "use"})
             """
@@ -310,21 +311,21 @@ struct BrokenPlugin: Sendable {
 
     private static let withoutLogIn: [BrokenPlugin] = [
         BrokenPlugin(
-            logIn: "what it cannot deliver is refused",
+            logIn: "without a log-in, records are refused",
             (#"{"result": "auth", "reason": "log in"}"#, #"{"result": "refused", "reason": "401"}"#)),
         BrokenPlugin(
-            logIn: "what it cannot deliver is done with",
+            logIn: "without a log-in, records count as delivered",
             (#"{"result": "auth", "reason": "log in"}"#, #"{"result": "delivered"}"#)),
-        BrokenPlugin(logIn: "it goes", ("                allowed = False\n", "                sys.exit(77)\n")),
+        BrokenPlugin(logIn: "it exits", ("                allowed = False\n", "                sys.exit(77)\n")),
         BrokenPlugin(
-            logIn: "it tells no one",
+            logIn: "it does not report the refused token",
             (
                 #"{"id": 2, "account": "me", "for": "release", "failure": "auth","#,
                 #"{"id": 2, "account": "me", "for": "release", "failure": "network","#
             ),
             (#"{"result": "auth", "reason": "log in"}"#, #"{"result": "retry", "after": 60000}"#)),
         BrokenPlugin(
-            logIn: "it asks for its token once",
+            logIn: "it asks for its token only once",
             (
                 #"            say("TOKEN", {"id": 1"#,
                 #"            os.environ.pop("HUB_STATE", "") and say("TOKEN", {"id": 1"#
@@ -344,36 +345,36 @@ struct BrokenPlugin: Sendable {
                 "wants", "a type that it does not read", (#""types": ["weight"]"#, #""types": ["heartRate"]"#)),
             BrokenPlugin("answers-deliveries", "no DONE", (#"            say("DONE""#, #"            {}.get("DONE""#)),
             BrokenPlugin(
-                "answers-deliveries", "a result too few", (#""results": results"#, #""results": results[1:]"#)),
+                "answers-deliveries", "one result is missing", (#""results": results"#, #""results": results[1:]"#)),
             BrokenPlugin(
-                "answers-deliveries", "nothing is good enough",
+                "answers-deliveries", "every record is refused",
                 (#"{"result": "delivered"}"#, #"{"result": "refused", "reason": "no"}"#)),
             BrokenPlugin(
                 "answers-deliveries", "a crash at the first record",
                 ("    def deliver(record, path):", "    def deliver(record, path):\n        raise ValueError(record)")),
             BrokenPlugin(
-                "delivered-twice", "what it has is a fault",
+                "delivered-twice", "a repeated delivery is an error",
                 (
                     #"        lines[str(record["number"])] ="#,
                     "        assert str(record[\"number\"]) not in lines\n        lines[str(record[\"number\"])] ="
                 )),
             BrokenPlugin(
-                "delivered-twice", "it asks in its first session alone",
+                "delivered-twice", "it sends WANT only in its first session",
                 (#"            say("WANT", {"#, #"            hello.pop("version") == "1.0" and say("WANT", {"#)),
             BrokenPlugin(
-                "stopped-delivery", "an account of its own",
+                "stopped-delivery", "a delivery that was begun is refused",
                 (
                     #"        lines[str(record["number"])] ="#,
                     "        if os.path.exists(os.environ[\"HUB_STATE\"] + \"/busy\"):\n            return {\"result\": \"refused\", \"reason\": \"it was begun\"}\n        open(os.environ[\"HUB_STATE\"] + \"/busy\" if str(record[\"number\"]) in lines else os.devnull, \"w\")\n        lines[str(record[\"number\"])] ="
                 )),
             BrokenPlugin(
-                "whole-hub-delivers", "it takes the records of one source alone",
+                "whole-hub-delivers", "it refuses the records of an unknown source",
                 (
                     #"        lines[str(record["number"])] ="#,
                     "        if \"made-up\" == record[\"source\"][\"plugin\"]:\n            return {\"result\": \"refused\", \"reason\": \"a stranger's\"}\n        lines[str(record[\"number\"])] ="
                 )),
             BrokenPlugin(
-                "newer-records", "new members are a fault",
+                "newer-records", "new members are an error",
                 (
                     "    def deliver(record, path):",
                     "    def deliver(record, path):\n        if \"later\" in record:\n            return {\"result\": \"refused\", \"reason\": \"later\"}"

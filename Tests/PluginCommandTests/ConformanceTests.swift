@@ -26,7 +26,7 @@ import Testing
                 (name, section) = ("lines", "file = \"{scratch}/lines\"")
             }
             for (old, new) in changes {
-                try #require(text.contains(old), "the good program has no \(old)")
+                try #require(text.contains(old), "the program without faults does not contain \(old)")
                 text = text.replacing(old, with: new)
             }
             let lines = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
@@ -87,7 +87,8 @@ import Testing
     {
         let broken = BrokenPlugin.sources.map { ($0, true) } + BrokenPlugin.sinks.map { ($0, false) }
         #expect(broken.count >= 40)
-        #expect(Set(broken.map(\.0.rule)) == Set(Rule.all.map(\.name)), "a rule that finds nothing is not tested")
+        #expect(
+            Set(broken.map(\.0.rule)) == Set(Rule.all.map(\.name)), "each rule needs a faulty plugin that breaks it")
         #expect(Self.bundled.count >= (Thoroughness.isWhole ? 7 : 2))
         let logsIn = try Place(source: false, BrokenPlugin.logIn, logsIn: true)
         var examinations: [@Sendable () async throws -> Void] = []

@@ -57,7 +57,7 @@ import Testing
         try await dev.line(Self.line("restart", "restart: its section has changed"))
         // An invalid change has no effect.
         try desk.change("test.conf", "every = 2", "evry = 2")
-        try await dev.line(Self.line("restart", "not done: the one of before keeps running"))
+        try await dev.line(Self.line("restart", "not done: the former one keeps running"))
         #expect(dev.lines.contains { $0.hasPrefix("restart") && $0.contains("did you mean") })
         try desk.change("test.conf", "evry = 2", "every = 1")
         _ = await dev.lines(count: 2, where: Self.line("restart", "restart: its section has changed"))
@@ -83,7 +83,7 @@ import Testing
         try await dev.line(Self.line("made up", "three records each of weight"))
         try await dev.line(Self.line("took", "3 delivered"))
         try "".write(toFile: desk.folder + "/broken", atomically: false, encoding: .utf8)
-        try await dev.line(Self.line("build", "the program of before keeps running"))
+        try await dev.line(Self.line("build", "the former program keeps running"))
         try FileManager.default.removeItem(atPath: desk.folder + "/broken")
         try await dev.line(Self.line("restart", "its process is ended and started again"))
         dev.signal(SIGTERM)
@@ -100,7 +100,7 @@ import Testing
         let second = try desk.start("--keep", keep, "--json")
         try await second.line { $0.contains(#""event":"refused""#) && $0.contains("12 of 12 records were rejected") }
         try await second.line { $0.contains(#""event":"gave""#) && $0.contains(#""rejected":12"#) }
-        #expect(!second.lines.contains { $0.contains(#""event":"record""#) }, "they were shown before")
+        #expect(!second.lines.contains { $0.contains(#""event":"record""#) }, "the records were shown before")
         second.signal(SIGINT)
         #expect(await second.waitForExit() == 0)
     }

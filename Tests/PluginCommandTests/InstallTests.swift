@@ -34,7 +34,8 @@ import Testing
         let shown = try await run("install", pack, "--dry-run")
         #expect(shown.status == 0)
         for words in [
-            "small 1.0", "signed   no", "writes   weight", "reads what the setting file names", "file (needed): What",
+            "small 1.0", "signed   no", "writes   weight", "reads the path that the setting file names",
+            "file (needed): What",
         ] { #expect(shown.lines.contains { $0.contains(words) }, "\(words): \(shown)") }
         #expect(access("\(host.folder.path)/data/programs", F_OK) != 0)
         let unasked = try await run("install", pack)

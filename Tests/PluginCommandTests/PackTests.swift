@@ -222,7 +222,7 @@ struct SmallPlugin {
         #expect(refusal(try forged(files: { $0 + $0 })).contains("not in its index"))
         #expect(refusal(try forged(files: { $0 + [("more", [])] })).contains("not in its index"))
         #expect(
-            refusal(try forged { $0.replaceSubrange(124..<136, with: "77777777777\u{0}".utf8) }).contains("bytes where")
+            refusal(try forged { $0.replaceSubrange(124..<136, with: "77777777777\u{0}".utf8) }).contains("bytes, but")
         )
     }
 

@@ -202,7 +202,7 @@ import Testing
                     "failed     expect records 3: records: 2, and not 3",
                 ].map { String($0.prefix(60)) })
         let folder = lines[0].components(separatedBy: "ipc://")[1].components(separatedBy: "/door")[0]
-        #expect(!FileManager.default.fileExists(atPath: folder), "its folder goes with it")
+        #expect(!FileManager.default.fileExists(atPath: folder), "the folder is removed")
     }
 
     @Test func `an unknown play, an invalid script and a missing program are reported`() async throws {

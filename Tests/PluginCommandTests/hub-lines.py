@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A sink as it should be: one line for each record, under its number, so that what comes twice is there once."""
+"""A sink without faults: one line for each record, under its number, so that a record delivered twice is there once."""
 import json, os, sys, zmq
 
 MANIFEST = {

@@ -7,8 +7,8 @@ import Testing
 /// Gives the weights that its far side provides.
 struct CaseSource: SourcePlugin {
     static let manifest = Manifest(
-        name: "case-source", summary: "Weights from a text.", version: "1.0", writes: ["weight"],
-        settings: [.init("readings", .string(), help: "Kilograms, with commas between.", required: true)])
+        name: "case-source", summary: "Gives the weights of a setting.", version: "1.0", writes: ["weight"],
+        settings: [.init("readings", .string(), help: "Weights in kilograms, separated by commas.", required: true)])
 
     func run(_ hub: PluginContext) async throws {
         for (index, text) in try hub.settings.text("readings").split(separator: ",").enumerated() {

@@ -8,8 +8,8 @@ import Testing
 /// A plugin with several commands.
 private struct Obliging: SourcePlugin {
     static let manifest = Manifest(
-        name: "obliging", summary: "Does what it is asked.", version: "1.0", writes: ["weight"],
-        commands: [CommandDeclaration("elsewhere", help: "Declared, and without a handler.")])
+        name: "obliging", summary: "Carries out test commands.", version: "1.0", writes: ["weight"],
+        commands: [CommandDeclaration("elsewhere", help: "A declared command without a handler.")])
     static let commands: [Command<Self>] = [
         Command(
             "refresh", help: "Asks again.",
@@ -26,7 +26,7 @@ private struct Obliging: SourcePlugin {
             guard code == "4711" else { throw CommandFailure("auth", "the code is wrong; log in again") }
             return nil
         },
-        Command("wait", help: "Waits for ever.") { plugin, call in
+        Command("wait", help: "Waits until it is cancelled.") { plugin, call in
             call.progress(1)
             await call.hub.untilStopped()
             try Task.checkCancellation()
@@ -39,7 +39,8 @@ private struct Obliging: SourcePlugin {
 
 /// Ends its own work as soon as it gets a command.
 private struct Brief: SourcePlugin {
-    static let manifest = Manifest(name: "brief", summary: "Ends by itself.", version: "1.0", writes: ["weight"])
+    static let manifest = Manifest(
+        name: "brief", summary: "Ends as soon as it gets a command.", version: "1.0", writes: ["weight"])
     static let commands: [Command<Self>] = [
         Command("login", help: "Logs in.") { plugin, call in
             await plugin.asked.open()
@@ -81,13 +82,13 @@ private struct Brief: SourcePlugin {
         try await withPlugin { hub in
             for name in ["fly", "elsewhere"] {
                 guard case .failed("command", let reason) = await hub.command(name) else {
-                    Issue.record("\(name) did not fail")
+                    Issue.record("\(name) must fail")
                     continue
                 }
                 #expect(reason == "obliging has no command \"\(name)\"; it has login, refresh, wait")
             }
             guard case .failed("command", _) = await hub.command("login", isDryRun: true) else {
-                Issue.record("a dry run of login")
+                Issue.record("a dry run of login must fail")
                 return
             }
             guard case .failed("command", _) = await hub.command("refresh", RawJSON(#"{"days":0}"#) ?? .emptyObject)
@@ -157,7 +158,7 @@ private struct Brief: SourcePlugin {
         await scene.hub.progress(of: call, 1)
         run.stop()
         guard case .failed("stopping", _) = await scene.hub.outcome(of: call) else {
-            Issue.record("it did not say that it stops")
+            Issue.record("the outcome must be the failure stopping")
             return
         }
         try await scene.end(run)

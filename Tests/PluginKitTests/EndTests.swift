@@ -213,7 +213,7 @@ import Testing
                 try await hub.give(hub.samples(0..<10))
                 do {
                     try await hub.give(hub.samples(10..<12))
-                    Issue.record("the spool took more than its bound")
+                    Issue.record("the spool took more than its limit")
                 } catch let error as GiveError { #expect(error.code == .full && error.mayRetry) }
                 await wasFull.open()
                 await hub.waitForRoom()

@@ -17,7 +17,7 @@ import Testing
                 { try settings.text("host") },
                 {
                     guard settings["port"] == nil else {
-                        throw PluginFailure(.settings, "setting port: no host has one")
+                        throw PluginFailure(.settings, "setting port: a host has no port")
                     }
                 },
                 {
@@ -37,7 +37,7 @@ import Testing
         #expect(
             verdict.objections == [
                 .init(setting: "host", reason: "expected a text, but it is not set"),
-                .init(setting: "port", reason: "no host has one"), .init(setting: "rows", reason: "\"b\""),
+                .init(setting: "port", reason: "a host has no port"), .init(setting: "rows", reason: "\"b\""),
                 .init(setting: "rows", reason: "\"d\""),
             ])
     }

@@ -14,7 +14,7 @@ private struct Cloudy: SourcePlugin {
         .logIn(
             help: "Logs in.",
             arguments: [
-                .init("loose", .boolean, help: "State need not come back.", default: .boolean(false)),
+                .init("loose", .boolean, help: "The answer may lack the state.", default: .boolean(false)),
                 .init("implicit", .boolean, help: "The token is in the fragment.", default: .boolean(false)),
             ]
         ) { _, call in
@@ -62,7 +62,7 @@ private struct Cloudy: SourcePlugin {
     ) async throws -> (call: Int64, question: CommandQuestion, members: [String: String]) {
         let call = await hub.begin("login", try #require(RawJSON(arguments)))
         guard case .ask(let question) = await hub.outcome(of: call) else {
-            throw CommandFailure("test", "it asked nothing")
+            throw CommandFailure("test", "login asked no question")
         }
         let url = try #require(question.url)
         return (call, question, FormText.read(url.split(separator: "?", maxSplits: 1)[1]))
@@ -91,7 +91,7 @@ private struct Cloudy: SourcePlugin {
             #expect(result?.text == #"{"account":"me","renewable":false,"user":"c1"}"#)
             let stored = try #require(await hub.tokens["me"]?.json)
             let token = try JSONDecoder().decode(OAuthToken.self, from: Data(stored.bytes))
-            #expect(token.accessToken.reveal() == members["code_challenge"], "the verifier fits the challenge")
+            #expect(token.accessToken.reveal() == members["code_challenge"], "the verifier matches the challenge")
             #expect(token.user == "c1" && token.extra == ["id": "7"])
             let again = try await begin(hub)
             #expect(again.members["state"] != state && again.members["code_challenge"] != members["code_challenge"])

@@ -109,7 +109,7 @@ import Testing
         }
         #expect(instance == nil && name == "restart" && !isDryRun && deadline == 1_500)
         #expect(arguments.text == #"{"days":7,"instance":"exist"}"#)
-        #expect(asked.contains { $0.content == .cancel }, "what asked in vain was given up")
+        #expect(asked.contains { $0.content == .cancel }, "an unanswered question is cancelled")
     }
 
     @Test func `a cancelled command is cancelled at the hub, and one of a lost session is not sent again`()

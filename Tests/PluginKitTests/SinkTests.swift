@@ -8,7 +8,7 @@ import Testing
 /// A sink whose work is a closure of the test.
 struct ScriptedSink: SinkPlugin {
     static let manifest = Manifest(
-        name: "scripted-sink", summary: "What a test says.", version: "1.0", reads: ["*"],
+        name: "scripted-sink", summary: "Runs a closure of the test.", version: "1.0", reads: ["*"],
         sink: SinkAbilities(takesDeletions: false, batchRecords: 10))
 
     typealias Work = @Sendable ([DeliveredRecord], Want, PluginContext) async throws -> [DeliveryResult]
@@ -29,7 +29,7 @@ struct ScriptedSink: SinkPlugin {
 /// A plugin that is both a source and a sink.
 private struct Mirror: SourcePlugin, SinkPlugin {
     static let manifest = Manifest(
-        name: "mirror", summary: "Gives back what it gets.", version: "1.0", reads: ["*"], writes: ["weight"])
+        name: "mirror", summary: "Returns each delivered record.", version: "1.0", reads: ["*"], writes: ["weight"])
 
     func wants(_ hub: PluginContext) -> [Want] { [Want("all", start: .now)] }
     func run(_ hub: PluginContext) async throws {
@@ -271,7 +271,7 @@ actor Turnstile {
     /// A sink whose subscriptions a test or the sink itself replaces.
     private struct ChangingSink: SinkPlugin {
         static let manifest = Manifest(
-            name: "changing-sink", summary: "Wants now this, now that.", version: "1.0", reads: ["*"],
+            name: "changing-sink", summary: "Changes its subscriptions.", version: "1.0", reads: ["*"],
             sink: SinkAbilities())
 
         final class Box: Sendable {

@@ -9,8 +9,8 @@ import ZeroMQ
 /// A source whose work is a closure of the test.
 struct ScriptedSource: SourcePlugin {
     static let manifest = Manifest(
-        name: "scripted", summary: "What a test says.", version: "1.0", writes: ["weight"],
-        settings: [.init("address", .string(), help: "Where it is.")])
+        name: "scripted", summary: "Runs a closure of the test.", version: "1.0", writes: ["weight"],
+        settings: [.init("address", .string(), help: "Address of the device.")])
 
     var work: @Sendable (PluginContext) async throws -> Void = { _ in }
 

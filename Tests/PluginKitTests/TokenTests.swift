@@ -108,7 +108,8 @@ private actor Answers {
         #expect(Set(await answers.get(20)) == ["access-2"])
         #expect(service.state.withLock { ($0.renewals, $0.reuses) } == (1, 0))
         let kept = try #require(await scene.hub.token(of: "me", version: 2))
-        #expect(kept.text.contains("refresh-2") && kept.text.contains(#""user":"u1""#), "what else it held is kept")
+        #expect(
+            kept.text.contains("refresh-2") && kept.text.contains(#""user":"u1""#), "the token keeps its other members")
         try await scene.end(run)
     }
 

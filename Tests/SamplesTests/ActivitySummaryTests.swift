@@ -34,7 +34,7 @@ import Testing
         )
         #expect(fault(day) == nil)
         #expect(summary.activeEnergyBurned?.partOfGoal == 0.825 && summary.appleMoveTime == nil)
-        #expect(summary.appleStandHours?.partOfGoal == nil, "nothing is a part of no goal")
+        #expect(summary.appleStandHours?.partOfGoal == nil, "without a goal there is no share of it")
         #expect(ActivitySummary.Figure(3, unit: "count").partOfGoal == nil)
         day.activitySummary = nil
         #expect(day.extra?.text == #"{"mine":1}"#)

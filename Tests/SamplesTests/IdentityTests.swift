@@ -57,7 +57,8 @@ import Testing
 
     @Test func `identities are compared by bytes, not by canonical equivalence`() throws {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
-        #expect(composed == decomposed, "Swift calls them equal, which is what must not reach an identity")
+        #expect(
+            composed == decomposed, "Swift compares the two texts as equal, so identities must not use that comparison")
         let keys = [try #require(RecordKey(composed)), try #require(RecordKey(decomposed))]
         #expect(keys[0] != keys[1] && Set(keys).count == 2)
         let sources = [

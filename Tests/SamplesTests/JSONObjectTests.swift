@@ -76,8 +76,9 @@ import Testing
             }
         }
         #expect(JSONObject.maximumDepth == 8)
-        #expect(JSONObject(#"{"a":[[[[[[[]]]]]]],"b":[[[[[[[]]]]]]]}"#) != nil, "depth is not a sum")
-        #expect(JSONObject(#"{"a":[[[[[[[[]]]]]]]]}"#) == nil, "an empty container is a level too")
+        #expect(
+            JSONObject(#"{"a":[[[[[[[]]]]]]],"b":[[[[[[[]]]]]]]}"#) != nil, "the depths of two members are not added")
+        #expect(JSONObject(#"{"a":[[[[[[[[]]]]]]]]}"#) == nil, "an empty container counts as a level")
         #expect(JSONObject(nested(100_000, "[", "]")) == nil)
         #expect(JSONObject("{" + String(repeating: #""a":{"#, count: 100_000)) == nil)
     }
@@ -90,7 +91,7 @@ import Testing
         #expect(object(16_384).utf8.count == 16_384 && JSONObject(object(16_384)) != nil)
         #expect(JSONObject(object(16_385)) == nil)
         #expect(JSONObject(object(16_384, filler: "é")) != nil)
-        #expect(JSONObject(object(16_386, filler: "é")) == nil, "bytes count, not characters")
+        #expect(JSONObject(object(16_386, filler: "é")) == nil, "the limit counts bytes, not characters")
         let space = String(repeating: " \n", count: 20_000)
         #expect(JSONObject(space + object(16_384) + space)?.text.utf8.count == 16_384)
     }

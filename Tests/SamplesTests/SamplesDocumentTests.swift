@@ -69,7 +69,7 @@ import Testing
             case .other: #expect(record["value"] is String?)
             }
         }
-        #expect(kinds == Set(SampleKind.allCases), "an example of every kind")
+        #expect(kinds == Set(SampleKind.allCases), "each kind needs an example")
     }
 
     @Test func `every row of the type tables has the registry's unit and aggregation`() throws {

@@ -189,7 +189,9 @@ import Testing
             try glucose.canonicalValue(5, unit: "mmol/L")
                 == glucose.canonicalValue(5, unit: "mmol<180.15588000005408>/L"))
         #expect(try glucose.canonicalValue(0.5, unit: "mmol/dL") == 90.07794000002704)
-        #expect(try glucose.canonicalValue(1, unit: "mmol<180.156>/L") == 18.0156, "what is said is taken as said")
+        #expect(
+            try glucose.canonicalValue(1, unit: "mmol<180.156>/L") == 18.0156,
+            "a molar mass in the unit is used as written")
         #expect(throws: UnitError.self) { try glucose.canonicalValue(5, unit: "mmol") }
         // For other types the molar mass is unknown.
         #expect(throws: UnitError.self) { try registry.type(.dietaryCaffeine)?.canonicalValue(1, unit: "mmol") }

@@ -69,7 +69,8 @@ import Testing
             #expect(error?.code == code, "\(text)")
         }
         let long = #expect(throws: UnitError.self) { try HealthUnit(String(repeating: "m", count: 1_000_000)) }
-        #expect((long?.text.utf8.count ?? .max) <= HealthUnit.maximumLength, "a message does not carry the whole input")
+        #expect(
+            (long?.text.utf8.count ?? .max) <= HealthUnit.maximumLength, "a message must not contain the whole input")
     }
 
     @Test(arguments: [

@@ -55,10 +55,11 @@ import Testing
         }
         #expect(try duration([]) == 1_800)
         #expect(try duration([(.pause, 20), (.lap, 21), (.resume, 25)]) == 1_500)
-        #expect(try duration([(.resume, 25), (.pause, 20)]) == 1_500, "in whatever order they are said")
+        #expect(try duration([(.resume, 25), (.pause, 20)]) == 1_500, "the order of the events does not matter")
         #expect(try duration([(.pause, 20), (.motionPaused, 22), (.resume, 24), (.motionResumed, 26)]) == 1_440)
-        #expect(try duration([(.pause, 35)]) == 1_500, "a pause that is not ended")
-        #expect(try duration([(.pause, 5), (.resume, 15)]) == 1_500, "a pause from before the start")
+        #expect(try duration([(.pause, 35)]) == 1_500, "a pause without a resume lasts until the end")
+        #expect(
+            try duration([(.pause, 5), (.resume, 15)]) == 1_500, "a pause from before the start counts from the start")
         #expect(try duration([(.pause, 45), (.resume, 50)]) == 1_800)
         #expect(try duration([(.resume, 20), (.pauseOrResumeRequest, 21)]) == 1_800)
     }

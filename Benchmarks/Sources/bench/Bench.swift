@@ -41,7 +41,7 @@ struct Bench {
         let broken = bench.rows.filter { $0.isMet == false }.map(\.name)
         let missing = bench.rows.filter { $0.value == nil || $0.promise != nil && $0.isMet == nil }.map(\.name)
         say("\n\(bench.rows.count) rows in \(file.path)")
-        say(broken.isEmpty ? "every promise that was measured is met" : "missed: \(broken.joined(separator: ", "))")
+        say(broken.isEmpty ? "all measured promises are met" : "missed: \(broken.joined(separator: ", "))")
         if !missing.isEmpty { say("not measured: \(missing.joined(separator: ", "))") }
     }
 

@@ -35,7 +35,7 @@ extension Bench {
             let note = "started, connected and delivering in 25; idle \(cost) % of a core"
             add(
                 all("idle.least_mib").isEmpty
-                    ? failed(idle, "MiB", Trouble("not measured: see above why"), memory)
+                    ? failed(idle, "MiB", Trouble("not measured: the reason is above"), memory)
                     : row(idle, "MiB", all("idle.least_mib"), memory, note: note))
             add(
                 row(

@@ -72,7 +72,7 @@ func figures(_ program: String, _ arguments: [String], upTo seconds: Double = 60
 func wait(upTo seconds: Double, for what: String, _ condition: () -> Bool) throws {
     let end = Date(timeIntervalSinceNow: seconds)
     while !condition() {
-        guard Date() < end else { throw Trouble("\(what) did not come up in \(seconds) s") }
+        guard Date() < end else { throw Trouble("\(what) did not start within \(seconds) s") }
         usleep(2_000)
     }
 }

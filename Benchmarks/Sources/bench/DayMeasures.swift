@@ -76,7 +76,7 @@ extension Bench {
             add(
                 Row(
                     name: names.3, value: with, unit: "records/s", peer: without, ratio: ratio, promise: promise.text,
-                    isMet: promise.isMet(ratio), note: "peer: a copy of which nothing is kept", runs: 9))
+                    isMet: promise.isMet(ratio), note: "peer: a copy without kept sums", runs: 9))
         } catch {
             add(failed(names.0, "ms", error, .below(10)))
             add(failed(names.1, "ms", error, .below(50)))

@@ -71,7 +71,7 @@ extension Bench {
                         try place.renew(copy)
                         let made = try figures(place.program("sqlite"), [place.store, copy.path + "/c.sqlite"])
                         guard let rate = made["records_per_s"], let size = made["records_per_commit"] else {
-                            throw Trouble("sqlite did not say its figures")
+                            throw Trouble("sqlite did not print its figures")
                         }
                         perCommit.append(size)
                         return rate
@@ -148,7 +148,7 @@ extension Bench {
                     try place.withHub { _ in
                         let made = try figures(place.program("fair"), [place.door, "16", "30000", "1000"])
                         guard let rate = made["records_per_s"], let wait = made["p99_ms"] else {
-                            throw Trouble("fair did not say its figures")
+                            throw Trouble("fair did not print its figures")
                         }
                         waits.append(wait)
                         return rate

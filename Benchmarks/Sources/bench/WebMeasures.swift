@@ -60,6 +60,6 @@ extension Place {
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: program))
         defer { try? file.close() }
         guard fsync(file.fileDescriptor) == 0, posix_fadvise(file.fileDescriptor, 0, 0, POSIX_FADV_DONTNEED) == 0
-        else { throw Trouble("\(program) cannot be taken out of the page cache") }
+        else { throw Trouble("\(program) cannot be removed from the page cache") }
     }
 }

@@ -8,7 +8,9 @@ import Samples
 struct DayFillBench {
     static func main() {
         let persons = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000
-        guard let calendar = DayCalendar(zone: "Europe/Berlin") else { preconditionFailure("the machine has no zones") }
+        guard let calendar = DayCalendar(zone: "Europe/Berlin") else {
+            preconditionFailure("the machine has no time zones")
+        }
         let today = Int32(first + days - 1)
         let rules = SeriesRules(.mean, mirrorTolerance: 0.05)
         var (spent, checked) = (Duration.zero, 0)

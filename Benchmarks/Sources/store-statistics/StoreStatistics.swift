@@ -17,7 +17,7 @@ enum StoreStatistics {
         guard arguments.count == 4, let count = Int64(arguments[2]), count >= 10 * days, let runs = Int(arguments[3])
         else {
             fatalError(
-                "usage: store-statistics NEW_STORE RECORDS RUNS; with 0 RUNS the store is made and kept as it is")
+                "usage: store-statistics NEW_STORE RECORDS RUNS; with 0 RUNS it only makes the store")
         }
         var store = try Store(path: arguments[1], now: 0)
         try await fill(store, count)

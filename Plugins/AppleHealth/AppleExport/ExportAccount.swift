@@ -60,9 +60,9 @@ public struct ExportAccount: Sendable {
         /// One line for a person.
         public var explanation: String {
             switch self {
-            case .malformedTag: "tags that make no sense, lost; reading went on behind them"
+            case .malformedTag: "malformed tags, lost; reading continued after them"
             case .controlCharacter: "texts with characters that XML does not have; a space stands for them"
-            case .unknownEntity: "texts with a & that begins nothing of XML; left as it is"
+            case .unknownEntity: "texts with a & that begins no XML entity; left as it is"
             case .wrongEncoding: "texts that are not UTF-8; U+FFFD stands for what cannot be read"
             case .repeatedAttribute: "elements with two startDate; the second is the end"
             case .missingAttribute: "elements without type or time, lost"

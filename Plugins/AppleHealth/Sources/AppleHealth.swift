@@ -11,7 +11,7 @@ struct AppleHealth: SourcePlugin {
 
     static let commands: [Command<Self>] = [
         Command(
-            "import", help: "Reads the exports of the folder again, all or one, whatever was read before.",
+            "import", help: "Reads the exports of the folder again, all or one, even if they were read before.",
             arguments: [.init("file", .string(), help: "The name of one; not given: all.")], canDryRun: true
         ) { plugin, call in
             try await plugin.importer(call.hub).importAgain(call)

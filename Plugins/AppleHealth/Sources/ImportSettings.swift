@@ -20,21 +20,23 @@ struct ImportSettings: Sendable {
         SettingDeclaration(
             "account", .string(TextRule(example: "anna")),
             help:
-                "Whose exports they are, where several people's come to this hub: a part of what identifies each record."
+                "Whose exports they are, if this hub gets those of several people; part of each record's identity."
         ),
         SettingDeclaration(
             "zone", .timeZone,
-            help: "Where the person lives: the zone of what was measured without one, as most of an export is."),
+            help: "The time zone where the person lives, for values without a zone, like most of an export."),
         SettingDeclaration(
             "types", .list(of: .string(TextRule(example: "weight"))), help: "Only these types; all if it is not set."),
         SettingDeclaration(
             "sources", .list(of: .string(TextRule(example: "Anna's iPhone"))),
-            help: "Only what these sources have given, by the names that the Health app shows; all if it is not set."),
-        SettingDeclaration("since", .date, help: "Only what ended on this day or later, where the person lives."),
-        SettingDeclaration("until", .date, help: "Only what began on this day or before, where the person lives."),
+            help: "Only records of these sources, by the names that the Health app shows; all if it is not set."),
+        SettingDeclaration(
+            "since", .date, help: "Only records that ended on this day or later, where the person lives."),
+        SettingDeclaration(
+            "until", .date, help: "Only records that began on this day or before, where the person lives."),
         SettingDeclaration(
             "look_every", .duration(Bounds(.init(microseconds: 1_000_000), .init(microseconds: 86_400_000_000))),
-            help: "How often the folder is looked at.", default: .string("10s")),
+            help: "How often the folder is checked for exports.", default: .string("10s")),
     ]
 
     /// - Throws: ``PluginFailure`` that names the invalid setting.

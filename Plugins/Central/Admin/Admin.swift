@@ -5,10 +5,10 @@ struct Admin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hub-central-admin", abstract: "The desk's side of the centre: hubs, studies, erasure, health.",
         discussion: """
-            Runs where it reaches the database: on the leader over the Unix socket, as
+            Runs on a machine that reaches the database: on the leader over the Unix socket, as
             postgres or a member of central_desk, or over TLS with a certificate (--host,
-            --authority, --certificate, --key). PGHOST, PGPORT and PGUSER are taken where
-            the options are not given.
+            --authority, --certificate, --key). PGHOST, PGPORT and PGUSER count if the options
+            are not given.
 
             From nothing to a first record:
               hub-central-admin migrate
@@ -18,7 +18,7 @@ struct Admin: AsyncParsableCommand {
               hub-central-admin invite house7 --study heart --hosts db1,db2,db3
               hub-central-admin sign --watch
 
-            What it is for, what is promised and the contract with hubs: Docs/Central.md.
+            Its purpose, its promises and the contract with hubs: Docs/Central.md.
 
             Exit codes: 0; 1 it was not done, or check has found something; 64 wrong
             arguments.

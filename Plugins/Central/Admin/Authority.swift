@@ -122,9 +122,9 @@ struct AuthorityCommand: AsyncParsableCommand {
 
     struct New: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make an authority: two files, of which the key stays at the desk.")
+            abstract: "Make an authority: two files; the key stays at the desk.")
         @OptionGroup var files: AuthorityFiles
-        @Option(help: "What it is called.") var name = "central-ca"
+        @Option(help: "The name of the authority.") var name = "central-ca"
         @Option(help: "How long it lasts.") var days = 3_650
         @Flag(help: "One JSON document.") var json = false
         func run() async throws {

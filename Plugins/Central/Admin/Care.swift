@@ -8,18 +8,18 @@ struct EraseCommand: AsyncParsableCommand {
             Deletes in pieces, counts what is left, and rewrites the files that had deleted
             rows: PostgreSQL leaves their bytes in its pages. While a file is rewritten its
             hubs wait. A file that some transaction still needs is left for the next run.
-            What backups and the archived log still have: Docs/Central.md, Erasure.
+            For backups and the archived log see Docs/Central.md, Erasure.
 
             Examples:
               hub-central-admin erase --dry-run
               hub-central-admin erase
               hub-central-admin erase --keep-files       (the rewriting at a quiet hour)
 
-            Exit codes: 0; 1 rows or files are left, which are said.
+            Exit codes: 0; 1 rows or files are left, which are listed.
             """)
     @OptionGroup var place: Place
     @Flag(help: "Rewrite no files.") var keepFiles = false
-    @Flag(help: "Say what would go.") var dryRun = false
+    @Flag(help: "Print what would be erased.") var dryRun = false
     @Flag(help: "One JSON document.") var json = false
 
     func run() async throws {
@@ -67,7 +67,7 @@ struct MonthsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "months", abstract: "Make the coming months of the history, and drop those that are old.",
         discussion: """
-            Once a day. Records are not touched, only what was superseded.
+            Run it once a day. It touches only superseded versions, not records.
 
             Examples:
               hub-central-admin months --keep 24 --dry-run
@@ -75,7 +75,7 @@ struct MonthsCommand: AsyncParsableCommand {
             """)
     @OptionGroup var place: Place
     @Option(help: "How many whole months are kept.") var keep = 24
-    @Flag(help: "Say which would go.") var dryRun = false
+    @Flag(help: "Print which months would go.") var dryRun = false
     @Flag(help: "One JSON document.") var json = false
 
     func validate() throws {
@@ -105,9 +105,9 @@ struct MonthsCommand: AsyncParsableCommand {
 
 struct IncarnationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "incarnation", abstract: "After a restore of the centre: have hubs send again what it lost.",
+        commandName: "incarnation", abstract: "After a restore of the centre: have hubs send lost records again.",
         discussion: """
-            Say it after the restore and before a hub reaches the database. Hubs see another
+            Run it after the restore and before a hub reaches the database. Hubs see another
             number, repeat their withdrawals, compare, and send again what differs.
 
             Examples:
@@ -115,7 +115,7 @@ struct IncarnationCommand: AsyncParsableCommand {
               hub-central-admin incarnation --why "restored to 2026-11-20 03:00"
             """)
     @OptionGroup var place: Place
-    @Option(help: "Raise it, for this reason.") var why: String?
+    @Option(help: "Raise the number, for this reason.") var why: String?
     @Flag(help: "One JSON document.") var json = false
 
     func run() async throws {

@@ -70,7 +70,7 @@ struct CheckCommand: AsyncParsableCommand {
         expect(
             "synchronous_commit", ["on", "remote_apply"], lie: true,
             "a commit returns before another host's disk has it; set it to on")
-        expect("fsync", ["on"], lie: true, "a host that loses power loses what it had confirmed; set it to on")
+        expect("fsync", ["on"], lie: true, "a host that loses power loses confirmed records; set it to on")
         expect("full_page_writes", ["on"], lie: true, "a host that loses power may have torn pages; set it to on")
         expect(
             "data_sync_retry", ["off"], lie: true,
@@ -81,14 +81,14 @@ struct CheckCommand: AsyncParsableCommand {
         expect("log_error_verbosity", ["terse"], lie: false, "an error may bring values into the log; set it to terse")
         expect(
             "log_statement", ["none", "ddl"], lie: false,
-            "statements of people come into the log with what they look for; set it to ddl or none")
+            "statements of people bring the searched values into the log; set it to ddl or none")
         expect("log_parameter_max_length", ["0"], lie: false, "slow statements bring values into the log; set it to 0")
         expect("log_parameter_max_length_on_error", ["0"], lie: false, "errors bring values into the log; set it to 0")
         expect(
             "password_encryption", ["scram-sha-256"], lie: false,
             "an invitation proves the server by SCRAM; set it to scram-sha-256")
         expect(
-            "ssl", ["on"], lie: false, "hubs come by TLS alone; set ssl, ssl_cert_file, ssl_key_file and ssl_ca_file")
+            "ssl", ["on"], lie: false, "hubs connect only by TLS; set ssl, ssl_cert_file, ssl_key_file and ssl_ca_file")
         expect(
             "data_checksums", ["on"], lie: false, "a damaged page is not noticed; make the cluster with data-checksums")
         if settings["synchronous_standby_names"] == "" {
@@ -120,7 +120,7 @@ struct CheckCommand: AsyncParsableCommand {
                 Finding(
                     isLie: true, setting: "synchronous_mode", found: mode,
                     advice:
-                        "Patroni may make a host the leader that lacks what was confirmed; set it to quorum (Patroni 4) or true"
+                        "Patroni may promote a host that lacks confirmed records; set it to quorum (Patroni 4) or true"
                 ))
         }
         if !["on", "true"].contains(strict) {

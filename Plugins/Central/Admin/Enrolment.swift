@@ -50,11 +50,12 @@ struct InviteCommand: AsyncParsableCommand {
               hub-central-admin invite house7 --replaces --hosts db1,db2,db3
             """)
     @OptionGroup var place: Place
-    @Argument(help: "What the hub is called here: not after a family, for other hubs can see it.") var login: String
+    @Argument(help: "The hub's name here: no family name, because other hubs can see it.") var login: String
     @Option(name: .customLong("study"), help: "A study to offer; once for each.") var studies: [String] = []
     @Option(help: "The hosts as the house reaches them, with commas; those of --host if not given.") var hosts: String?
     @Option(help: "For how long.") var days = 7
-    @Flag(help: "It is enrolled already, and gets another key; also when its hub was made new.") var replaces = false
+    @Flag(help: "The hub is enrolled already, and gets another key; also after a new installation.") var replaces =
+        false
     @Flag(help: "One JSON document.") var json = false
 
     func validate() throws {
@@ -112,9 +113,9 @@ struct SignCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign", abstract: "Sign what invited hubs ask for.",
         discussion: """
-            One pass, or with --watch for as long as it runs; then it also tells those who
-            follow a study that there is something new (LISTEN central_live). A hub's log-in
-            opens by its certificate alone. Invitations that were used or are over go.
+            One pass, or with --watch for as long as it runs; then it also notifies followers
+            of a study about new records (LISTEN central_live). Only its certificate opens a
+            hub's log-in. Used and expired invitations are deleted.
 
             Examples:
               hub-central-admin sign
@@ -123,8 +124,8 @@ struct SignCommand: AsyncParsableCommand {
     @OptionGroup var place: Place
     @OptionGroup var files: AuthorityFiles
     @Option(help: "How long a certificate lasts.") var days = 825
-    @Flag(help: "Go on, looking each second.") var watch = false
-    @Flag(help: "One JSON document, or a line of it for each that is signed.") var json = false
+    @Flag(help: "Keep running, and look every second.") var watch = false
+    @Flag(help: "A JSON object on a line for each signed or refused request.") var json = false
 
     func run() async throws {
         let authority = try Authority(certificate: files.certificate, key: files.key)

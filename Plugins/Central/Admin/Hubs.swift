@@ -12,7 +12,8 @@ struct HubsCommand: AsyncParsableCommand {
               hub-central-admin hubs --silent 1 --json
             """)
     @OptionGroup var place: Place
-    @Option(help: ArgumentHelp("Those alone that were not heard for so many days.", valueName: "days")) var silent: Int?
+    @Option(help: ArgumentHelp("Only hubs that were not heard from for this many days.", valueName: "days")) var silent:
+        Int?
     @Flag(help: "One JSON document.") var json = false
 
     func run() async throws {
@@ -30,8 +31,8 @@ struct StopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop", abstract: "Take a hub's log-in away, at once; or pause it.",
         discussion: """
-            Its sessions end, and its certificate opens nothing from then on. What it has
-            given stays. Paused, it may log in and is told to wait.
+            Its sessions end, and its certificate opens nothing from then on. Its records stay.
+            A paused hub may log in, but has to wait.
 
             Examples:
               hub-central-admin stop house7
@@ -39,7 +40,7 @@ struct StopCommand: AsyncParsableCommand {
             """)
     @OptionGroup var place: Place
     @Argument var hub: String
-    @Flag(help: "It keeps its log-in and is told to wait.") var pause = false
+    @Flag(help: "Keep its log-in, but make it wait.") var pause = false
     @Flag(help: "One JSON document.") var json = false
 
     func run() async throws {

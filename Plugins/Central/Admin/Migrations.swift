@@ -24,8 +24,8 @@ struct MigrateCommand: AsyncParsableCommand {
         commandName: "migrate", abstract: "Make the database, or bring it to this program's version.",
         discussion: """
             Needs a superuser. Each migration is a transaction; two of these programs at a
-            time wait for each other. Hubs may deliver meanwhile: what they call stays as it
-            was. Done again, it does nothing.
+            time wait for each other. Hubs may deliver meanwhile: the functions they call stay
+            the same. Run again, it does nothing.
 
             Examples:
               sudo -u postgres hub-central-admin migrate

@@ -8,8 +8,8 @@ struct StatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats", abstract: "Figures of a study by type and week, of groups that are large enough.",
         discussion: """
-            The mean and deviation are of all records alike: where a person has two sources
-            of the same, both count. A total is of types that add up, such as steps.
+            The mean and deviation are of all records alike: if a person has two sources of the
+            same values, both count. Only types that add up, such as steps, have a total.
 
             Examples:
               hub-central-admin stats heart
@@ -17,7 +17,7 @@ struct StatsCommand: AsyncParsableCommand {
             """)
     @OptionGroup var place: Place
     @Argument var study: String
-    @Option(help: "One type alone.") var type: String?
+    @Option(help: "Only this type.") var type: String?
     @Flag(help: "One JSON document.") var json = false
 
     func run() async throws {
@@ -36,8 +36,8 @@ struct ExportCommand: AsyncParsableCommand {
         commandName: "export", abstract: "Print a study's records, under their pseudonyms.",
         discussion: """
             csv has a line for each record, with times in UTC, ready for a typed reader such
-            as Parquet's. fhir is FHIR R4 as NDJSON, an Observation a line; what has no
-            place in one is left out and told. A study that sees figures alone has none.
+            as Parquet's. fhir is FHIR R4 as NDJSON, an Observation a line; records without a
+            place in one are left out and counted. A study with figures only has no records.
 
             Examples:
               hub-central-admin export heart > heart.csv
@@ -46,7 +46,7 @@ struct ExportCommand: AsyncParsableCommand {
     @OptionGroup var place: Place
     @Argument var study: String
     @Option(help: "csv or fhir.") var format = StudyFormat.csv
-    @Flag(help: "What was written, as one JSON document on stderr.") var json = false
+    @Flag(help: "A summary of the export, as one JSON document on stderr.") var json = false
 
     private static let columns = [
         "record", "pseudonym", "type", "kind", "start_at", "end_at", "offset_min", "value", "unit", "word", "flags",

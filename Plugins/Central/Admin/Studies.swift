@@ -28,8 +28,10 @@ struct StudyCommand: AsyncParsableCommand {
                 """)
         @OptionGroup var place: Place
         @Argument(help: "Lower-case letters, digits and -.") var name: String
-        @Option(help: "What people read above it.") var title: String
-        @Option(help: ArgumentHelp("What the study is for, in words for those who are asked.", valueName: "file"))
+        @Option(help: "Its title for people.") var title: String
+        @Option(
+            help: ArgumentHelp(
+                "The purpose of the study, in words for the people who are asked to take part.", valueName: "file"))
         var words: String?
         @Option(name: .customLong("type"), help: "A type that it asks for; once for each.") var types: [String]
         @Option(help: "The least persons of a figure, 2 or more.") var group = 5
@@ -145,11 +147,11 @@ struct StudyCommand: AsyncParsableCommand {
 
     struct End: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "End a study: no consent holds from then on, and nothing more is taken for it.",
+            abstract: "End a study: its consents end, and it takes no more records.",
             discussion: """
-                Without --erase its records stay where another study needs them, and where not,
-                until someone asks for their erasure; its readers see nothing any more.
-                With --erase what no other consent covers is erased by the next run of erase.
+                Its readers see nothing any more. Without --erase its records stay until someone
+                asks for their erasure. With --erase the next run of erase deletes the records
+                that no other consent covers.
 
                 Examples:
                   hub-central-admin study end heart --erase --dry-run
@@ -157,8 +159,8 @@ struct StudyCommand: AsyncParsableCommand {
                 """)
         @OptionGroup var place: Place
         @Argument var study: String
-        @Flag(help: "Ask for the erasure of what no other consent covers.") var erase = false
-        @Flag(help: "Say whom it is about, and change nothing.") var dryRun = false
+        @Flag(help: "Ask for the erasure of records that no other consent covers.") var erase = false
+        @Flag(help: "Print whom it affects, and change nothing.") var dryRun = false
         @Flag(help: "One JSON document.") var json = false
 
         func run() async throws {

@@ -71,7 +71,7 @@ extension Central {
         let lies = words.compactMap { UntrueReceipts.reason($0, hostCount: all.hosts.count) }.map { "\(host): \($0)" }
         let skew = answer["seconds"].flatMap { Int($0) } ?? 0
         var text = "\(host) \(follows ? "follows" : "leads"), PostgreSQL \(answer["version"] ?? "")"
-        if answer["schema"] != "t" { text += ", where this log-in may not use the schema central" }
+        if answer["schema"] != "t" { text += ", but this log-in may not use the schema central" }
         if abs(skew) > 30 { text += ", whose clock is \(abs(skew)) s \(skew > 0 ? "ahead of" : "behind") this hub's" }
         return Finding(text: text, leads: !follows && answer["schema"] == "t", lies: lies)
     }

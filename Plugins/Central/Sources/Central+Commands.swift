@@ -10,14 +10,14 @@ extension Central {
 
     static let commands: [Command<Self>] = [
         Command(
-            "enrol", help: "Joins a centre by the line that its desk has given; without it, says how far that is.",
+            "enrol", help: "Joins a centre by the line from its desk; without it, shows how far the enrolment is.",
             arguments: [
                 .init(
                     "invite", .string(TextRule(example: "central://db1,db2/central?invite=3fa9.Qm1v…")),
-                    help: "The line; it opens nothing any more once it was used.")
+                    help: "The line; it works only once.")
             ]
         ) { plugin, call in try await plugin.parts(call.hub).enrol(call) },
-        Command("studies", help: "Lists the studies that this hub may take part in, and what they ask for.") {
+        Command("studies", help: "Lists the studies that this hub may take part in, and the types they ask for.") {
             plugin, call in try await plugin.parts(call.hub).studies()
         },
         Command(
@@ -26,7 +26,7 @@ extension Central {
                 study, person,
                 .init(
                     "types", .list(of: .string(TextRule(example: "weight"))),
-                    help: "Some of those that the study asks for; all of them if not given.", default: .list([])),
+                    help: "Some of the types that the study asks for; all of them if not given.", default: .list([])),
                 .init("since", .date, help: "The first day whose records go; today if not given."),
                 .init("until", .date, help: "The last day; open if not given."),
             ], canDryRun: true
@@ -36,11 +36,11 @@ extension Central {
             arguments: [
                 study, person,
                 .init(
-                    "erase", .boolean, help: "Whether the centre is to erase what it has by this consent alone.",
+                    "erase", .boolean, help: "Whether the centre erases records that only this consent covers.",
                     default: .boolean(false)),
             ], canDryRun: true
         ) { plugin, call in try await plugin.parts(call.hub).withdraw(call) },
-        Command("consents", help: "Lists what was agreed to and withdrawn, and how far erasures are.") {
+        Command("consents", help: "Lists consents and withdrawals, and the progress of erasures.") {
             plugin, call in try await plugin.parts(call.hub).consents()
         },
     ]
@@ -126,7 +126,7 @@ extension CentralParts {
         case .waiting:
             return EnrolmentReport(
                 state: "waiting",
-                note: "the desk has to sign the certificate; this hub asks for it by itself, and goes on then")
+                note: "the desk has to sign the certificate; this hub asks for it regularly, and then continues")
         case .enrolled(let login): return EnrolmentReport(state: "enrolled", login: login)
         }
     }
@@ -175,7 +175,7 @@ extension CentralParts {
         if let before { report.note = await forget(before) }
         try? await centre.tell()
         if let now = try await book.find(name, person.uid), !now.isTold {
-            report.note = "the centre is away: it is told, and given the records, when it is back"
+            report.note = "the centre is away: it gets the consent and the records when it is back"
         } else if let refusal = try await book.find(name, person.uid)?.refusal {
             throw CommandFailure("centre", refusal)
         }
@@ -200,7 +200,7 @@ extension CentralParts {
         report.note = await forget(consent)
         do { try await centre.tell() } catch {
             report.note =
-                "the centre cannot be told now (\(error)); nothing leaves any more, and it is told when it is back"
+                "the centre cannot be reached now (\(error)); nothing leaves any more, and the centre gets the withdrawal when it is back"
         }
         let now = try await book.find(study, person.uid)
         (report.told, report.erasure) = (now?.isTold ?? false, now?.erasure)

@@ -4,7 +4,8 @@ import PluginKit
 @main
 struct Central: SinkPlugin {
     static let manifest = Manifest(
-        name: "central", summary: "Gives what people have agreed to give to a centre of many hubs.", version: "1.2",
+        name: "central", summary: "Delivers records to a centre of many hubs, as far as people have consented.",
+        version: "1.2",
         reads: ["*"], settings: CentralSettings.declarations, sink: SinkAbilities(batchRecords: 500),
         // Only the permanent uid of the profile is used.
         profiles: true, reaches: [.network], owner: [.forgetSink])

@@ -36,22 +36,22 @@ struct CentreFailure: Error, Hashable, Sendable, CustomStringConvertible {
             case "another hub":
                 (
                     .person,
-                    "this log-in is another hub's, or this hub has another log-in: each hub needs a certificate of its own; ask the desk for an invitation"
+                    "this log-in is another hub's, or this hub has another log-in: each hub needs its own certificate; ask the desk for an invitation"
                 )
             case "epoch":
                 (
                     .person,
-                    "this hub's store is one from before a restore, such as a copy or an old disk: only the newest may deliver; hub restore begins an epoch of its own"
+                    "this hub's store is from before a restore, such as a copy or an old disk: only the newest may deliver; hub restore begins a new epoch"
                 )
             case "paused": (.later, "the desk has paused this hub; it is asked again in a minute")
             case "stopped": (.person, "the desk has stopped this hub: nothing more is taken; ask the desk")
-            case "erased": (.person, "the desk has erased this hub and what it gave; ask the desk")
+            case "erased": (.person, "the desk has erased this hub and its records; ask the desk")
             case "settings":
                 (.person, "synchronous_commit is below on, so that no receipt would be true: the desk sets it to on")
             case "limit": (.data, "more than it takes at once")
             case "study": (.person, "there is no such study, it is over, or it was not offered to this hub")
             case "types": (.person, "the study does not ask for all of these types")
-            case "person": (.person, "it was never told of this person")
+            case "person": (.person, "it does not know this person")
             case "consent": (.person, "it has no such consent")
             case "invitation": (.person, "the invitation was used before, or is over: ask the desk for another one")
             case "request": (.person, "it does not take the request for a certificate")
@@ -69,7 +69,7 @@ enum UntrueReceipts {
         switch word {
         case "synchronous_commit":
             "synchronous_commit is below on, so that a COMMIT does not wait for the disk of a second host: set it to on"
-        case "fsync": "fsync is off, so that a power cut takes what was confirmed: set it to on"
+        case "fsync": "fsync is off, so that a power cut loses confirmed records: set it to on"
         case "full_page_writes":
             "full_page_writes is off, so that a power cut can leave pages half written: set it to on"
         case "single":

@@ -140,7 +140,7 @@ actor Enrolment {
         if case .enrolled(let login) = try state, access(IdentityFiles(in: directory).certificate, R_OK) == 0 {
             throw CommandFailure(
                 "enrolled",
-                "this hub is enrolled as \(login): remove hub.pem in \(directory) first where another centre or log-in is meant"
+                "this hub is enrolled as \(login): remove hub.pem in \(directory) first, if you mean another centre or log-in"
             )
         }
         (record.hosts, record.database) = (invitation.hosts.map(\.description), invitation.database)

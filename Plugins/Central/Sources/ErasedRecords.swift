@@ -38,7 +38,7 @@ struct ErasedRecords: Sendable {
             rows += answer["rows"]?.integer ?? 0
         }
         try await hub.state.set(Self.toldKey, to: .text(told))
-        if rows > 0 { hub.logger.notice("told the centre what was erased", metadata: ["records": "\(rows)"]) }
+        if rows > 0 { hub.logger.notice("reported erased records to the centre", metadata: ["records": "\(rows)"]) }
         return rows
     }
 

@@ -86,7 +86,7 @@ extension WireRecord {
     /// The centre may have an earlier version with another day, so retract that.
     private static func outside(_ stored: StoredRecord, _ consent: Consent) -> Passage {
         guard stored.number == stored.sequence else { return .goes(wire(stored, "r")) }
-        return .stays("not agreed to: \(consent.study) is given what is from \(consent.days)")
+        return .stays("not agreed to: \(consent.study) gets records from \(consent.days)")
     }
 
     private static func wire(_ stored: StoredRecord, _ kind: String) -> WireRecord {

@@ -99,7 +99,7 @@ struct JourneyTests {
         _ = try await scene.receipt(later)
         #expect(try await scene.rows("value") == ["71"])
         let trace = try await scene.command("trace", "\(later - 1)", "--json").joined()
-        #expect(trace.contains("not agreed to: heart is given what is from 2026-02-01 on"), "\(trace)")
+        #expect(trace.contains("not agreed to: heart gets records from 2026-02-01 on"), "\(trace)")
 
         try await scene.command(
             "log", "stepCount", "5000", "--from", "2026-02-06 8:00", "--to", "2026-02-06 9:15", "--person", "me",

@@ -83,7 +83,7 @@ import Testing
         first.sequence = first.number
         #expect(
             WireRecord.passage(of: first, under: consent)
-                == .stays("not agreed to: heart is given what is from 2024-01-01 to 2024-12-31"))
+                == .stays("not agreed to: heart gets records from 2024-01-01 to 2024-12-31"))
     }
 
     @Test func `the digest of a record equals the centre's`() throws {

@@ -14,16 +14,16 @@ struct Exist: SinkPlugin {
         Command("plan", help: "Shows what would be sent, in how many calls and when; sends nothing.", canDryRun: true) {
             plugin, call in try await plugin.exporter(call.hub).report()
         },
-        Command("sync", help: "Sends now what has changed, without waiting for the interval.", canDryRun: true) {
+        Command("sync", help: "Sends changed days now, without waiting for the interval.", canDryRun: true) {
             plugin, call in
             let exporter = try await plugin.exporter(call.hub)
             return call.isDryRun ? try await exporter.report() : try await exporter.synchronizeNow()
         },
-        Command("verify", help: "Reads back 31 days; what differs is sent again by the next run.") { plugin, call in
+        Command("verify", help: "Reads back 31 days; the next run sends those again that differ.") { plugin, call in
             try await plugin.exporter(call.hub).verify()
         },
         Command(
-            "acquire", help: "Takes the attributes over, also what another service took; then sends.", canDryRun: true
+            "acquire", help: "Takes the attributes over, also from another service; then sends.", canDryRun: true
         ) { plugin, call in
             let exporter = try await plugin.exporter(call.hub)
             return call.isDryRun ? try await exporter.report(acquiring: true) : try await exporter.acquireAgain()
@@ -32,7 +32,7 @@ struct Exist: SinkPlugin {
             plugin, call in ["released": try await plugin.exporter(call.hub).giveBack()]
         },
         Command(
-            "overwrite", help: "Puts a value where Exist keeps one that the hub has no more.",
+            "overwrite", help: "Overwrites a value that Exist keeps and the hub no longer has.",
             arguments: [
                 SettingDeclaration("attribute", .string(TextRule(example: "weight")), help: "Which.", required: true),
                 SettingDeclaration("date", .date, help: "Of which day.", required: true),
@@ -46,7 +46,8 @@ struct Exist: SinkPlugin {
                 try call.arguments.text("attribute"), date, try call.arguments.number("value"))
             return nil
         },
-        Command("forget", help: "Forgets which account and person it was, and what Exist holds; Exist keeps it all.") {
+        Command("forget", help: "Forgets the account, the person, and which values Exist holds; Exist keeps them all.")
+        {
             plugin, call in
             try await plugin.exporter(call.hub).forgetAll()
             return nil

@@ -33,7 +33,7 @@ struct ExistSettings: Sendable {
         + [
             SettingDeclaration(
                 "login", .choice(LogInWay.allCases.map(\.rawValue)),
-                help: "How hub login does it: in a browser, or with the personal access token of your developer app.",
+                help: "How hub login works: in a browser, or with the personal access token of your developer app.",
                 default: .string(LogInWay.browser.rawValue)),
             SettingDeclaration("client_id", .string(), help: "Of the developer app that you registered at Exist."),
             SettingDeclaration("client_secret", .string(), help: "Its secret.", secret: true),
@@ -42,7 +42,8 @@ struct ExistSettings: Sendable {
                 default: .string("http://127.0.0.1:8737/")),
             SettingDeclaration(
                 "attributes", .list(of: .string(AttributeChoice.rule)),
-                help: "What is sent, by Exist's names; attribute=type/series fills one from other days of the hub.",
+                help:
+                    "The attributes to send, by Exist's names; attribute=type/series fills one from other days of the hub.",
                 default: .list([.string("weight")])),
             SettingDeclaration(
                 "days", .integer(Bounds(1, 36_500)),
@@ -50,7 +51,7 @@ struct ExistSettings: Sendable {
                 default: .integer(30)),
             SettingDeclaration(
                 "regular_days", .integer(Bounds(0, 30)),
-                help: "How many of the last days go along in every call, changed or not.", default: .integer(2)),
+                help: "How many of the last days every call includes, changed or not.", default: .integer(2)),
             SettingDeclaration(
                 "carried", .choice(Carried.allCases.map(\.rawValue)),
                 help: "Days without a measurement: sent where the weigh-in is within the days sent, always, or never.",
@@ -70,7 +71,7 @@ struct ExistSettings: Sendable {
                 help: "Whether an attribute that another service took is taken back, at most once a day.",
                 default: .string("once")),
             SettingDeclaration(
-                "dry_run", .boolean, help: "Sends nothing; hub do exist plan shows what it would.",
+                "dry_run", .boolean, help: "Sends nothing; hub do exist plan shows the calls it would make.",
                 default: .boolean(false)),
         ]
 

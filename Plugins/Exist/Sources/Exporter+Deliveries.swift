@@ -45,7 +45,7 @@ extension Exporter {
     ) async throws -> DeliveryResult {
         switch verdict {
         case .never(let reason): return .refused(reason: reason)
-        case .later: return .retry(after: untilTomorrow, reason: "its day has not come where the user is")
+        case .later: return .retry(after: untilTomorrow, reason: "its day has not begun in the user's time zone")
         case .gone(let key): return try await takeBack(key)
         case .send(let key, let value):
             if let known = answer(key, value) { return known }
@@ -58,7 +58,7 @@ extension Exporter {
                 after: 60_000,
                 reason: key.date == today
                     ? "Exist has not taken it yet: its day may not have begun there"
-                    : "Exist's answer did not say what became of it")
+                    : "Exist's answer did not mention this value")
         }
     }
 
@@ -77,7 +77,7 @@ extension Exporter {
     private func takeBack(_ key: DayKey) async throws -> DeliveryResult {
         guard held[key].mayHold else { return .delivered(receipt: receipt(key) + ": there was nothing") }
         try await noteOrphan(key)
-        return .delivered(receipt: receipt(key) + ": orphaned, Exist keeps what it has")
+        return .delivered(receipt: receipt(key) + ": orphaned, Exist keeps its value")
     }
 
     /// Reports once that Exist keeps a value that the hub no longer has.

@@ -80,7 +80,8 @@ import WebFaults
             return
         }
         #expect(
-            plan.text.contains(#""acquires":["weight"]"#), "what a dry run of acquire leaves out is done: \(plan.text)")
+            plan.text.contains(#""acquires":["weight"]"#),
+            "a dry run of acquire shows the attributes it would take: \(plan.text)")
         #expect(try await scene.values() == ["2024-05-20": "80"])
         await scene.end(run)
     }
@@ -327,7 +328,7 @@ import WebFaults
         #expect(try await scene.deliver([try ExistScene.day("2024-05-18", 79)]).areDelivered)
         let known = try await scene.calls().count
         let results = try await scene.deliver([try ExistScene.retraction("2024-05-18")])
-        #expect(results == [.delivered(receipt: "mira/weight/2024-05-18: orphaned, Exist keeps what it has")])
+        #expect(results == [.delivered(receipt: "mira/weight/2024-05-18: orphaned, Exist keeps its value")])
         #expect(try await scene.deliver([try ExistScene.retraction("2024-05-01")]).areDelivered, "it had none")
         #expect(try await scene.calls().count == known)
         #expect(await scene.hub.events.count { $0.event == "orphaned" } == 1)
@@ -355,7 +356,7 @@ import WebFaults
         #expect(try await scene.deliver([try ExistScene.day("2024-05-18", 80)]).areDelivered)
         #expect(try await scene.values() == ["2024-05-12": "78", "2024-05-18": "80"])
         guard case .failed = await scene.hub.command("overwrite", order) else {
-            Issue.record("what the hub has was overwritten")
+            Issue.record("a value that the hub has was overwritten")
             return
         }
         await scene.end(run)

@@ -59,15 +59,16 @@ struct FillerSettings: Hashable, Sendable {
             default: .list([.string("weight")])),
         SettingDeclaration(
             "series", .list(of: .choice(Self.choices.map(\.rawValue))),
-            help: "What a day's readings become, each a series of its own.", default: .list([.string("mean")])),
+            help: "How the readings of a day are combined; each choice makes one series.",
+            default: .list([.string("mean")])),
         SettingDeclaration(
             "carry_days", .integer(Bounds(1, Int64(SeriesRules.mostDays))),
-            help: "For how many days a value counts, its own included; 1 carries nothing.",
+            help: "For how many days a value counts, including its own day; 1 carries nothing.",
             default: .integer(Int64(SeriesRules.mostDays))),
         SettingDeclaration(
             "day_zone", .choice(["sample", "fixed", "current"]),
             help:
-                "Whose date counts: that of the place of measurement, of the setting zone, or of the person's present zone.",
+                "Which date counts: that of the place of measurement, of the setting zone, or of the person's present zone.",
             default: .string("sample")),
         SettingDeclaration("zone", .timeZone, help: "The zone of day_zone = \"fixed\"."),
         SettingDeclaration(
@@ -91,7 +92,7 @@ struct FillerSettings: Hashable, Sendable {
                         expected: "type=plugin, type=plugin/device or person:type=plugin",
                         example: "weight=ihealth-hs4"))),
             help:
-                "Which source of a type counts alone, the best first. Of sums [priority.NAME] of hub.conf says which counts.",
+                "Sources of a type, the best first; on each day only the first with readings counts, or all if none has any. For sums, [priority.NAME] of hub.conf decides.",
             default: .list([])),
         SettingDeclaration(
             "stop_carrying",
@@ -100,7 +101,8 @@ struct FillerSettings: Hashable, Sendable {
                     TextRule(
                         pattern: "([^=:]+:)?[^=:]+=[0-9]{4}-[0-9]{2}-[0-9]{2}",
                         expected: "type=date or person:type=date", example: "anna:weight=2024-05-01"))),
-            help: "From that day on nothing older is carried: the scale was given away.", default: .list([])),
+            help: "From this day on no older value is carried, for example because the scale was given away.",
+            default: .list([])),
     ]
 
     /// - Throws: ``PluginFailure`` that names the invalid setting.
@@ -162,7 +164,7 @@ struct FillerSettings: Hashable, Sendable {
         guard types?.contains(where: { $0.type.id == type && $0.treatment.isSum }) == true else { return }
         throw PluginFailure(
             .settings,
-            "setting sources: \(type) is added up, of all sources; which of them counts first says a table [priority.NAME] of hub.conf"
+            "setting sources: \(type) is summed over all sources; a table [priority.NAME] of hub.conf says which counts first"
         )
     }
 
@@ -194,7 +196,9 @@ struct FillerSettings: Hashable, Sendable {
         let names = sides[0].split(separator: ":").map(String.init)
         guard sides.count == 2, let name = names.last, let type = TypeRegistry.standard.resolve(name)?.id,
             let value = read(sides[1])
-        else { throw PluginFailure(.settings, "setting \(setting): \"\(text)\" names no type, or no such thing of it") }
+        else {
+            throw PluginFailure(.settings, "setting \(setting): \"\(text)\" names no type, or its value is not valid")
+        }
         guard types?.contains(where: { $0.type.id == type }) != false else {
             throw PluginFailure(.settings, "setting \(setting): \(type) is not among types")
         }

@@ -49,14 +49,16 @@ struct GapFiller: SinkPlugin {
 
     static let commands: [Command<Self>] = [
         Command(
-            "recompute", help: "Reads every reading again, and stores the days that are not as they should be.",
+            "recompute", help: "Reads every reading again, and corrects the days that are wrong.",
             canDryRun: true
         ) { plugin, call in
             try await plugin.keeper.recompute(isDryRun: call.isDryRun) { done, total in
                 call.progress(done, of: total, total == nil ? "reading" : "storing days")
             }
         },
-        Command("report", help: "What is made of what, and what is left out of it and why.") { plugin, _ in
+        Command(
+            "report", help: "Shows which days are made from which readings, and which readings are left out and why."
+        ) { plugin, _ in
             try await plugin.keeper.report()
         },
     ]

@@ -65,7 +65,7 @@ enum Complaint {
         for (person, count) in library.unnamedCounts {
             parts.append(
                 "\(count == 1 ? "1 record is" : "\(count) records are") of \(person), whom hub.conf does not name: no days are made of "
-                    + "\(count == 1 ? "it" : "them"), and those there are stay; have [person.\(person)] again and hub apply, or hub erase --forget \(person)"
+                    + "\(count == 1 ? "it" : "them"), and existing days stay; add [person.\(person)] again and run hub apply, or run hub erase --forget \(person)"
             )
         }
         for kind in rejections.kinds {

@@ -28,7 +28,7 @@ import Testing
             ])
         }
         #expect(failure.reasons.count == 5, "\(failure.reasons)")
-        for word in ["setting zone", "stepCount is added up", "heartRate is not among types", "nonsense"] {
+        for word in ["setting zone", "stepCount is summed", "heartRate is not among types", "nonsense"] {
             #expect(failure.reasons.contains { $0.contains(word) }, "\(word): \(failure.reasons)")
         }
     }
@@ -200,7 +200,7 @@ import Testing
         #expect(library.take([weight(3, 81, "2024-05-19", person: "carl")], at: now).isEmpty)
         #expect(
             Complaint.text(library)
-                == "2 records are of carl, whom hub.conf does not name: no days are made of them, and those there are stay; have [person.carl] again and hub apply, or hub erase --forget carl"
+                == "2 records are of carl, whom hub.conf does not name: no days are made of them, and existing days stay; add [person.carl] again and run hub apply, or run hub erase --forget carl"
         )
         #expect(!Complaint.isGrave(library, Rejections()) && library.takeBereft().isEmpty)
         // A note changes nothing. A reading that moves to another person or loses its person is no longer carl's.

@@ -39,7 +39,7 @@ struct UnreadMembers: Sendable {
             PhoneOmission(.pointer($0.place), $0.why, name: $0.name, points: $0.points, isMember: true)
         }
             + (more > 0
-                ? [PhoneOmission(.pointer(""), "further members that are not read", points: more, isMember: true)] : [])
+                ? [PhoneOmission(.pointer(""), "other members, which are not read", points: more, isMember: true)] : [])
     }
 }
 

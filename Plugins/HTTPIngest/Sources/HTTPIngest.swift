@@ -22,12 +22,12 @@ struct HTTPIngest: SourcePlugin {
                             pattern: "[A-Za-z0-9._-]{1,64}", expected: "letters a to z, digits, . _ -",
                             example: "anna-iphone")
                     ),
-                    help: "What the phone is called; a name like anna-iphone is of the person anna.", required: true),
+                    help: "The name of the phone; a name like anna-iphone is of the person anna.", required: true),
                 .init(
                     "person", .string(), help: "Whose phone it is; not set: by the name, or the only person.",
                     default: nil),
                 .init(
-                    "formats", .list(of: .choice(Place.words)), help: "What it may send; not set: everything.",
+                    "formats", .list(of: .choice(Place.words)), help: "The formats it may send; not set: all.",
                     default: .list([])),
             ], canDryRun: true
         ) { plugin, call in try await plugin.parts(call.hub).new(call) },
@@ -35,7 +35,7 @@ struct HTTPIngest: SourcePlugin {
             try await plugin.parts(call.hub).list()
         },
         Command(
-            "revoke", help: "Ends a token; what it sent stays.",
+            "revoke", help: "Revokes a token; its records stay.",
             arguments: [.init("name", .string(), help: "The token's name.", required: true)]
         ) { plugin, call in
             let name = try call.arguments.text("name")

@@ -11,7 +11,7 @@ struct IngestSettings: Sendable {
         HTTPListening.declarations(visitors: visitors, port: 7_780, shown: shown) + [
             .init(
                 "max_body", .size(Bounds(ByteSize(bytes: 65_536), ByteSize(bytes: 1 << 30))),
-                help: "Bytes of a post at most.", default: .string("64MiB")),
+                help: "The maximum size of a post.", default: .string("64MiB")),
             .init(
                 "percent", .choice(PhoneContext.Percent.allCases.map(\.rawValue)),
                 help: "How Health Auto Export means percentages: 0 to 100, or 0 to 1.", default: .string("hundred")),
@@ -20,7 +20,7 @@ struct IngestSettings: Sendable {
                 help: "Workouts as the phone calls them, such as \"Laufen=running\".", default: .list([])),
             .init(
                 "computed", .boolean,
-                help: "Takes what ble-scale-sync computes from a profile, where impedance was measured.",
+                help: "Takes values that ble-scale-sync computes from a profile, if impedance was measured.",
                 default: .boolean(false)),
             .init(
                 "tokens", .list(of: .string()),
@@ -38,7 +38,8 @@ struct IngestSettings: Sendable {
                 default: nil, access: .read),
             .init(
                 "mqtt_topics", .list(of: .string()),
-                help: "What is read, as TOPIC=FORMAT:NAME or TOPIC=FORMAT:NAME:PERSON; formats are hae, openscale, "
+                help:
+                    "The topics to read, as TOPIC=FORMAT:NAME or TOPIC=FORMAT:NAME:PERSON; formats are hae, openscale, "
                     + "ble-scale-sync and plain.", default: .list([])),
         ]
 

@@ -142,7 +142,7 @@ actor FileJournal {
         }
         self.epoch = epoch
         guard isKnown else { return }
-        hub.logger.notice("the hub's store was restored; what was written before it stays as it is")
+        hub.logger.notice("the hub's store was restored; lines from before that stay as they are")
         (known, writes) = ([], [])
     }
 

@@ -80,7 +80,7 @@ struct FileSettings: Sendable {
             help: "Only records of these kinds; all if it is not set, the gap-filler's days among them."),
         SettingDeclaration(
             "start", .choice(["beginning", "now"]),
-            help: "Whether the first start writes all that the hub has, or only what comes from then on.",
+            help: "Whether the first start writes all records of the hub, or only those that come later.",
             default: .string("beginning")),
     ]
 

@@ -95,11 +95,12 @@ actor Importer {
             // A declaration begins a new session, which would end the command.
             wakeup.wake()
             throw CommandFailure(
-                "again", "a \(deviceType) has fields that are new to the hub; it is told of them now: ask again")
+                "again", "a \(deviceType) has fields that are new to the hub; their types are being declared: try again"
+            )
         }
         do {
             guard known.count + missing.count <= FieldTypes.bound else {
-                throw CommandFailure("types", "more than \(FieldTypes.bound) fields have types of their own")
+                throw CommandFailure("types", "more than \(FieldTypes.bound) fields would need their own types")
             }
             try await hub.declare(missing)
             let granted = await Self.byID(hub.declaredTypes)
@@ -107,7 +108,7 @@ actor Importer {
             return granted
         } catch let error where (error as? GiveError)?.code != .stopping {
             // Values of undeclared fields are stored with the others that have no type.
-            hub.logger.error("fields without a type of their own", metadata: ["reason": "\(error)"])
+            hub.logger.error("cannot declare the types of fields", metadata: ["reason": "\(error)"])
             refused.formUnion(missing.map(\.id))
         }
         return known
@@ -214,7 +215,7 @@ actor Importer {
             if let last = page.messages.map({ $0.reach(account.watch.now) }).max() { try await note(last, pages) }
             cursor = page.next
             if let cursor, !cursors.insert(cursor).inserted {
-                throw CommandFailure("service", "the service gives the same cursor again; nothing is lost, try again")
+                throw CommandFailure("service", "the service sent the same cursor again; nothing is lost, try again")
             }
         } while cursor != nil
         return stored

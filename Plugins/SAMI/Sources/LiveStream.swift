@@ -29,7 +29,7 @@ struct LiveStream: Sendable {
             } catch let error as WebSocketError {
                 await parts.troubles.tell(
                     .live,
-                    "there is no live stream (\(error)), so that new messages come when it is opened again, by itself; hub refresh \(hub.instance) asks for them now"
+                    "there is no live stream (\(error)); it is opened again automatically and then brings new messages; hub refresh \(hub.instance) asks for them now"
                 )
                 if error.code == .refused(401) { refused = token }
             } catch let error where RetryLoop.mayPass(error) {

@@ -201,7 +201,7 @@ actor Poster {
             socketRest.begin(pace)
             await troubles.tell(
                 .posts,
-                "posts go by REST, because there is no WebSocket (\(failure)); it is tried again by itself, or look at the setting websocket of [plugin.\(hub.instance)]"
+                "posts go by REST, because there is no WebSocket (\(failure)); it is retried automatically; if that does not help, check the setting websocket of [plugin.\(hub.instance)]"
             )
             if report.sent == 0 { return nil }
         } else {

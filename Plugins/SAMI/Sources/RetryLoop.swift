@@ -36,7 +36,7 @@ struct RetryLoop: Sendable {
     /// One line: the problem, and the command that fixes it.
     private func words(_ error: any Error) -> String {
         guard error is CloudError else { return "\(error)" }
-        return "\(error); it is tried again by itself, hub refresh \(hub.instance) tries now"
+        return "\(error); it is retried automatically, and hub refresh \(hub.instance) tries now"
     }
 
     /// Whether a retry may succeed.

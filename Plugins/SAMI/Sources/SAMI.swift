@@ -14,22 +14,22 @@ struct SAMI: SinkPlugin, SourcePlugin {
 
     static let commands: [Command<Self>] = [
         .logIn(help: "Logs in to the exchange.") { plugin, call in try await plugin.logIn(call) },
-        .logOut(help: "Has the exchange revoke the token, and tries whether it has.") { plugin, call, token in
+        .logOut(help: "Asks the exchange to revoke the token, and checks that it did.") { plugin, call, token in
             try await plugin.parts(call.hub).account.revoke(token)
         },
         Command("refresh", help: "Asks for new messages now.") { plugin, call in
             ["new": try await plugin.parts(call.hub).importer.importNew(isCommand: true)]
         },
-        Command("look", help: "Shows who is logged in, the devices, and the last weights of the first scale.") {
+        Command("look", help: "Shows the logged-in user, the devices, and the last weights of the first scale.") {
             plugin, call in
             let parts = try await plugin.parts(call.hub)
             let text = try await Walkthrough(calls: parts.account, settings: parts.importer.settings).text()
             return ["lines": text.split(separator: "\n").map(String.init)]
         },
         Command(
-            "backfill", help: "Reads the history of the devices; goes on where an earlier one was ended.",
+            "backfill", help: "Reads the history of the devices; continues an earlier backfill that was stopped.",
             arguments: [
-                .init("since", .date, help: "From which day on; not given: from the first message."),
+                .init("since", .date, help: "The first day; not given: that of the first message."),
                 .init("device", .string(), help: "Name or id of one device; not given: all."),
             ], canDryRun: true
         ) { plugin, call in

@@ -12,18 +12,21 @@ struct SAMISettings: Sendable {
 
     static let declarations: [SettingDeclaration] =
         ServiceAddress.settings(
-            default: nil, help: "Where the REST calls are, version included, such as http://127.0.0.1:8790/v1.1.") + [
+            default: nil, help: "The address of the REST calls, version included, such as http://127.0.0.1:8790/v1.1.")
+        + [
             .init(
-                "accounts", .url(), help: "Where the log-in is; not set: base without its last part.", default: nil),
+                "accounts", .url(), help: "The address of the log-in; not set: base without its last part.",
+                default: nil),
             .init(
                 "websocket", .url(schemes: ["wss", "ws"]),
-                help: "Where the WebSockets are; not set: base with ws or wss.", default: nil),
+                help: "The address of the WebSockets; not set: base with ws or wss.", default: nil),
             .init(
-                "dialect", .choice(["sami", "artik"]), help: "Which of the two services it is, or speaks as.",
+                "dialect", .choice(["sami", "artik"]), help: "Which of the two services it is, or is compatible with.",
                 default: .string("sami")),
             .init("client_id", .string(), help: "The application's id.", required: true),
             .init(
-                "client_secret", .string(), help: "Belongs to it; needed with grant = \"code\".", secret: true),
+                "client_secret", .string(), help: "The secret of that application; needed with grant = \"code\".",
+                secret: true),
             .init(
                 "token", .string(),
                 help: "A token that --check uses, which runs without the hub and its log-in.", secret: true),
@@ -38,29 +41,30 @@ struct SAMISettings: Sendable {
                 help: "Names or ids of the devices that are read; not set: all of them.", default: nil),
             .init(
                 "zone", .timeZone,
-                help: "Where the devices are: the service tells none. Not set: records have times alone.", default: nil),
+                help: "The time zone of the devices, which the service does not send. Not set: records have no zone.",
+                default: nil),
             .init(
                 "since", .date,
                 help: "Messages before this day are left to the command backfill; not set: everything is read.",
                 default: nil),
             .init(
                 "poll_every", .duration(Bounds(SettingDuration(microseconds: 10_000_000))),
-                help: "How often it is looked for what the live stream may have missed.", default: .string("15min")),
+                help: "How often to look for messages that the live stream missed.", default: .string("15min")),
             .init(
                 "overlap", .duration(),
-                help: "How far back that looks: what was measured so long ago may still arrive.",
+                help: "How far back that looks, because messages may arrive late.",
                 default: .string("7d")),
             .init(
                 "full_every", .duration(Bounds(SettingDuration(microseconds: 3_600_000_000))),
-                help: "How often everything since the beginning is read again: what arrived later than overlap.",
+                help: "How often everything is read again, for messages that arrived later than overlap.",
                 default: .string("30d")),
             .init(
                 "post", .list(of: .choice(["weight", "calories", "pedometer"])),
-                help: "What of the hub's records is posted, each to a device of its own that is registered for it.",
+                help: "Which of the hub's records are posted; a device is registered for each choice.",
                 default: .list([])),
             .init(
                 "post_by", .choice(PostWay.allCases.map(\.rawValue)),
-                help: "How that is posted; rest is also what is left while there is no WebSocket.",
+                help: "How they are posted; rest is also used while there is no WebSocket.",
                 default: .string("websocket")),
         ]
 

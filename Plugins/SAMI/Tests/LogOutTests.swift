@@ -70,7 +70,7 @@ import WebFaults
             return
         }
         #expect(
-            code == "service" && reason.contains("still takes the token") && reason.contains("/logout"), "\(reason)")
+            code == "service" && reason.contains("still accepts it") && reason.contains("/logout"), "\(reason)")
         #expect(try await isTaken(token(scene), scene))
         await scene.end(run)
     }

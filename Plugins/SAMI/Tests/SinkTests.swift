@@ -73,7 +73,7 @@ import WebFaults
         let third = try await deliver(scene)
         #expect(third == [.delivered, .delivered])
         #expect(try posted(scene) == [80.5, 81])
-        #expect(await scene.hub.held.isEmpty, "nothing goes back to where it came from")
+        #expect(await scene.hub.held.isEmpty, "nothing is posted back to its source")
         await scene.end(run)
     }
 

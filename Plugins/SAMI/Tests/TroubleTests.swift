@@ -134,7 +134,7 @@ import WebFaults
         await scene.hurry(600)
         scene.faults.add([try Fault("cut-before", forms: Exchange.forms)])
         let run = scene.run()
-        #expect(await scene.trouble("tried again by itself").contains("hub refresh sami tries now"))
+        #expect(await scene.trouble("retried automatically").contains("hub refresh sami tries now"))
         scene.faults.replace([])
         await scene.isWellAgain()
         await scene.end(run)
@@ -153,7 +153,7 @@ import WebFaults
         let scene = try await Scene { $0.limits = (1_000, 1) }
         let run = scene.run()
         let told = await scene.trouble("limit of calls")
-        #expect(told.contains("until") && told.contains("by itself"))
+        #expect(told.contains("until") && told.contains("automatically"))
         await scene.end(run)
     }
 

@@ -16,7 +16,9 @@ struct Web: Plugin {
         Command(
             "link", help: "Makes a link by which a browser logs in, once, within ten minutes.",
             arguments: [
-                .init("person", .string(), help: "Who sees their own values alone; not set: the owner, who sees all.")
+                .init(
+                    "person", .string(),
+                    help: "A person, for access to their own values alone; not set: the owner, with access to all.")
             ]
         ) { plugin, call in
             try await plugin.parts(call.hub).link(for: call.arguments["person"]?.string)
@@ -35,12 +37,12 @@ struct Web: Plugin {
         Command(
             "token-new", help: "Makes a token by which a program uses the API.",
             arguments: [
-                .init("name", .string(), help: "How it is called in the list."),
+                .init("name", .string(), help: "Its name in the list."),
                 .init(
                     "scope", .choice(Scope.allCases.map(\.rawValue)),
-                    help: "read: see; write: also enter, edit and take back; manage: also what is the owner's.",
+                    help: "read: see; write: also enter, edit and take back; manage: also the owner's actions.",
                     default: .string("read")),
-                .init("person", .string(), help: "Whose values alone; not set: everybody's."),
+                .init("person", .string(), help: "Only the values of this person; not set: everybody's."),
             ]
         ) { plugin, call in
             try await plugin.parts(call.hub).makeToken(
@@ -178,7 +180,7 @@ extension WebParts {
     func makeToken(_ name: String, _ scope: Scope, for person: String?) async throws -> WebToken {
         let person = try known(person)
         guard scope != .manage || person == nil else {
-            throw CommandFailure("scope", "scope: manage is the owner's, and goes without a person")
+            throw CommandFailure("scope", "scope: manage is for the owner; leave --person out")
         }
         let token = try await access.makeToken(name, scope, for: person, at: now)
         return WebToken(

@@ -92,12 +92,12 @@ struct PluginsTests {
         #expect(wrong.status == 422 && wrong.body.contains("from 1 to 36500"), "\(wrong)")
         #expect(wrong.body.contains("aria-invalid=\"true\" aria-describedby=\"set-days-hint set-days-fault\""))
         #expect(
-            Browser.forms(wrong.body, to: "/plugins/exist/change").first?["set-days"] == "0", "what was typed stays")
+            Browser.forms(wrong.body, to: "/plugins/exist/change").first?["set-days"] == "0", "the typed text stays")
         #expect(try scene.configuration == before)
 
         let same = try await Self.send(scene, "/plugins/exist/change", Self.fields, owner)
         #expect(same.status == 303)
-        #expect(try await scene.get("/plugins/exist", cookie: owner).body.contains("All is so already"))
+        #expect(try await scene.get("/plugins/exist", cookie: owner).body.contains("hub.conf has these values already"))
 
         let plan = try await Self.send(scene, "/plugins/exist/change", Self.fields + "10", owner)
         #expect(plan.status == 200 && plan.body.contains("exist is ended and started again"), "\(plan)")
@@ -125,7 +125,7 @@ struct PluginsTests {
         let fields = Self.fields.replacing("set-client_secret=", with: "set-client_secret=new%22secret%5C")
         let plan = try await Self.send(scene, "/plugins/exist/change", fields, owner)
         #expect(plan.status == 200 && !plan.body.contains("new&quot;secret") && !plan.body.contains("very-secret"))
-        #expect(plan.body.contains("cannot be had back"), "\(plan.body)")
+        #expect(plan.body.contains("cannot be restored"), "\(plan.body)")
         let id = try #require(Self.value(of: "change", in: plan.body))
         _ = try await Self.send(scene, "/plugins/exist/save", "change=\(id)", owner)
         #expect(try scene.configuration.contains(#"client_secret = "new\"secret\\"   # of the app"#))
@@ -163,7 +163,7 @@ struct PluginsTests {
         let reference = try await Self.send(
             scene, "/plugins/exist/change", Self.fields.replacing("=app", with: "=%24%7Bfile%3A%2Fetc%2Fpasswd%7D"),
             owner)
-        #expect(reference.status == 422 && reference.body.contains("which only the owner names"), "\(reference)")
+        #expect(reference.status == 422 && reference.body.contains("which only the owner may name"), "\(reference)")
         #expect(try scene.configuration == now && before != now)
     }
 
@@ -231,10 +231,11 @@ struct PluginsTests {
             body = try await scene.get(begun.fields["location"] ?? login, cookie: owner).body
         }
         #expect(body.contains("href=\"http://127.0.0.1:9/") && body.contains("rel=\"noreferrer noopener\""), "\(body)")
-        #expect(body.contains("http://127.0.0.1:8737/"), "where it ends: \(body)")
+        #expect(body.contains("http://127.0.0.1:8737/"), "the address it ends on: \(body)")
         let seen = try await scene.get(login, cookie: other)
         #expect(
-            seen.body.contains("Another browser, or a program, is at it") && !seen.body.contains("Open the page"),
+            seen.body.contains("Another browser, or a program, is logging in now")
+                && !seen.body.contains("Open the page"),
             "\(seen.body)")
         #expect(
             try await Self.send(scene, login + "/answer", "answer=code&question=1", other).status
@@ -251,7 +252,8 @@ struct PluginsTests {
 
         // An ended log-in of another browser does not prevent a new one.
         _ = try await Self.send(scene, login, "", owner)
-        #expect(try await scene.get(login, cookie: other).body.contains("Another browser, or a program, is at it"))
+        #expect(
+            try await scene.get(login, cookie: other).body.contains("Another browser, or a program, is logging in now"))
         _ = try await scene.command("restart", "exist")
         while try await !scene.get(login, cookie: other).body.contains(">Begin</button>") {}
     }
@@ -277,7 +279,9 @@ struct PluginsTests {
 
         let browser = try await scene.logIn()
         #expect(try await scene.api(login, other).body == #"{"state":"another"}"#)
-        #expect(try await scene.get(login, cookie: browser).body.contains("Another browser, or a program, is at it"))
+        #expect(
+            try await scene.get(login, cookie: browser).body.contains(
+                "Another browser, or a program, is logging in now"))
         #expect(try await scene.send(login, "{}", other).status == 409)
         let code = #"{"question":1,"answer":"some-code"}"#
         for (token, status) in [(other, 409), (read, 403), (ben, 404)] {

@@ -116,7 +116,7 @@ struct WritingTests {
         for (fields, field, words) in [
             (["value": "80 parsec"], "value", "there is no unit parsec"),
             (["value": "80 m"], "value", "measures length"),
-            (["value": "1,234.5kg"], "value", "nothing between thousands"),
+            (["value": "1,234.5kg"], "value", "without separators between thousands"),
             (["value": ""], "value", "a value is missing"),
             (["value": "80", "at": "monday"], "at", "is none of"),
             (["value": "80", "at": "23:59:59"], "at", "to come"),

@@ -78,7 +78,7 @@ struct DemoGreeting {
     var last: [String] {
         [
             "", "Kept in \(directory.path). To look around:", "", "  \(choosing)", "  \(hub) run &", "  \(hub) status",
-            "  \(hub) inbox                         # and what it says: hub assign NUMBER --to NAME",
+            "  \(hub) inbox                         # then, as it says: hub assign NUMBER --to NAME",
             "  \(hub) samples weight --person anna", "  \(hub) days weight --person anna --from 2026-01-01",
             "  \(hub) trace 1",
             "  \(server) --state \(OwnerEndpoints.quoted(directory.existState)) --user \(plan.year.person)@\(DemoCalendar.zone)",

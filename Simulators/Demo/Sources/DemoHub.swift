@@ -10,9 +10,14 @@ final class DemoHub: Sendable {
             var alive: Bool
             var lastError, advice: String?
         }
+        struct Device: Decodable, Sendable {
+            var instance: String
+            var connected: Bool?
+        }
         /// The time of the hub's clock, RFC 3339.
         var time: String
         var plugins: [Plugin]
+        var devices: [Device]
 
         /// The problems of plugins, one sentence each.
         var problems: [String] {

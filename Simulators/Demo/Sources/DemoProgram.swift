@@ -9,20 +9,20 @@ struct DemoProgram: AsyncParsableCommand {
         commandName: "hub demo",
         abstract: "A month of three people and three scales, here in this terminal.",
         discussion: """
-            Everything is real but the scales: simulated ones speak the dialogues of an
-            iHealth HS3, HS4 and HS5, their connectors are processes of their own, the hub
-            stores each weigh-in before it confirms it. Scales get out of reach and give
+            Everything is real but the scales. Simulated scales use the protocols of an
+            iHealth HS3, HS4 and HS5, their connectors are separate processes, and the hub
+            stores each weigh-in before it confirms it. Scales get out of reach and send
             their memory later, links are cut, batteries run low, guests and a cat step on.
-            One of the three has noted the year before, with holes; the gap-filler makes a
-            weight for every day of it, and the exporter sends them to a stand-in for
-            exist.io on this machine, whose page shows them.
+            One of the three people has records of the year before, with gaps. The
+            gap-filler makes a weight for every day of it, and the exporter sends them to a
+            stand-in for exist.io on this machine, whose page shows them.
 
             A link leads a browser to the page of the hub, with the values of each person,
             the inbox, the scales and the plugins; the story says when to look where.
 
-            The story tells what happens and what the hub decides; the account at the end
-            compares what each scale says it was told with what the store holds, and each
-            day at Exist with what it has to be. All lives in a folder that goes away then.
+            The story shows the events and the hub's decisions. The account at the end
+            compares the log of each scale with the store, and each day at Exist with the
+            expected value. All files are in a folder that is removed at the end.
 
             Examples:
               hub demo                       a month in about two minutes
@@ -39,7 +39,9 @@ struct DemoProgram: AsyncParsableCommand {
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("How long all of it takes, if the machine can; 4 seconds a day.", valueName: "seconds"))
+        help: ArgumentHelp(
+            "The time for the whole demo, if the machine is fast enough; by default 4 seconds a day.",
+            valueName: "seconds"))
     var duration: Int?
     @Option(help: ArgumentHelp("How many days of the month.", valueName: "n"))
     var days = DemoTime.longest
@@ -53,7 +55,7 @@ struct DemoProgram: AsyncParsableCommand {
     var json = false
     @Option(
         help: ArgumentHelp(
-            "This file tells how far Exist's part is built, which is shown after the month then.",
+            "A file that reports the build of Exist's part, which is then shown after the month.",
             visibility: .hidden))
     var building: String?
 

@@ -66,14 +66,7 @@ struct DemoScene: Sendable {
             started.withLock { $0.append(process) }
             scales[scale] = process
         }
-        let isThere = await witness.seen.wait(upTo: Self.patience) { [interruption] seen in
-            interruption.isOver || DemoScale.allCases.allSatisfy { seen.sessions[$0] != nil }
-        }
-        guard isThere else {
-            let missing = DemoScale.allCases.filter { witness.seen.value.sessions[$0] == nil }.map(\.rawValue)
-            throw Failure(
-                .system, "\(missing.joined(separator: ", ")): not connected within 30 s; hub logs of \(directory.path)")
-        }
+        try await waitForScales()
         _ = try await loggedIn
         let numbers = interruption.isOver ? [:] : try await createUsers()
         let players = DemoRunner(
@@ -81,7 +74,7 @@ struct DemoScene: Sendable {
             numbers: numbers,
             story: story)
         if await !play(players) {
-            await story.say(["", "Ended early: every scale comes back and gives what it holds."])
+            await story.say(["", "Ended early: every scale comes back and gives its stored weigh-ins."])
         }
         await players.settle()
         await story.end()
@@ -116,7 +109,7 @@ struct DemoScene: Sendable {
             }
             let client = try DoorClient(endpoint: door, command: "demo", source: DemoYear.source)
             for case .rejected(_, let reason) in try client.give(records) {
-                throw Failure(.fault, "the hub does not take what was noted of the year before: \(reason)")
+                throw Failure(.fault, "the hub rejects records of the year before: \(reason)")
             }
         }
         let holes = DemoYear.holes.map { "\($0.count)" }
@@ -153,6 +146,26 @@ struct DemoScene: Sendable {
         playing.cancel()
         await drawing.value
         return await playing.value
+    }
+
+    /// Returns when all scales are connected, or after an interruption.
+    ///
+    /// - Throws: ``HubExit/system`` if one of them does not connect in time.
+    private func waitForScales() async throws {
+        let end = ContinuousClock.now + Self.patience
+        var missing = DemoScale.allCases
+        while !missing.isEmpty, !interruption.isOver {
+            guard ContinuousClock.now < end else {
+                let names = missing.map(\.rawValue).joined(separator: ", ")
+                throw Failure(.system, "\(names): not connected within 30 s; hub logs of \(directory.path)")
+            }
+            await witness.seen.wait(upTo: .seconds(1)) { [interruption, missing] seen in
+                interruption.isOver || missing.allSatisfy { seen.sessions[$0] != nil }
+            }
+            // The HS5 starts before the hub: it may connect before the observer subscribes, which then misses the event.
+            let devices = try await hub.status().devices.filter { $0.connected == true }.map(\.instance)
+            missing.removeAll { witness.seen.value.sessions[$0] != nil || devices.contains($0.instance) }
+        }
     }
 
     /// Creates the household on the HS5, like `hub device ihealth-hs5 users create`.

@@ -111,7 +111,9 @@ actor DemoStory {
             return lines + memory(outcome)
         case .weighs(let weighing): return [line(head, weighing, outcome)]
         case .fails(_, let who):
-            guard case .fault(let text) = outcome else { return [head + "shows an error, and the hub is not told"] }
+            guard case .fault(let text) = outcome else {
+                return [head + "shows an error, but does not report it to the hub"]
+            }
             return [head + (who.map { "\($0): " } ?? "") + paint(.bad, "“\(PlainText.escaped(text))”")]
         case .leaves(let why): return [head + paint(.faint, why)]
         case .returns(let how, _):

@@ -25,8 +25,8 @@ struct DemoTour {
             ["the page Inbox asks whose this is: one press gives it to a person"]
         case (.weighs(let weighing), .decided(let decision)):
             ["a person stepped on the scale: the first page has the weight when it is read again"]
-                + (decision.fat == nil || weighing.scale != .hs5 ? [] : ["All data has what the HS5 measures besides"])
-        case (.fails, .fault): ["Devices says what is the matter with each scale, and how full its battery is"]
+                + (decision.fat == nil || weighing.scale != .hs5 ? [] : ["All data has the HS5's other measurements"])
+        case (.fails, .fault): ["Devices shows each scale's fault and battery level"]
         case (.returns, .remembered(let decisions, _)) where !decisions.isEmpty:
             ["the weights of those days: the trend has measured points where days were carried before"]
         default: []

@@ -60,7 +60,7 @@ final class ExistStandIn: Sendable {
                 // The setting takes effect on arrival, and is late by the time of the request.
                 if ContinuousClock.now - begin < .seconds(ExistStandIn.lead) { return }
             }
-            throw Failure(.system, "the stand-in for Exist does not get to know the time: the machine is too busy")
+            throw Failure(.system, "the stand-in for Exist does not learn the time: the machine is too busy")
         }
     }
 

@@ -128,7 +128,7 @@ struct LocalService: Sendable {
         let length = head.first { $0.lowercased().hasPrefix("content-length:") }
             .flatMap { Int($0.dropFirst("content-length:".count).trimmingCharacters(in: .whitespaces)) }
         guard let status = head.first?.split(separator: " ").dropFirst().first, let length, length <= most else {
-            throw Failure(.system, "\(what): the answer is none that this program reads")
+            throw Failure(.system, "\(what): this program cannot read the answer")
         }
         let body = answer[end.upperBound...]
         guard body.count >= length else { return nil }

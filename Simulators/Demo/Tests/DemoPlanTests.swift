@@ -34,7 +34,7 @@ import Testing
                 case .remembers, .weighs: break
                 }
             }
-            #expect(away.isEmpty, "\(days) days: what is kept in a scale gets to the hub")
+            #expect(away.isEmpty, "\(days) days: weigh-ins kept in a scale must reach the hub")
         }
     }
 

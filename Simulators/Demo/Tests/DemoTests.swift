@@ -207,7 +207,7 @@ import Testing
         let demo = await program.result()
         let account = try account(demo)
         #expect(account.addsUp && account.weighIns >= 4)
-        #expect(demo.errors.contains("Ended early: every scale comes back and gives what it holds.\n"))
+        #expect(demo.errors.contains("Ended early: every scale comes back and gives its stored weigh-ins.\n"))
     }
 
     @Test func `hub demo --help lists the options, and a wrong value is a usage failure`() async throws {

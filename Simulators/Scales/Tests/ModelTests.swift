@@ -204,7 +204,7 @@ struct ModelTests {
         #expect(hear(6) == [0xA0, 3, 0xA6, 0xFF, 1, 0xA6])
         _ = link.write([0xB0, 3, 0xA6, 0xFF, 3, 0xA8][...])
         #expect(hear(4) == [0xA0, 0xFF, 0xFF, 1])
-        let fault = "the host says something else at its line 3"
+        let fault = "the host sent something else at its line 3"
         #expect(running.events.contains(.scale(.fault(fault))))
     }
 

@@ -35,10 +35,10 @@ public struct Fault: Hashable, Sendable, CustomStringConvertible {
     public static let known: [(name: String, help: String)] = [
         ("delay=S", "the answer begins S seconds later, in real time"),
         ("cut-before", "the connection is cut, and nothing was done"),
-        ("cut-after", "what was asked is done, and the connection cut instead of an answer"),
+        ("cut-after", "the request is done, and the connection cut instead of an answer"),
         ("cut-inside", "the connection is cut in the middle of the answer"),
         ("status=N", "nothing is done; status N, with an empty body"),
-        ("too-many[=S]", "nothing is done; 429, with Retry-After: S where S is given"),
+        ("too-many[=S]", "nothing is done; 429, with Retry-After: S if S is given"),
         ("html", "nothing is done; 502 with a page for people, as of a proxy"),
         ("half", "done, but the JSON of the answer ends in the middle"),
     ]

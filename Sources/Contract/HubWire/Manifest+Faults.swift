@@ -6,7 +6,7 @@ extension Manifest {
         var faults: [String] = []
         if !PeerName.isValid(name) { faults.append("name: expected \(PeerName.expected)") }
         if PeerName.reserved.contains(name) {
-            faults.append("name: \"\(name)\" is the hub's own; take another")
+            faults.append("name: \"\(name)\" is reserved for the hub; choose another")
         }
         faults += protocolFaults + typeFaults
         faults += SettingDeclaration.faults(in: settings)
@@ -61,7 +61,7 @@ extension Manifest {
     }
 
     private static func ungrantable(_ id: String) -> String? {
-        CorrelationMembers(of: id).map { "\(id) is a correlation, which is not asked for itself; \($0.advice)" }
+        CorrelationMembers(of: id).map { "\(id) is a correlation, which cannot be requested directly; \($0.advice)" }
     }
 
     /// The fault of an id that is not a type or another name that the hub resolves; `nil` if it is one.
@@ -69,6 +69,6 @@ extension Manifest {
         let registry = TypeRegistry.standard
         if registry.resolve(id) != nil || (try? TypeID(id))?.form == .healthKitIdentifier { return nil }
         let hint = registry.suggestion(for: id).map { "; did you mean \($0)?" } ?? ""
-        return "there is no type \"\(id)\", and declares has none\(hint)"
+        return "there is no type \"\(id)\" in the registry or in declares\(hint)"
     }
 }

@@ -21,11 +21,11 @@ public struct PrintedAnswer: Sendable {
         if let error = syntaxError {
             throw Fault(
                 description:
-                    "it printed no JSON (\(beginning)): at byte \(error.offset) \(error.reason); one JSON object is expected, and nothing else on stdout"
+                    "it printed no JSON (\(beginning)): at byte \(error.offset) \(error.reason); one JSON object is expected on stdout, without other output"
             )
         }
         guard first == UInt8(ascii: "{") else {
-            throw Fault(description: "it printed \(found([]) ?? "something else") where one JSON object is expected")
+            throw Fault(description: "it printed \(found([]) ?? "something else") instead of one JSON object")
         }
         do {
             return try JSONDecoder().decode(Answer.self, from: Data(bytes))
@@ -156,7 +156,7 @@ extension PrintedAnswer {
         case "name", "summary", "version", "help", "id", "reason": "; expected a string"
         case "choices": "; expected an array of strings"
         case "items": "; expected an object with the member type"
-        case "objections": "; expected an array, empty where nothing is wrong"
+        case "objections": "; expected an array, empty if nothing is wrong"
         default: allowed(path).map { "; expected \($0)" } ?? ""
         }
     }

@@ -90,7 +90,7 @@ public final class RecordDatabase {
         switch stored.record {
         case .sample(let sample): try insert(sample, stored, person, db)
         case .day(let day): try insert(day, stored, person, db)
-        case .retraction: return account.leaveOut("what was taken back")
+        case .retraction: return account.leaveOut("retractions")
         }
         account.written += 1
     }

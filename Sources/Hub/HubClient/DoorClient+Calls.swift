@@ -10,7 +10,7 @@ package struct CallWatch {
     package var isCancelled: () -> Bool = { false }
     /// Shows a question, and returns a closure that looks for its answer.
     package var ask: (CommandQuestion) throws -> Answer = { question in
-        throw Failure(.dialogue, "the command asks what cannot be answered here: \(question.prompt)")
+        throw Failure(.dialogue, "the command asks a question that cannot be answered here: \(question.prompt)")
     }
 
     package init() {}

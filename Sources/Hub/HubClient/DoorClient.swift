@@ -217,14 +217,14 @@ package final class DoorClient {
             }
             var frames = Multipart()
             guard case .complete = try socket.receiveMultipart(into: &frames), frames.count >= 2 else {
-                throw Failure(.dialogue, "the hub at \(endpoint) sent a message that is none")
+                throw Failure(.dialogue, "the hub at \(endpoint) sent an invalid message")
             }
             let (verb, body) = (frames.bytes(of: 0), frames.bytes(of: 1))
             return try verb.withUnsafeBytes { verb in
                 try body.withUnsafeBytes { try HubMessage.decode(verb: verb, body: $0) }
             }
         } catch let error as WireError {
-            throw Failure(.dialogue, "the hub at \(endpoint) sent what cannot be read: \(error.reason)")
+            throw Failure(.dialogue, "the hub at \(endpoint) sent an unreadable message: \(error.reason)")
         } catch let error as ZeroMQError {
             throw Failure(.system, "\(endpoint): \(error)")
         }

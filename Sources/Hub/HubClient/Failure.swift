@@ -17,8 +17,8 @@ package enum HubExit: Int32, CaseIterable, Sendable {
     /// The text for `hub --help`.
     package var meaning: String {
         switch self {
-        case .success: "done, and well"
-        case .notWell: "what was asked about is not well, or does not exist"
+        case .success: "done, no problems"
+        case .notWell: "a problem was found, or a named thing does not exist"
         case .broken: "hub doctor: something must be repaired"
         case .usage: "wrong arguments"
         case .badConfiguration: "hub.conf has errors"
@@ -27,7 +27,7 @@ package enum HubExit: Int32, CaseIterable, Sendable {
         case .fault: "an error of this program or of the hub; the hub's log says more"
         case .system: "the system refused something: a file, a socket, a program"
         case .tryAgain: "not now: the hub is stopping, busy, or runs already"
-        case .dialogue: "the hub answered what this program does not understand"
+        case .dialogue: "this program does not understand the hub's answer"
         case .forbidden: "no permission"
         case .interrupted: "ended by Ctrl-C before it was done"
         }

@@ -24,7 +24,7 @@ package enum SilentHub {
     }
 
     private static let remedy =
-        "hub doctor looks at its disk without it. If that finds nothing and it stays so, start it again: what it has confirmed is on the disk"
+        "hub doctor checks its disk without the hub. If that finds nothing and the hub stays silent, start it again: all confirmed records are on the disk"
 
     /// The state in `/proc`: `D` if a thread waits for a disk, otherwise the state of the process; `nil` if there is none.
     private static func state(of pid: pid_t) -> Character? {

@@ -108,9 +108,9 @@ struct RootCommand: ParsableCommand {
 extension RootCommand {
     /// Command names of other programs, with the equivalent command here.
     private static let redirects = [
-        "list": "hub samples lists what was measured, hub plugins the plugins, hub status all of it in short",
+        "list": "hub samples lists measurements, hub plugins the plugins, hub status a summary",
         "version": "hub --version prints the version", "start": "hub run starts the hub",
-        "show": "hub samples shows what was measured, hub trace NUMBER one record", "ls": "hub samples lists records",
+        "show": "hub samples shows measurements, hub trace NUMBER one record", "ls": "hub samples lists records",
         "add": "hub log enters a value, hub ingest new adds a phone", "delete": "hub retract takes a record back",
         "rm": "hub retract takes a record back", "undo": "edit, retract and setup have --undo",
         "config": "hub configure changes hub.conf", "devices": "hub device lists devices",

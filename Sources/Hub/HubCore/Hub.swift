@@ -203,7 +203,7 @@ public final class Hub: Service, Sendable {
                 } onGracefulShutdown: {
                     told.raise()
                 }
-                notifier?.tell(("STOPPING", "1"), ("STATUS", "stopping: plugins finish, what was accepted is stored"))
+                notifier?.tell(("STOPPING", "1"), ("STATUS", "stopping: plugins finish, accepted records are stored"))
                 await door.beginStopping(deadline: Hub.stopDeadline)
                 leaving.raise()
                 return nil

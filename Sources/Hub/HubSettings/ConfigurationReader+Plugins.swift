@@ -33,7 +33,7 @@ extension ConfigurationReader {
         if !instance.confinement.isOn, let place = common.first(where: { $0.name == "confine" }) {
             checker.report(
                 .warning, at: place.entry.position, table: table, key: "confine", found: "false",
-                "its program may do all that the hub's user may: read the store, the tokens and every file, and speak as the owner; remove the line once you have seen what you look for"
+                "its program may do all that the hub's user may: read the store, the tokens and every file, and speak as the owner; remove the line once you have finished debugging"
             )
         }
         readRemote(&instance, values, common, table: table)
@@ -160,16 +160,16 @@ extension ConfigurationReader {
             declarations: [
                 .init("read", types, help: "Types the instance may read."),
                 .init("write", types, help: "Types the instance may write."),
-                .init("since", .date, help: "What ended before this day the instance may not read."),
+                .init("since", .date, help: "The instance may not read records that ended before this day."),
                 .init(
                     "days", .integer(Bounds(1, HistoryLimit.mostDays)),
-                    help: "What ended more than so many days ago the instance may not read."),
+                    help: "The instance may not read records that ended more than this many days ago."),
                 .init(
                     "reach", .list(of: .choice(PluginReach.allCases.map(\.rawValue))),
-                    help: "What its program may reach beyond its files."),
+                    help: "Places beyond its files that its program may reach."),
                 .init(
                     "owner", .list(of: .choice([OwnerRight.all] + OwnerRight.allCases.map(\.rawValue))),
-                    help: "What of the owner's it may ask and do."),
+                    help: "The owner's rights that it has."),
             ], header: nil)
         for field in fields where ["read", "write"].contains(field.name) {
             guard case .array(let entries) = field.entry.node else { continue }
@@ -188,7 +188,7 @@ extension ConfigurationReader {
             else { continue }
             checker.report(
                 at: field.entry.position, table: "\(table).grants", key: key, found: checker.shown(field.entry),
-                "says what is denied and grants nothing; to grant the rest, begin with \"*\"")
+                "only denies, and grants nothing; to grant the rest, begin with \"*\"")
         }
         var history = values["since"]?.string.flatMap { LocalDate($0) }.map(HistoryLimit.since)
         if let days = values["days"]?.integer {
@@ -212,15 +212,15 @@ extension ConfigurationReader {
         if instance.isRemote {
             checker.report(
                 at: field.entry.position, table: "\(table).grants", key: "owner", found: checker.shown(field.entry),
-                "what is the owner's is granted to programs alone that the hub starts on this machine; remove owner")
+                "the owner's rights are only for programs that the hub starts on this machine; remove owner")
         } else if let asked = rights[instance.name] {
             let needless = words.filter { $0 == OwnerRight.all ? asked.isEmpty : !asked.contains($0) }
             guard !needless.isEmpty else { return }
-            let says = asked.isEmpty ? "nothing" : asked.map(tomlQuoted).joined(separator: ", ")
+            let says = asked.isEmpty ? "none" : asked.map(tomlQuoted).joined(separator: ", ")
             checker.report(
                 .warning, at: field.entry.position, table: "\(table).grants", key: "owner",
                 found: needless.map(tomlQuoted).joined(separator: ", "),
-                "has no effect: of what is the owner's its program asks for \(says); remove what it does not ask for")
+                "has no effect: of the owner's rights its program asks for \(says); remove these")
         }
     }
 

@@ -11,7 +11,7 @@ extension ConfigurationReader {
             if isInsecure {
                 checker.report(
                     .warning, at: position("insecure"), table: "hub", key: "insecure", found: "true",
-                    "says nothing without tcp")
+                    "has no effect without tcp")
             }
             return (nil, isInsecure)
         }
@@ -69,7 +69,7 @@ extension ConfigurationReader {
         if instance.enabled, instance.grants.read == nil, instance.grants.write == nil {
             checker.report(
                 at: position, table: table, key: "grants",
-                "missing: the hub cannot ask \(instance.executable) what it needs; say what it may, such as grants = { write = [\"weight\"] }"
+                "missing: the hub cannot ask \(instance.executable) for its manifest; list its rights, such as grants = { write = [\"weight\"] }"
             )
         }
         if instance.enabled, tcp == nil {

@@ -104,7 +104,7 @@ struct ConfigurationReader {
                 checker.report(
                     at: field.entry.position, table: group, key: tomlKey(field.name),
                     found: checker.shown(field.entry),
-                    "expected a table of its own, [\(group).\(tomlKey(field.name))]; settings stand below [\(group).<\(placeholder)>]"
+                    "expected a separate table, [\(group).\(tomlKey(field.name))]; settings belong below [\(group).<\(placeholder)>]"
                 )
                 return false
             }
@@ -224,7 +224,7 @@ struct ConfigurationReader {
             checker.report(
                 .warning, at: former.entry.position, table: table, key: former.name,
                 found: checker.shown(former.entry),
-                "has no effect; where a day begins the gap-filler is told: day_starts = [\"\(field.name)=04:00\"] in [plugin.gap-filler]"
+                "has no effect; the gap-filler has this setting: day_starts = [\"\(field.name)=04:00\"] in [plugin.gap-filler]"
             )
         }
         if let slots = fields.first(where: { $0.name == "slots" }) {
@@ -263,7 +263,7 @@ struct ConfigurationReader {
         if let tolerance = field("weight_tolerance"), field("expected_weight") == nil {
             checker.report(
                 at: tolerance.entry.position, table: table, key: tolerance.name, found: checker.shown(tolerance.entry),
-                "says by how much expected_weight may be wrong, which is missing; write that too")
+                "has no effect without expected_weight; write that too")
         }
     }
 

@@ -291,7 +291,7 @@ extension HubConfiguration {
                 TextRule(
                     pattern: "system|.+@.+", expected: "\"system\" or START@RATE",
                     example: "2026-01-01T00:00:00Z@1440")),
-            help: "Where the time comes from: the machine, or a start and how many times faster it runs.",
+            help: "The source of time: the machine, or a start and how many times faster it runs.",
             default: .string("system")),
         .init(
             "memory_limit", .size(Bounds(ByteSize(bytes: 64 << 20))),
@@ -308,10 +308,11 @@ extension HubConfiguration {
         .init(
             "tcp", .string(),
             help:
-                "Where plugins on other machines come with their keys, such as tcp://0.0.0.0:7788; nowhere if not set."),
+                "The address at which plugins on other machines connect with keys, such as tcp://0.0.0.0:7788; none if not set."
+        ),
         .init(
             "insecure", .boolean,
-            help: "No keys and no encryption: any program of this machine is whichever remote instance it says.",
+            help: "No keys and no encryption: any program of this machine can act as any remote instance.",
             default: .boolean(false)),
         .init(
             "assign_certainty", .number(Bounds(0.51, 0.9999)),
@@ -340,7 +341,7 @@ extension HubConfiguration {
             default: .boolean(false)),
         .init(
             "confine", .boolean,
-            help: "Whether its program is kept to what it needs; false is for those who write it, with a debugger.",
+            help: "Whether its program is confined to its needs; set false only to debug it.",
             default: .boolean(true)),
         .init(
             "readable", .list(of: .path),

@@ -98,13 +98,13 @@ extension ConfigurationReader {
                 checker.report(
                     .warning, at: later.sources, table: "priority.\(later.section.name)", key: "sources",
                     found: tomlQuoted(source),
-                    "no plugin of this file is of that kind: right for a program that connects by itself or has left records here",
+                    "no plugin of this file is of that kind; ignore this for a program that connects on its own, or whose records are still here",
                     suggestion: nearestName(to: kind, among: kinds.sorted()))
             }
             for earlier in priorityPlaces[..<index] where earlier.section.covers(later.section) {
                 checker.report(
                     .warning, at: later.header, table: "priority.\(later.section.name)",
-                    "[priority.\(earlier.section.name)] stands before it and is for all that it is for: it has no effect"
+                    "[priority.\(earlier.section.name)] stands before it and covers all of it: it has no effect"
                 )
             }
         }

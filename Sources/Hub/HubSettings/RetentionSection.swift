@@ -30,9 +30,10 @@ extension HubConfiguration {
         .init("sources", .list(of: .string()), help: "Kinds of plugins that it is for; all if not set."),
         .init(
             "thin_after_days", .integer(Bounds(1, 36_500)),
-            help: "Samples that ended so long ago become a value a day, with their statistics."),
+            help: "Samples that ended this many days ago become a value a day, with their statistics."),
         .init(
-            "remove_after_days", .integer(Bounds(1, 36_500)), help: "Records that ended so long ago are removed."),
+            "remove_after_days", .integer(Bounds(1, 36_500)), help: "Records that ended this many days ago are removed."
+        ),
     ]
 }
 
@@ -61,7 +62,7 @@ extension ConfigurationReader {
             if let kind = TypeRegistry.standard.type(type)?.kind, kind != .quantity, rule.thinAfterDays != nil {
                 checker.report(
                     at: place("thin_after_days"), table: table, key: "thin_after_days",
-                    "\(name) has no quantities of which statistics could stay; give it a table of its own with remove_after_days"
+                    "\(name) has no quantities to keep statistics of; give it a separate table with remove_after_days"
                 )
             }
             rule.types.append(type)
@@ -69,12 +70,12 @@ extension ConfigurationReader {
         if !fields.contains(where: { $0.name == "thin_after_days" || $0.name == "remove_after_days" }) {
             checker.report(
                 at: field.entry.position, table: table,
-                "says not what to do; write thin_after_days or remove_after_days")
+                "has no effect; write thin_after_days or remove_after_days")
         }
         if let thin = rule.thinAfterDays, let remove = rule.removeAfterDays, thin >= remove {
             checker.report(
                 at: place("thin_after_days"), table: table, key: "thin_after_days", found: "\(thin)",
-                "expected fewer days than remove_after_days, which is \(remove): what was removed cannot be thinned")
+                "expected fewer days than remove_after_days, which is \(remove): removed samples cannot be thinned")
         }
         guard !Array(checker.problems[before...]).hasErrors else { return nil }
         rulePlaces.append((rule, field.entry.position, place("sources")))
@@ -87,7 +88,7 @@ extension ConfigurationReader {
             for source in (rule.sources ?? []).sorted() where !kinds.contains(source) {
                 checker.report(
                     .warning, at: position, table: "retention.\(rule.name)", key: "sources", found: tomlQuoted(source),
-                    "no plugin of this file is of that kind: right for a program that connects by itself or has left records here",
+                    "no plugin of this file is of that kind; ignore this for a program that connects on its own, or whose records are still here",
                     suggestion: nearestName(to: source, among: kinds.sorted()))
             }
         }

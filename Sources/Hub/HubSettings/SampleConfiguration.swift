@@ -27,7 +27,7 @@ public enum SampleConfiguration {
         let head = ["# \(title)", "[plugin.\(tomlKey(instance))]"] + (kind.map { ["kind = \(tomlQuoted($0))"] } ?? [])
         let grants =
             [
-                "## What it may read, write and reach: what it asks for.",
+                "## Its rights to read, write and reach: all that it asks for.",
                 "grants = { \(lists.joined(separator: ", ")) }",
             ] + ownerLines(owner)
         let others = lines(instance, declarations.filter { !given.contains($0.name) })
@@ -42,7 +42,7 @@ public enum SampleConfiguration {
     private static func ownerLines(_ words: [String]) -> [String] {
         guard !words.isEmpty else { return [] }
         return [
-            "## It asks for what only you may ask and do, and is not granted it. To grant it, add to grants:",
+            "## It asks for rights that only you have, and they are not granted. To grant them, add to grants:",
             "## owner = [\(words.map(tomlQuoted).joined(separator: ", "))]",
         ]
     }

@@ -8,21 +8,21 @@ struct BuildCommand: ParsableCommand {
         commandName: "build",
         abstract: "Make the program of a plugin in Swift.",
         discussion: """
-            Where the plugin needs PluginKit of the sources that this hub was built from
-            and nothing else, as hub plugin new makes it, what was built there is used:
-            that takes seconds. Else, and with --whole, swift build makes all that it
-            needs, which takes minutes the first time. In other languages there is nothing
-            to be built, and nothing is done.
+            If the plugin needs only PluginKit of the sources that this hub was built from,
+            as hub plugin new makes it, the PluginKit built there is used: that takes
+            seconds. Else, and with --whole, swift build makes all that it needs, which
+            takes minutes the first time. Plugins in other languages need no build, and
+            nothing is done.
 
-            The program is put in its place whole, whether an old one runs or not; where it
-            cannot be built the old one stays.
+            The program replaces the old one in one step, even if that runs; if it cannot
+            be built, the old one stays.
 
             Examples:
               hub plugin build
               hub plugin build pulse && hub plugin test pulse
               hub plugin build pulse --whole
 
-            Exit codes: 0 it is there; 1 it could not be built, and the compiler says why;
+            Exit codes: 0 it is built; 1 it could not be built, and the compiler says why;
             65 the folder has no plugin; 71 swift could not be started; 130 ended before it
             was done.
             """)
@@ -80,7 +80,7 @@ struct BuildCommand: ParsableCommand {
         try kit.listing(object).write(toFile: list, atomically: false, encoding: .utf8)
         let new = "\(package.folder)/.\(package.program).new"
         guard try Self.run(kit.linking(list, to: new), in: package.folder, interruption) else {
-            Terminal.explain("It cannot be linked to what was built in \(kit.checkout): swift build makes all of it.")
+            Terminal.explain("It cannot be linked to the build in \(kit.checkout): swift build makes all of it.")
             return false
         }
         try package.place(new)

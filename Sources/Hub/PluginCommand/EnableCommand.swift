@@ -11,15 +11,14 @@ struct EnableCommand: AsyncParsableCommand {
         commandName: "enable",
         abstract: "Write the section of an installed plugin into hub.conf.",
         discussion: """
-            The section has its settings with their help, those that are needed as --set
-            gives them, the others commented out with their defaults, and what it may read,
-            write and reach, which is what it asks for now; a later version that asks for
-            more does not get it by itself. What it asks for of what is yours alone (hub
-            status, hub trace and the like) is not granted: the section says how to.
-            No other byte of hub.conf changes. A section
-            that is there already is enabled, and nothing else.
+            The section has the plugin's settings with their help: the required ones as
+            --set gives them, the others commented out with their defaults. It grants all
+            that the plugin asks to read, write and reach now; a later version that asks
+            for more does not get it automatically. The owner's rights (hub status, hub
+            trace and the like) are not granted: the section shows how to grant them.
+            No other byte of hub.conf changes. A section that exists is only enabled.
 
-            hub check says whether all is right; hub apply has a running hub follow.
+            hub check shows errors; hub apply has a running hub follow.
 
             Examples:
               hub plugin enable pulse --set 'file = "/home/me/pulse.txt"' --dry-run
@@ -33,7 +32,7 @@ struct EnableCommand: AsyncParsableCommand {
     var name: String
     @Option(name: .customLong("set"), help: "A line of its section; may be given more than once.")
     var settings: [String] = []
-    @Option(name: .customLong("as"), help: "The name of the section, where it is not the plugin's.")
+    @Option(name: .customLong("as"), help: "The name of the section, if it is not the plugin's.")
     var instance: String?
     @Flag(help: "Change nothing; show what would be written.")
     var dryRun = false

@@ -7,22 +7,23 @@ import Platform
 struct InstallCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "install",
-        abstract: "Install a plugin from its pack, having shown what it asks for.",
+        abstract: "Install a plugin from its pack, after showing its requests.",
         discussion: """
-            Shows name, version, what it reads, writes and reaches, its settings and
-            commands, who signed it, and of an update what it asks for newly, before
-            anything of it runs; then asks. The pack's checksums are compared; its program
-            is asked what it is, confined, and refused where that is not what the pack
-            says.
+            Shows name, version, the types that it reads and writes, its reach, its
+            settings and commands, its signer, and the new requests of an update, before
+            anything of it runs; then asks. It compares the pack's checksums, and asks its
+            program, confined, for the manifest; if that differs from the pack's, the pack
+            is refused.
 
             It is installed below the hub's data, in programs/NAME, where the hub finds it
             as hub-NAME; the former pack stays there, and --undo goes back to it.
             hub plugin enable NAME then writes its section of hub.conf.
 
-            A signature (PACK.minisig) is believed by the keys of --key, or of the files
-            *.pub in the folder plugin-keys beside hub.conf. Where there are such keys, or
-            the installed pack was signed, one without is refused but with --unsigned.
-            A version older than the installed one is refused but with --downgrade.
+            A signature (PACK.minisig) is checked with the keys of --key, or of the files
+            *.pub in the folder plugin-keys beside hub.conf. If there are such keys, or the
+            installed pack was signed, a pack without a trusted signature is refused unless
+            you say --unsigned. A version older than the installed one is refused unless
+            you say --downgrade.
 
             Examples:
               hub plugin install pulse-1.0.hubplugin
@@ -31,15 +32,15 @@ struct InstallCommand: AsyncParsableCommand {
               hub plugin install pulse --undo
 
             Exit codes: 0 it is installed (or would be); 65 the pack is refused; 66 there
-            is none; 71 it could not be written; 130 it was not wanted.
+            is none; 71 it could not be written; 130 the answer was no.
             """)
 
     @Argument(
         help: "A pack, a file or an address; or NAME or NAME@VERSION of a catalogue.", completion: .file())
     var pack: String
-    @Option(help: "Where a name is looked for; $HUB_CATALOGUE if not given.")
+    @Option(help: "The catalogue that has the name; $HUB_CATALOGUE if not given.")
     var catalogue: String?
-    @Option(help: "Believe this key: a public key of minisign, or the file that has it.")
+    @Option(help: "Trust this key: a public key of minisign, or the file that has it.")
     var key: [String] = []
     @Flag(help: "Take a pack that no trusted key has signed.")
     var unsigned = false
@@ -47,9 +48,9 @@ struct InstallCommand: AsyncParsableCommand {
     var downgrade = false
     @Flag(help: "Install without asking.")
     var yes = false
-    @Flag(help: "Go back to what was installed before.")
+    @Flag(help: "Go back to the version installed before.")
     var undo = false
-    @Flag(help: "Show what it asks for, and install nothing.")
+    @Flag(help: "Show its requests, and install nothing.")
     var dryRun = false
     @OptionGroup var options: ConfigurationChoice
 
@@ -146,7 +147,7 @@ struct InstallCommand: AsyncParsableCommand {
         let path = "\(programs.folder(of: current, kind: index.name))/\(PackIndex.path)"
         guard let bytes = try PrivateFile.read(path, upTo: PackLimits.indexBytes),
             let before = try? JSON.decode(PackIndex.self, from: bytes)
-        else { return try Output.print("  new      what it asks for newly is not known: \(path) is damaged") }
+        else { return try Output.print("  new      unknown which requests are new: \(path) is damaged") }
         let news = text.news(since: before)
         for line in news.isEmpty ? ["it asks for nothing that the installed one does not"] : news {
             try Output.print("  new      \(line)")
@@ -159,11 +160,11 @@ struct InstallCommand: AsyncParsableCommand {
         guard origin.signer == nil, !unsigned else { return }
         if let signer = current?.signer {
             throw PackRefusal(
-                "the installed one is signed by the key \(signer), this one by none that is trusted; --unsigned takes it all the same"
+                "the installed one is signed by the key \(signer), this one by no trusted key; --unsigned installs it anyway"
             )
         }
         guard hasKeys else { return }
-        throw PackRefusal("no key that is trusted here has signed it; --unsigned takes it all the same")
+        throw PackRefusal("no key that is trusted here has signed it; --unsigned installs it anyway")
     }
 
     private func ask(_ index: PackIndex) throws(Failure) {

@@ -10,17 +10,17 @@ struct NewCommand: ParsableCommand {
         abstract: "Make a plugin: a folder that runs as it is, in the language of your choice.",
         discussion: """
             The folder NAME gets the program hub-NAME, which is a whole small plugin, the
-            hub's client library where the language has one, README.md, the lines for
-            hub.conf (sample.conf), what hub plugin test examines it with (test.conf), and
-            a workflow for GitHub. It is platinum as it is; then make it yours.
+            hub's client library if the language has one, README.md, the lines for hub.conf
+            (sample.conf), the settings for hub plugin test (test.conf), and a workflow for
+            GitHub. It is platinum as it is; then change it for your device or service.
 
-              --source [TYPE]  gives what is new in a text file (weight, if not said)
+              --source [TYPE]  gives new lines of a text file (weight, if not given)
               --sink [TYPE]    writes each record of a type into a folder
 
-            TYPE is one of a number or of named values, such as heartRate or sleepAnalysis.
-            Languages: python, sh, ruby, php, perl and swift. All but Swift need nothing to
-            be built, and nothing but the language, ZeroMQ and the folder to run; sh needs
-            jq in place of ZeroMQ.
+            TYPE has a number or named values, such as heartRate or sleepAnalysis.
+            Languages: python, sh, ruby, php, perl and swift. Only Swift needs a build. To
+            run, they need the language, ZeroMQ and the folder; sh needs jq in place of
+            ZeroMQ.
 
             Examples:
               hub plugin new kitchen-scale
@@ -28,7 +28,7 @@ struct NewCommand: ParsableCommand {
               hub plugin new archive --lang sh --sink bloodGlucose
               hub plugin new pulse --lang swift --dry-run
 
-            Exit codes: 0 it is made; 64 the name, the type or the language cannot be;
+            Exit codes: 0 it is made; 64 the name, the type or the language is not valid;
             71 the folder could not be written.
             """)
 
@@ -44,7 +44,7 @@ struct NewCommand: ParsableCommand {
     @Option(name: .customLong("in"), help: "The folder in which NAME is made; this one, if not given.")
     var place = "."
     @Option(
-        help: "For Swift: where this project is, a folder or an address; by itself, what this program was built in.")
+        help: "For Swift: the folder or address of this project; if not given, the folder of this program's build.")
     var package: String?
     @Flag(help: "List the files, and make none.")
     var dryRun = false
@@ -103,7 +103,8 @@ struct NewCommand: ParsableCommand {
                     + "in any other a plugin follows Docs/Protocol.md, chapter 13")
         }
         guard source == nil || sink == nil else {
-            throw Failure(.usage, "--source and --sink: choose one; what it makes can be made both by hand")
+            throw Failure(
+                .usage, "--source and --sink: choose one; to make a plugin that is both, add the other by hand")
         }
         let role: PluginRole = sink == nil ? .source : .sink
         let type = try Self.type(sink ?? source ?? "weight")
@@ -112,7 +113,7 @@ struct NewCommand: ParsableCommand {
             throw Failure(
                 .usage,
                 "--package: name the folder or the address of this project, which has PluginKit; "
-                    + "this program was moved away from where it was built")
+                    + "this program was moved out of the folder of its build")
         }
         let path = URL(filePath: place).standardizedFileURL.appending(path: name).path
         guard !FileManager.default.fileExists(atPath: path) else {

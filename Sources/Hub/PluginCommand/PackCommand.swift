@@ -11,15 +11,16 @@ struct PackCommand: AsyncParsableCommand {
         abstract: "Make one file of a plugin, which hub plugin install takes.",
         discussion: """
             NAME-VERSION.hubplugin has the files of the folder and an index with the
-            SHA-256 of each and what the program says of itself, for which it is asked,
-            confined. The same files give the same pack. Left out are hidden files, caches,
-            keys, other packs, virtual environments and what looks like a person's data:
+            SHA-256 of each and the manifest, for which the program is asked, confined. The
+            same files give the same pack. Left out are hidden files, caches, keys, other
+            packs, virtual environments and files that look like a person's data:
             readings.txt, hub.conf, folders data, run and state, and files of the endings
             .csv, .db, .env, .jsonl, .log, .pem, .secret and .sqlite. --include takes one
-            of these all the same. What hub plugin test --keep has found goes with it.
+            of these anyway. The result of hub plugin test --keep is included.
 
-            --sign takes a secret key of minisign and writes the signature beside the pack;
-            a password is asked for, or is the first line of stdin. minisign -V checks it.
+            --sign takes a secret key of minisign and writes the signature beside the pack.
+            The command asks for a password, or reads it from the first line of stdin.
+            minisign -V checks the signature.
 
             Examples:
               hub plugin pack pulse

@@ -7,12 +7,12 @@ import HubWire
 struct PlayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "play",
-        abstract: "A hub that misbehaves as it is told, for those who write a client library.",
+        abstract: "Run a hub that misbehaves on command, for authors of client libraries.",
         discussion: """
-            A play is a hub with a door and a feed of its own that forgets sessions, is
-            killed, loses answers, has no disk left, is restored from a backup. Nothing of
-            yours is touched. The client is started for each play with HUB_DOOR, HUB_FEED
-            and HUB_INSTANCE, and what it does is counted and judged:
+            A play is a hub with a separate door and feed that forgets sessions, is killed,
+            loses answers, has no disk left, is restored from a backup. Nothing of yours is
+            touched. The client is started for each play with HUB_DOOR, HUB_FEED and
+            HUB_INSTANCE, and its actions are counted and judged:
 
               publisher   gives the records that it reads from its stdin, a line each, and
                           ends with 0 when they are stored
@@ -20,8 +20,8 @@ struct PlayCommand: AsyncParsableCommand {
                           until SIGTERM
               sink        delivers weights from the beginning, until SIGTERM
 
-            Without a client, what is typed is done, a line each, and what comes is shown;
-            or the lines of --script, one after the other.
+            Without a client, each line that you type is done, and each message that comes
+            is shown; or the lines of --script, one after the other.
 
             Examples:
               hub plugin play publisher -- python3 give.py
@@ -31,7 +31,7 @@ struct PlayCommand: AsyncParsableCommand {
               hub plugin play                   then type: silent, forget, kill, back
               hub plugin play --script my.play -- ./client
 
-            Exit codes: 0 each play held; 1 one failed; 65 the client cannot be started, or
+            Exit codes: 0 all plays held; 1 one failed; 65 the client cannot be started, or
             a line of the script is wrong.
             """)
 
@@ -44,13 +44,13 @@ struct PlayCommand: AsyncParsableCommand {
     var client: [String] = []
     @Option(help: "A play of your own: a file with a line for each step.", completion: .file())
     var script: String?
-    @Option(help: "So many records are for a publisher to give.")
+    @Option(help: "Number of records that a publisher gives.")
     var records: Int = 100
-    @Option(help: "What must come is waited for so many seconds.")
+    @Option(help: "Seconds to wait for each expected event.")
     var patience: Int = 30
-    @Flag(help: "The plays, and what is asked of a client in each.")
+    @Flag(help: "List the plays, and the client's task in each.")
     var list = false
-    @Flag(help: "What a line of a play may say.")
+    @Flag(help: "List the lines that a play may have.")
     var lines = false
     @Flag(help: "A JSON object a line.")
     var json = false
@@ -174,6 +174,6 @@ struct PlayCommand: AsyncParsableCommand {
         }
         if json { return }
         try Output.print("WHAT is one of \(PlayStep.Count.allCases.map(\.rawValue).joined(separator: ", ")).")
-        try Output.print("N may be records or records-N: so many are for a publisher to give, or N fewer.")
+        try Output.print("N may be records, the number that a publisher gives, or records-N, which is N fewer.")
     }
 }

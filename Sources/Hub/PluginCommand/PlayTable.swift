@@ -79,7 +79,7 @@ struct PlayTable {
     private func byHand(_ hub: PlayHub) async throws -> Play.Outcome {
         if isatty(STDIN_FILENO) == 1, !json {
             try Output.print(
-                "Type what it shall do, such as silent, forget, kill, back; hub plugin play --lines has all.")
+                "Type a line, such as silent, forget, kill or back; hub plugin play --lines lists all.")
         }
         for await line in Self.typed() {
             let words = line.prefix { $0 != "#" }.split(separator: " ").joined(separator: " ")

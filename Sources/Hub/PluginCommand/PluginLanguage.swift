@@ -57,14 +57,14 @@ enum PluginLanguage: String, CaseIterable {
             return [
                 Part(
                     path: program, origin: "plugin.sh", isProgram: true,
-                    meaning: "what the hub starts: it becomes `hub bridge plugin`"),
-                Part(path: "manifest.json", origin: "\(role).manifest.json", meaning: "what the plugin is"),
+                    meaning: "the program that the hub starts: it becomes `hub bridge plugin`"),
+                Part(path: "manifest.json", origin: "\(role).manifest.json", meaning: "the plugin's manifest"),
                 Part(path: "program.sh", origin: "\(role).sh", meaning: "the plugin: it reads and writes lines"),
             ]
         case .swift:
             return [
                 Part(path: "Sources/Plugin.swift", origin: "\(role).swift.in", meaning: "the plugin"),
-                Part(path: "Package.swift", origin: "Package.swift.in", meaning: "where PluginKit is"),
+                Part(path: "Package.swift", origin: "Package.swift.in", meaning: "the place of PluginKit"),
                 Part(path: ".gitignore", origin: "swift.gitignore"),
             ]
         }

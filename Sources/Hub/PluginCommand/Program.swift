@@ -33,21 +33,21 @@ struct PluginCommand: ParsableCommand {
         commandName: "hub plugin",
         abstract: "Make plugins, examine them, pass them on, install them.",
         discussion: """
-            For those who write one:
-              hub plugin new NAME        a folder that runs as it is, in six languages
-              hub plugin build DIR       its program, where the language needs that: Swift
-              hub plugin dev DIR         see it work, and start it again at each save
-              hub plugin test DIR        does it keep what Docs/Protocol.md asks of it?
-              hub plugin rules           what that is, rule by rule
-              hub plugin play            a hub that misbehaves, for authors of libraries
-              hub plugin pack DIR        one file of it
+            For authors of plugins:
+              hub plugin new NAME        make a folder that runs as it is, in six languages
+              hub plugin build DIR       build its program, if that is in Swift
+              hub plugin dev DIR         see it work, restarted at each save
+              hub plugin test DIR        does it follow Docs/Protocol.md?
+              hub plugin rules           list the rules
+              hub plugin play            run a hub that misbehaves, for library authors
+              hub plugin pack DIR        make one file of it
 
-            For those who use one:
-              hub plugin search          what a catalogue has
-              hub plugin install FILE    see what it asks for, and install it
-              hub plugin enable NAME     its section of hub.conf
-              hub plugin disable NAME    it shall not run
-              hub plugin remove NAME     take it away
+            For users of plugins:
+              hub plugin search          list the plugins of a catalogue
+              hub plugin install FILE    see its requests, and install it
+              hub plugin enable NAME     write its section of hub.conf
+              hub plugin disable NAME    stop running it
+              hub plugin remove NAME     remove it
 
             The plugins of a hub are shown by hub plugins.
             """,

@@ -11,9 +11,9 @@ struct RemoveCommand: AsyncParsableCommand {
         abstract: "Take an installed plugin away; its samples stay.",
         discussion: """
             Its files stay below the hub's data until another pack of it is installed, and
-            hub plugin install NAME --undo brings it back. What it gave stays in the hub.
-            One that hub.conf enables is not removed: disable it first, or say --settings,
-            which takes its section out of hub.conf too and keeps it in a file.
+            hub plugin install NAME --undo brings it back. Its records stay in the hub. A
+            plugin that hub.conf enables is not removed: disable it first, or say
+            --settings, which also moves its section from hub.conf into a file.
 
             Examples:
               hub plugin remove pulse --dry-run
@@ -74,7 +74,7 @@ struct RemoveCommand: AsyncParsableCommand {
                 try ConfigurationFile.replace(old, with: text, in: path)
             }
             _ = try installer.remove(name)
-            try Output.print("\(name) \(current.version) is removed; what it gave stays in the hub")
+            try Output.print("\(name) \(current.version) is removed; its records stay in the hub")
             if !taken.isEmpty { Terminal.say("its section is kept in \(kept); hub apply has a running hub follow") }
             Terminal.say("hub plugin install \(name) --undo brings it back")
         }

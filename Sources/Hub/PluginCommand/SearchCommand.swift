@@ -4,19 +4,19 @@ import HubClient
 struct SearchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search",
-        abstract: "Plugins of a catalogue: what they are, and what they ask for.",
+        abstract: "List the plugins of a catalogue, with their summaries and requests.",
         discussion: """
             A catalogue is a file catalogue.json beside packs, in a folder or at any web
-            server; hub plugin pack --index FOLDER writes it. It says what its maker says:
-            hub plugin install NAME compares each pack with it, and shows what the pack
-            asks for before anything runs.
+            server; hub plugin pack --index FOLDER writes it. Its contents are its maker's
+            claims: hub plugin install NAME compares the pack with them, and shows the
+            pack's requests before anything runs.
 
             Examples:
               hub plugin search --catalogue https://example.org/plugins
               hub plugin search heartRate --catalogue packs --json
 
             Exit codes: 0; 1 nothing was found; 65 it is not a catalogue; 66 there is none;
-            71 it cannot be had.
+            71 it cannot be read or downloaded.
             """)
 
     @Argument(help: "Found in names, summaries and types; all, if not given.")

@@ -7,26 +7,26 @@ import Platform
 struct TestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
-        abstract: "Examine a plugin: start it beside a hub that misbehaves, and say what it does wrong.",
+        abstract: "Examine a plugin: start it with a hub that misbehaves, and report its faults.",
         discussion: """
-            The plugin runs as the hub would start it, confined, with a state directory of
-            its own, beside a hub of this program that forgets sessions, is silent, takes
-            nothing, rejects, and is killed; then in a whole hub, which is killed and put
-            back to a backup. Each rule has a tier; a plugin has the highest tier whose
-            rules, and those of the tiers before, it keeps.
+            The plugin runs as the hub would start it, confined, with a separate state
+            directory, against a hub of this program that forgets sessions, is silent,
+            stores nothing, rejects, and is killed; then in a whole hub, which is killed
+            and restored from a backup. Each rule has a tier. A plugin has the highest tier
+            whose rules it keeps, with those of all lower tiers.
 
-              bronze    says what it is, comes, and ends when it is asked to
-              silver    loses nothing and doubles nothing
+              bronze    describes itself, connects, and ends when asked
+              silver    loses nothing and duplicates nothing
               gold      copes with hubs, networks and people, and keeps secrets
               platinum  can be left alone for years
 
-            Settings with which the plugin works here stand in test.conf beside its
-            program, else in sample.conf: one section [plugin.NAME] of hub.conf, without
-            executable. In it {folder} is the program's folder, {scratch} a new one for
-            each run. A program named simulator beside it is started for each run and
-            stands in for the device or service: its first line is a JSON object of names
-            and texts, such as {"url":"http://127.0.0.1:4711"}, for {url} in test.conf; it
-            ends when its stdin does.
+            The settings for the test are in test.conf beside the program, else in
+            sample.conf: one section [plugin.NAME] of hub.conf, without executable. In it
+            {folder} is the program's folder, {scratch} a new one for each run. A program
+            named simulator beside it is started for each run and simulates the device or
+            service. Its first line is a JSON object of names and texts, such as
+            {"url":"http://127.0.0.1:4711"}, for {url} in test.conf; it ends when its stdin
+            does.
 
             Examples:
               hub plugin test Plugins/JSONLines
@@ -48,11 +48,11 @@ struct TestCommand: AsyncParsableCommand {
     var rules: [String] = []
     @Option(help: "The tier that it must have: bronze, silver, gold or platinum.")
     var tier: TierArgument = .bronze
-    @Option(help: "A source that has given nothing new for so many seconds has given all.")
+    @Option(help: "Seconds without a new record after which a source has given all.")
     var settle: Double = 2
-    @Option(help: "Examine it so often; the worst time is what counts.")
+    @Option(help: "Number of examinations; the worst one counts.")
     var times = 1
-    @Option(help: "So many times beside each other.")
+    @Option(help: "Number of examinations at the same time.")
     var atOnce = 1
     @Option(help: "Write a report for continuous integration to this file.", completion: .file())
     var junit: String?

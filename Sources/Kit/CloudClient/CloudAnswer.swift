@@ -43,7 +43,7 @@ public struct CloudAnswer: Sendable, CustomStringConvertible {
             return try decoder.decode(type, from: body)
         } catch {
             throw CloudError(
-                .malformed, "\(what): the service answered \(status) with what cannot be read\(Self.place(of: error))",
+                .malformed, "\(what): the service answered \(status) with an unreadable body\(Self.place(of: error))",
                 mayHaveHadEffect: hasEffect)
         }
     }
@@ -54,7 +54,8 @@ public struct CloudAnswer: Sendable, CustomStringConvertible {
     public func tree() throws(CloudError) -> JSONTree {
         if let tree = JSONTree(Array(body)) { return tree }
         throw CloudError(
-            .malformed, "\(what): the service answered \(status) with what is not JSON", mayHaveHadEffect: hasEffect)
+            .malformed, "\(what): the service answered \(status) with text that is not JSON",
+            mayHaveHadEffect: hasEffect)
     }
 
     public var description: String { "\(what): \(status)" }

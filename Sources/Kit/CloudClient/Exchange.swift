@@ -60,7 +60,7 @@ final class Exchange: Sendable {
                         + "its own, or it does not speak TLS; compare address, port and clock")
         case let error as IOError: read(error)
         case HTTPParserError.invalidEOFState: cut
-        default: self.error(.malformed, "the service answered with what is not HTTP")
+        default: self.error(.malformed, "the service's answer is not HTTP")
         }
     }
 

@@ -74,7 +74,7 @@ public struct CertificateFiles: Sendable, Hashable {
             throw PluginFailure(
                 .settings,
                 "setting key: other users may read or change \(key) (mode \(String(mode & 0o777, radix: 8))); type: "
-                    + "chmod 600 \(key), or 640 where a group is to read it")
+                    + "chmod 600 \(key), or 640 if a group must read it")
         }
         let text = String(decoding: bytes, as: UTF8.self)
         guard !text.contains("ENCRYPTED") else {

@@ -20,7 +20,7 @@ final class CertificateKeeper: Sendable {
             switch self {
             case .renewed: nil
             case .unusable(let reason):
-                "the certificate was changed and cannot be used; \(visitors) see the one of before: \(reason)"
+                "the certificate was changed and cannot be used; \(visitors) see the former one: \(reason)"
             case .ends(let end) where end < now:
                 "the certificate ended on \(CertificateFiles.date(end)), and \(visitors) refuse it: renew its file"
             case .ends(let end): "the certificate ends on \(CertificateFiles.date(end)): renew its file before"

@@ -28,12 +28,12 @@ public struct HTTPListening: Sendable {
                     TextRule(
                         pattern: #"[^ :]+:[0-9]{1,5}|\[[0-9a-fA-F:.]+\]:[0-9]{1,5}"#, expected: "host:port",
                         example: "127.0.0.1:\(port)")),
-                help: "Where \(visitors) are waited for: this machine alone, unless another address is given.",
+                help: "The address to listen on for \(visitors); by default only this machine can connect.",
                 default: .string("127.0.0.1:\(port)")),
             .init(
                 "address", .url(),
-                help: "The address that \(visitors) use, such as that of a proxy; not set: listen, where that is one "
-                    + "address.", default: nil),
+                help: "The address that \(visitors) use, such as that of a proxy; if not set, the address of "
+                    + "listen, if it has only one.", default: nil),
             .init(
                 "certificate", .path,
                 help: "A file with the certificate and those above it (PEM): \(visitors) come by HTTPS then.",

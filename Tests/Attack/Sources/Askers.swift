@@ -8,46 +8,46 @@ extension Attack {
     static let dearQuestions = Attack(
         name: "dear-questions",
         does:
-            "fifty clients keep two questions open each that find nothing in all records, sort them or compute of them, and leave in the midst of some",
-        holds: "a small question is answered within 50 ms, and a writer is STORED within 20 ms"
+            "fifty clients each keep two expensive queries open, which search, sort or aggregate all records; some leave before the answer",
+        holds: "a small query is answered within 50 ms, and a record is STORED within 20 ms"
     ) { scene in
         let host = try HubHost()
         let count = scene.size(FilledStore.size(2_000_000), quick: 20_000)
         let begin = ContinuousClock.now
         try await household(count, host)
         scene.note("records", Double(count), "")
-        scene.note("to write them", begin.duration(to: .now) / .seconds(1), "s")
+        scene.note("time to write the records", begin.duration(to: .now) / .seconds(1), "s")
         let hub = try await host.start()
         let (door, size) = (host.door, scene.size(1_000, quick: 20))
         let alone = try await scene.onThread { try small(door, size) }
-        scene.note("a small question alone, 99 of 100", alone.asked.at(0.99), "ms")
-        scene.note("STORED alone, middle", alone.stored.at(0.5), "ms")
-        scene.note("STORED alone, 99 of 100", alone.stored.at(0.99), "ms")
+        scene.note("small query without load, 99th percentile", alone.asked.at(0.99), "ms")
+        scene.note("STORED without load, median", alone.stored.at(0.5), "ms")
+        scene.note("STORED without load, 99th percentile", alone.stored.at(0.99), "ms")
         let (most, over) = (MostMemory(of: hub), Latch())
         let askers = (0..<scene.size(50, quick: 10)).map { index in
             Task { try await scene.onThread { try dear(door, index, until: over) } }
         }
         try await Task.sleep(for: .seconds(1))
         let beside = try await scene.onThread { try small(door, size) }
-        scene.note("a small question beside them, middle", beside.asked.at(0.5), "ms")
-        scene.note("a small question beside them, 99 of 100", beside.asked.at(0.99), "ms", atMost: 50, isTime: true)
-        scene.note("STORED beside them, middle", beside.stored.at(0.5), "ms")
-        scene.note("STORED beside them, 99 of 100", beside.stored.at(0.99), "ms", atMost: 20, isTime: true)
+        scene.note("small query under load, median", beside.asked.at(0.5), "ms")
+        scene.note("small query under load, 99th percentile", beside.asked.at(0.99), "ms", atMost: 50, isTime: true)
+        scene.note("STORED under load, median", beside.stored.at(0.5), "ms")
+        scene.note("STORED under load, 99th percentile", beside.stored.at(0.99), "ms", atMost: 20, isTime: true)
         over.close()
         var answers = 0
         for asker in askers { answers += try await asker.value }
-        scene.note("answers to the fifty", Double(answers), "")
-        scene.note("memory at most", await most.end(), "MiB", atMost: 150)
+        scene.note("answers to the fifty clients", Double(answers), "")
+        scene.note("peak memory", await most.end(), "MiB", atMost: 150)
         hub.signal(SIGTERM)
-        scene.expectNone("the hub did not end in good order", await hub.waitForExit() == 0 ? 0 : 1)
+        scene.expectNone("the hub did not exit with code 0", await hub.waitForExit() == 0 ? 0 : 1)
     }
 }
 
 extension Attack {
     static let leavers = Attack(
         name: "leavers",
-        does: "many clients ask for as much as they may, stay for a while without reading any of it, and leave",
-        holds: "the memory that their answers took is given back"
+        does: "many clients request as much as they may, read none of it for a while, and leave",
+        holds: "the memory of their answers is returned to the system"
     ) { scene in
         let host = try HubHost()
         try await household(scene.size(200_000, quick: 20_000), host)
@@ -64,10 +64,10 @@ extension Attack {
             // Long enough for the hub to become idle, and to look for memory that it could give back while they hold it.
             sleep(12)
         }
-        scene.note("memory at most", await most.end(), "MiB")
+        scene.note("peak memory", await most.end(), "MiB")
         try await scene.expectMemoryBack(hub)
         hub.signal(SIGTERM)
-        scene.expectNone("the hub did not end in good order", await hub.waitForExit() == 0 ? 0 : 1)
+        scene.expectNone("the hub did not exit with code 0", await hub.waitForExit() == 0 ? 0 : 1)
     }
 }
 

@@ -5,18 +5,18 @@ import Foundation
 @main struct Command: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hub-attack",
-        abstract: "Attacks a hub that it starts, and says what held.",
+        abstract: "Attacks a hub and reports which promises held.",
         discussion: """
-            Each attack has a hub of its own, beside this program, in a folder below /tmp. Exit code 1 where something did not hold.
+            Each attack starts its own hub, built beside this program, in a folder below /tmp. The exit code is 1 if a promise did not hold.
             """)
 
-    @Flag(help: "Smaller figures, a few seconds each; what takes how long is told and not judged.")
+    @Flag(help: "Run smaller attacks of a few seconds each; durations are reported but not judged.")
     var quick = false
-    @Flag(help: "The findings as JSON.")
+    @Flag(help: "Print the findings as JSON.")
     var json = false
-    @Flag(help: "Only says which attacks there are.")
+    @Flag(help: "Only list the attacks.")
     var list = false
-    @Argument(help: "Which attacks; all if none is named.")
+    @Argument(help: "The attacks to run; all if none is named.")
     var names: [String] = []
 
     func validate() throws {

@@ -7,8 +7,9 @@ import Samples
 extension Attack {
     static let lyingDisk = Attack(
         name: "lying-disk",
-        does: "beneath a running hub a bit of its store changes, in each of some pages, and what is there is asked for",
-        holds: "the hub names the page within five seconds, answers what is whole, and confirms nothing after"
+        does:
+            "while a hub runs, one bit changes in each of several pages of its store, and the damaged records are requested",
+        holds: "the hub names the page within five seconds, still answers from intact pages, and confirms nothing more"
     ) { scene in
         let (count, rounds) = (scene.size(20_000, quick: 4_000), scene.size(20, quick: 3))
         var named: [Double] = []
@@ -26,15 +27,15 @@ extension Attack {
             let asked = try await host.command("trace", "\(victim + 1)")
             scene.expectNone("answers from a damaged page", asked.status == 0 ? 1 : 0)
             let seconds = try await scene.wait(upTo: 5) { try isNamed(page, host.door) }
-            scene.expectNone("pages that were not named in five seconds", seconds == nil ? 1 : 0)
+            scene.expectNone("pages not named within five seconds", seconds == nil ? 1 : 0)
             named.append(begin.duration(to: .now) / .seconds(1))
-            scene.expectNone("records that were confirmed after", try isConfirmed(host.door) ? 1 : 0)
-            scene.expectNone("what is whole was not answered", try await host.command("trace", "1").status)
+            scene.expectNone("records confirmed after the damage", try isConfirmed(host.door) ? 1 : 0)
+            scene.expectNone("failed requests for an intact record", try await host.command("trace", "1").status)
             hub.signal(SIGTERM)
             _ = await hub.waitForExit()
         }
         scene.note("pages damaged", Double(rounds), "")
-        scene.note("until one was named, at most", named.max() ?? 0, "s", atMost: 5, isTime: true)
+        scene.note("longest time until a page was named", named.max() ?? 0, "s", atMost: 5, isTime: true)
     }
 }
 

@@ -6,8 +6,8 @@ extension Attack {
     /// The importers follow the protocol; the hub has to be fair.
     static let importers = Attack(
         name: "importers",
-        does: "sixteen importers give at full speed, and one scale gives a record every ten milliseconds",
-        holds: "the scale's record is STORED soon; memory stays within memory_limit, and is given back"
+        does: "sixteen importers send at full speed, and one scale sends a record every ten milliseconds",
+        holds: "the scale's record is STORED soon; memory stays within memory_limit and is returned afterwards"
     ) { scene in
         let each = scene.size(40_000, quick: 3_000)
         try await scene.withHub { host, hub in
@@ -33,17 +33,17 @@ extension Attack {
             scene.note("the importers", Double(16 * each) / (begin.duration(to: .now) / .seconds(1)), "records/s")
             areDone.close()
             let times = Quantiles(try await scale.value)
-            scene.note("STORED of the scale, middle", times.at(0.5), "ms")
-            scene.note("STORED of the scale, 99 of 100", times.at(0.99), "ms", atMost: 20, isTime: true)
-            scene.note("memory at most", await most.end(), "MiB", atMost: Scene.memoryLimit * 1.1)
+            scene.note("STORED of the scale, median", times.at(0.5), "ms")
+            scene.note("STORED of the scale, 99th percentile", times.at(0.99), "ms", atMost: 20, isTime: true)
+            scene.note("peak memory", await most.end(), "MiB", atMost: Scene.memoryLimit * 1.1)
             try await scene.expectMemoryBack(hub)
         }
     }
 
     static let singleRecords = Attack(
         name: "single-records",
-        does: "sixty sessions give all that their credit allows at once, each record in a batch of its own",
-        holds: "memory stays within memory_limit, and is given back; each record is STORED"
+        does: "sixty sessions send all that their credit allows at once, one record in each batch",
+        holds: "memory stays within memory_limit and is returned afterwards; each record is STORED"
     ) { scene in
         try await scene.withHub { host, hub in
             let door = host.door
@@ -58,16 +58,16 @@ extension Attack {
                 }
                 try await group.waitForAll()
             }
-            scene.note("memory at most", await most.end(), "MiB", atMost: Scene.memoryLimit * 1.1)
+            scene.note("peak memory", await most.end(), "MiB", atMost: Scene.memoryLimit * 1.1)
             try await scene.expectMemoryBack(hub)
         }
     }
 
     static let manySessions = Attack(
         name: "many-sessions",
-        does: "as many sessions as the hub lets in send the whole of their credit at once, and read no answer",
+        does: "as many sessions as the hub admits spend their whole credit at once and read no answer",
         holds:
-            "the hub stays, within memory_limit; a person still gets an answer, and those who go leave nothing behind"
+            "the hub survives within memory_limit and still answers a person; sessions that end leave nothing behind"
     ) { scene in
         try await scene.withHub { host, hub in
             let (door, busy, most) = (host.door, scene.size(250, quick: 40), MostMemory(of: hub))
@@ -88,13 +88,13 @@ extension Attack {
             }
             _ = try await scene.wait(upTo: 120) { haveSpent.isClosed }
             let status = try await host.command("status", "--json")
-            scene.expectNone("hub status had no answer", status.lines.isEmpty ? 1 : 0)
+            scene.expectNone("hub status without an answer", status.lines.isEmpty ? 1 : 0)
             isOver.close()
             let counts = try await sessions.value
             scene.note("sessions", Double(counts.open), "")
             scene.note("sessions refused", Double(counts.refused), "")
-            scene.note("memory at most", await most.end(), "MiB", atMost: Scene.memoryLimit * 1.1)
-            scene.expectNone("the hub left", hub.isRunning ? 0 : 1)
+            scene.note("peak memory", await most.end(), "MiB", atMost: Scene.memoryLimit * 1.1)
+            scene.expectNone("the hub ended", hub.isRunning ? 0 : 1)
             try await scene.expectMemoryBack(hub)
         }
     }

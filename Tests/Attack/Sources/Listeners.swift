@@ -6,8 +6,8 @@ import ZeroMQ
 extension Attack {
     static let largeEvents = Attack(
         name: "large-events",
-        does: "a plugin sends EVENTs of a megabyte while a listener is stopped",
-        holds: "they are refused, and the hub holds none of them"
+        does: "a plugin sends EVENTs of a megabyte while a listener does not read",
+        holds: "the EVENTs are refused, and the hub holds none of them"
     ) { scene in
         try await scene.withHub { host, hub in
             let (door, feed, count, before) = (host.door, host.feed, scene.size(500, quick: 50), hub.residentMiB)
@@ -26,14 +26,14 @@ extension Attack {
                 return refused
             }
             scene.expectNone("EVENTs that were not refused", count - refused)
-            scene.note("memory that the hub took", hub.residentMiB - before, "MiB", atMost: 32)
+            scene.note("memory growth of the hub", hub.residentMiB - before, "MiB", atMost: 32)
         }
     }
 
     static let quietListener = Attack(
         name: "quiet-listener",
         does: "a listener stops reading while records of sixteen kilobytes are stored",
-        holds: "what waits for it stays below a sixteenth of memory_limit; others hear all"
+        holds: "its queue stays below a sixteenth of memory_limit; other listeners receive everything"
     ) { scene in
         try await scene.withHub { host, hub in
             let (door, feed, count, before) = (host.door, host.feed, scene.size(8_000, quick: 1_600), hub.residentMiB)
@@ -51,10 +51,10 @@ extension Attack {
                 }
             }
             // The limit of the queue, and the memory of the store and the allocator.
-            scene.note("memory that the hub took", await most.end() - before, "MiB", atMost: 16 + 48)
-            let rests = hub.errorLines.filter { $0.contains("a feed rests") && $0.contains("of=\"the owner\"") }
+            scene.note("memory growth of the hub", await most.end() - before, "MiB", atMost: 16 + 48)
+            let rests = hub.errorLines.filter { $0.contains("a feed is paused") && $0.contains("of=\"the owner\"") }
             scene.expectNone("the feed was not ended", rests.isEmpty ? 1 : 0)
-            scene.expectNone("the hub left", hub.isRunning ? 0 : 1)
+            scene.expectNone("the hub ended", hub.isRunning ? 0 : 1)
             try await scene.expectMemoryBack(hub)
         }
     }

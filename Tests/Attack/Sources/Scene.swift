@@ -42,7 +42,7 @@ final class Scene: Sendable {
         let hub = try await host.start()
         let value = try await body(host, hub)
         hub.signal(SIGTERM)
-        expectNone("the hub did not end in good order", await hub.waitForExit() == 0 ? 0 : 1)
+        expectNone("the hub did not exit with code 0", await hub.waitForExit() == 0 ? 0 : 1)
         return value
     }
 
@@ -114,11 +114,11 @@ extension Scene {
     /// Expects that the hub gives memory back after a burst, when all programs have left.
     func expectMemoryBack(_ hub: ChildProcess) async throws {
         // A debug build has twice as many pages of program code, which are no memory that the hub holds.
-        let (most, name) = isQuick ? (44.0, "memory of its own") : (80, "memory")
+        let (most, name) = isQuick ? (44.0, "own memory") : (80, "memory")
         func held() -> Double { isQuick ? hub.ownMiB : hub.residentMiB }
         let seconds = try await wait(upTo: 30) { held() < most }
         note("\(name) afterwards", held(), "MiB", atMost: most)
-        if let seconds { note("under \(Int(most)) MiB again after", seconds, "s", atMost: 30, isTime: true) }
+        if let seconds { note("time until below \(Int(most)) MiB", seconds, "s", atMost: 30, isTime: true) }
     }
 }
 

@@ -7,18 +7,18 @@ extension Attack {
     static let leftBehind = Attack(
         name: "left-behind",
         does:
-            "three writers give records that each begin something: a series, a type and device, a version of 16 kB, a sample of ten thousand years",
-        holds: "the hub starts in a second and below 100 MiB, and each command of the owner answers within a second"
+            "three writers send records that each create something: a series, a type and device, a version of 16 kB, a sample of ten thousand years",
+        holds: "the hub starts within a second and below 100 MiB, and answers each command of the owner within a second"
     ) { scene in
         let host = try HubHost()
         let count = scene.size(FilledStore.size(500_000), quick: 8_000)
         let begin = ContinuousClock.now
         let versioned = try await leaveBehind(count, host, scene)
-        scene.note("to write them", begin.duration(to: .now) / .seconds(1), "s")
+        scene.note("time to write the records", begin.duration(to: .now) / .seconds(1), "s")
         let start = ContinuousClock.now
         let hub = try await host.start()
-        scene.note("until the hub is ready", start.duration(to: .now) / .seconds(1), "s", atMost: 1, isTime: true)
-        scene.note("memory of the hub that has started", hub.residentMiB, "MiB", atMost: 100)
+        scene.note("time until the hub is ready", start.duration(to: .now) / .seconds(1), "s", atMost: 1, isTime: true)
+        scene.note("memory of the hub after its start", hub.residentMiB, "MiB", atMost: 100)
         let most = MostMemory(of: hub)
         let commands = [
             ["status"], ["samples", "--last", "10"], ["samples", "weight", "--last", "10"],
@@ -32,11 +32,11 @@ extension Attack {
                 "hub " + command.joined(separator: " "), begin.duration(to: .now) / .seconds(1), "s", atMost: 1,
                 isTime: true)
             scene.expectNone(
-                "no answer of hub \(command[0]): \(run.errors.first ?? "")", run.status < 64 ? 0 : run.status)
+                "hub \(command[0]) without an answer: \(run.errors.first ?? "")", run.status < 64 ? 0 : run.status)
         }
-        scene.note("memory at most, while they were answered", await most.end(), "MiB", atMost: 100)
+        scene.note("peak memory during the commands", await most.end(), "MiB", atMost: 100)
         hub.signal(SIGTERM)
-        scene.expectNone("the hub did not end in good order", await hub.waitForExit() == 0 ? 0 : 1)
+        scene.expectNone("the hub did not exit with code 0", await hub.waitForExit() == 0 ? 0 : 1)
     }
 }
 

@@ -98,7 +98,7 @@ import Testing
         #expect(text.contains("Ham &amp; &lt;Cheese&gt; Sandwich"))
         let found = try await judged("apple", scene.path("export.xml"))
         #expect(found["rBodyMass"] as? Int == 16 && found["workouts"] as? Int == 2)
-        #expect(found["rBloodPressureSystolic"] as? Int == 12, "beside their correlation, and in it")
+        #expect(found["rBloodPressureSystolic"] as? Int == 12, "each value occurs beside its correlation and in it")
     }
 
     @Test func `Datasette shows the tables and views, and two hubs with the same records export the same data`()

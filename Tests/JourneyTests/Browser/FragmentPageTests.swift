@@ -39,7 +39,7 @@ import Testing
                 try await waitsOn(answer, scene, chromium)
             }
             for answer in ["#\(error)", "?\(error)"] { try await refuse(answer, "owned", scene, chromium) }
-            #expect(try await scene.token()?.state == "valid", "the one that was there stays")
+            #expect(try await scene.token()?.state == "valid", "the previous token stays valid")
             try await waits(scene, chromium)
         }
         hub.signal(SIGTERM)

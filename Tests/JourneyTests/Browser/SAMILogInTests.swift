@@ -53,16 +53,16 @@ import WebFaults
             try await page.open(url)
             try await page.logIn(password: "wrong")
             try await page.until("document.querySelector('.mistake') !== null")
-            #expect(try await page.complaints.count <= 1, "a status of 403 alone")
+            #expect(try await page.complaints.count <= 1, "the only complaint is the status 403")
         }
-        try await scene.until("the weights are there") { try await scene.weights().count == 3 }
+        try await scene.until("all weights are stored") { try await scene.weights().count == 3 }
         #expect(try scene.count("token") == 1)
 
         try scene.send("DELETE", "/control/tokens")
         let renewed = try await scene.host.command("do", "sami", "look")
         let look = renewed.lines.joined(separator: "\n")
         #expect(renewed.status == 0 && look.contains("Ada Example"), "\(renewed.errors)")
-        #expect(!look.contains("<secret>"), "whose account it is may be read: \(look)")
+        #expect(!look.contains("<secret>"), "the account's name is not a secret: \(look)")
 
         let done = try await scene.host.command("logout", "sami", "--yes", "--json")
         #expect(done.lines.last?.contains(#""service":"revoked""#) == true, "\(done)")

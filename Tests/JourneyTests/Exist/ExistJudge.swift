@@ -75,7 +75,7 @@ struct ExistJudge: Sendable {
                 )
             }
         }
-        return faults + rest.keys.sorted().map { "\($0): a value on a day that has none" }
+        return faults + rest.keys.sorted().map { "\($0): a value on a day that must have none" }
     }
 
     /// The faults in the hub's weigh-ins of the scale: those that are lost, doubled or wrong.
@@ -126,10 +126,10 @@ struct ExistJudge: Sendable {
                     let value = object.value.flatMap(Self.hundredths)
                 else { return "\(text) of \(object.name ?? "?") was sent to \(user)" }
                 if day > last { return "\(text) was sent to \(user) before that day" }
-                return couldBe(value, on: day) ? nil : "\(text) was sent to \(user), which no weigh-in makes"
+                return couldBe(value, on: day) ? nil : "\(text) was sent to \(user), but no weigh-in has that value"
             }
             let dates = objects.compactMap(\.date)
-            if Set(dates).count < dates.count { faults.append("a call has a day twice") }
+            if Set(dates).count < dates.count { faults.append("a call contains the same day twice") }
             return faults
         }
     }

@@ -100,7 +100,7 @@ import Testing
         try await expectRight("thirty days later")
 
         try weigh(first + 24, "07:00:00", 776)
-        try await expectRight("one came late")
+        try await expectRight("after a late weigh-in")
         func change(_ day: Int, _ words: (String) -> [String]) async throws -> Int {
             let place = try #require(judge.weighIns.firstIndex { $0.day == day })
             let time = judge.weighIns[place].time
@@ -110,9 +110,9 @@ import Testing
             return place
         }
         judge.weighIns[try await change(first + 20) { ["edit", $0, "79.9", "kg", "--yes"] }].tenths.append(799)
-        try await expectRight("one was corrected")
+        try await expectRight("after a correction")
         judge.weighIns[try await change(first + 27) { ["retract", $0, "--yes"] }].isDeleted = true
-        try await expectRight("one was deleted")
+        try await expectRight("after a deletion")
 
         let open = try await ExistJourney.untilRight { try journey.open("exist") + journey.open("gap-filler") }
         #expect(open == [])
@@ -134,7 +134,7 @@ import Testing
             at: "2024-05-20T12:00:00Z", rate: 1,
             plugins: Self.plugins([("exist", "me")], more: "interval = \"1h\"\ngather = \"0s\""))
         let (server, hub) = (try await journey.startServer(), try await journey.startHub())
-        #expect(try await ExistJourney.untilRight { journey.needsLogIn("exist") ? [] : ["nothing is said"] } == [])
+        #expect(try await ExistJourney.untilRight { journey.needsLogIn("exist") ? [] : ["there is no advice"] } == [])
         let status = try await journey.host.command("status")
         #expect(status.status == 1 && status.lines.contains { $0.contains("hub login exist") }, "\(status)")
 
@@ -149,7 +149,7 @@ import Testing
 
         try await weigh("81", at: "2024-05-20T08:00:00")
         let waits = try await ExistJourney.untilRight {
-            try journey.account("exist")?.retrying ?? 0 > 0 ? [] : ["nothing is to be tried again"]
+            try journey.account("exist")?.retrying ?? 0 > 0 ? [] : ["no delivery waits for another attempt"]
         }
         #expect(waits == [])
         let sync = try await journey.host.command("do", "exist", "sync")
@@ -211,7 +211,9 @@ import Testing
             #expect(try ExistJudge.faults(ledger: journey.ledger(of: person), of: instance, user: user) == [])
             #expect(ExistJudge.faults(limits: calls, of: user, perHour: 60, leeway: 30) == [])
             let account = try #require(try journey.account(instance))
-            #expect(account.refused == 0 && account.skipped == 0, "the other's days are not its business: \(account)")
+            #expect(
+                account.refused == 0 && account.skipped == 0,
+                "each sink counts only the days of its person: \(account)")
         }
         let trace = try await journey.host.command("trace", "\(number)")
         #expect(trace.lines.joined(separator: "\n").contains("anna/weight/2024-05-06"), "\(trace.lines)")

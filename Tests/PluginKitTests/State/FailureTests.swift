@@ -81,7 +81,7 @@ import Testing
             if error == nil { accepted += 1 }
         }
         #expect(error?.code == .diskFull)
-        #expect(error?.message.contains("aaaa") == false, "a record in an error text")
+        #expect(error?.message.contains("aaaa") == false, "the error text contains a record")
         #expect(accepted > 5)
         // A disk failure rolls back the transaction even if the caller catches the error.
         #expect(

@@ -18,7 +18,8 @@ import Testing
             var text = Data()
             while remaining > 0 {
                 let chunk = output.availableData
-                try #require(!chunk.isEmpty, "the program ended by itself: \(String(decoding: text, as: UTF8.self))")
+                try #require(
+                    !chunk.isEmpty, "the program ended before it was killed: \(String(decoding: text, as: UTF8.self))")
                 remaining -= chunk.count { $0 == UInt8(ascii: "\n") }
                 text += chunk
             }

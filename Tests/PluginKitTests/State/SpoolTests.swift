@@ -86,7 +86,7 @@ import Testing
         #expect(try ids(100, 6) == [1, 2, 3])
         #expect(try ids(100, 5) == [1])
         #expect(try ids(100, 1000, 7) == [])
-        #expect(try ids(2, 1000, 3) == [4, 5, 6], "a group larger than a batch must not block the queue unseen")
+        #expect(try ids(2, 1000, 3) == [4, 5, 6], "a group larger than a batch must not silently block the queue")
     }
 
     @Test func `some records of a batch can be removed while others stay`() throws {

@@ -9,13 +9,14 @@ import PluginKit
         name: "example-cloud", summary: "A service with a log-in, for tests.", version: "1.0", writes: ["weight"],
         settings: [
             .init("service", .string(), help: "Where the service is.", required: true),
-            .init("redirect", .string(), help: "As it is registered at the service.", required: true),
+            .init("redirect", .string(), help: "Redirect URL that is registered at the service.", required: true),
             .init(
-                "flow", .choice(["code", "fragment", "foreign", "paste"]), help: "How one logs in.",
+                "flow", .choice(["code", "fragment", "foreign", "paste"]), help: "How a person logs in.",
                 default: .string("code")),
-            .init("careless", .boolean, help: "Tells its tokens to everybody.", default: .boolean(false)),
+            .init("careless", .boolean, help: "Prints its token in the answer to refresh.", default: .boolean(false)),
             .init(
-                "die", .choice(["never", "refreshed", "written", "put"]), help: "Where it is killed, once.",
+                "die", .choice(["never", "refreshed", "written", "put"]),
+                help: "The step at which it kills itself, once.",
                 default: .string("never")),
         ], reaches: [.network])
 
@@ -32,9 +33,9 @@ import PluginKit
             do {
                 _ = try await service.name(token)
             } catch is LogInRefused { return .revoked }
-            throw CommandFailure("service", "the service has said yes, and still takes the token")
+            throw CommandFailure("service", "the service confirmed the revocation, but still accepts the token")
         },
-        Command("refresh", help: "Asks the service who is logged in.") { plugin, call in
+        Command("refresh", help: "Asks the service for the name of the logged-in person.") { plugin, call in
             let user = try await plugin.ask(call.hub)
             guard try call.hub.settings.boolean("careless") else { return ["user": user] }
             let token = try await plugin.keeper(call.hub, try CloudService(call.hub)).token()

@@ -9,16 +9,16 @@ import PluginKit
         name: "example-source", summary: "Deterministic records, for tests.", version: "1.0",
         writes: ["weight", "stepCount"],
         settings: [
-            .init("count", .integer(Bounds(1, 10_000_000)), help: "Records in all.", default: .integer(1_000)),
+            .init("count", .integer(Bounds(1, 10_000_000)), help: "Total number of records.", default: .integer(1_000)),
             .init(
-                "rate", .number(Bounds(0, 1_000_000)), help: "Records per second; 0 is as fast as it can.",
+                "rate", .number(Bounds(0, 1_000_000)), help: "Records per second; 0 is as fast as possible.",
                 default: .integer(0)),
             .init("batch", .integer(Bounds(1, 1_000)), help: "Records given in one call.", default: .integer(100)),
             .init("seed", .integer(), help: "The same seed gives the same values.", default: .integer(1)),
-            .init("type", .choice(["weight", "stepCount"]), help: "What is measured.", default: .string("weight")),
+            .init("type", .choice(["weight", "stepCount"]), help: "Type of the records.", default: .string("weight")),
             .init("direct", .boolean, help: "Waits for the hub instead of spooling.", default: .boolean(false)),
             .init(
-                "given", .path, help: "File that gets a line with the key of each record given.", required: true,
+                "given", .path, help: "File to which the key of each given record is appended.", required: true,
                 access: .write),
         ])
 

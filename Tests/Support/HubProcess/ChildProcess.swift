@@ -156,7 +156,7 @@ public final class ChildProcess: Sendable {
     /// All lines of a program that did not print the expected one.
     public struct NoSuchLine: Error, CustomStringConvertible {
         let said: [String]
-        public var description: String { "the line did not come:\n" + said.joined(separator: "\n") }
+        public var description: String { "the expected line was not printed:\n" + said.joined(separator: "\n") }
     }
 
     /// All lines of its standard output so far.

@@ -5,10 +5,10 @@ import Glibc
 public struct HostilePlugin: Sendable {
     /// The user of the hub, and the parts of the kernel that it may use.
     public enum Ground: String, CaseIterable, Sendable {
-        case asItIs = "as the tests run"
+        case asItIs = "as the user of the tests"
         case ordinary = "as an ordinary user"
         case bare = "without user namespaces"
-        case covered = "where parts of /proc are covered, as in a unit or a container"
+        case covered = "with parts of /proc covered, as in a systemd unit or a container"
 
         /// The command in front of the hub's own.
         var wrapper: [String] {

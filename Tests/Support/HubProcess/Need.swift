@@ -21,7 +21,7 @@ public struct Need: Sendable {
         let isMet = geteuid() == 0 && (try? SmallDisk(at: path, blocks: 2_048, ofBytes: 1_024)) != nil
         rmdir(path)
         return Need(
-            "no file can be mounted as a disk here: run the tests as root, where there are loop devices, with e2fsprogs, which .ci/setup test installs",
+            "no file can be mounted as a disk here: run the tests as root on a machine with loop devices and e2fsprogs, which .ci/setup test installs",
             isMet: isMet)
     }()
 

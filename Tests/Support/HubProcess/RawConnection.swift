@@ -91,7 +91,8 @@ public final class RawConnection {
     private func more(_ seconds: Double) throws -> Bool {
         var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&polled, 1, Int32(seconds * 1_000)) > 0 else {
-            throw NoAnswer(description: "neither an answer nor an end; so far \(bytes.count) bytes")
+            throw NoAnswer(
+                description: "the connection gave no complete answer and did not end; \(bytes.count) bytes so far")
         }
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = read(descriptor, &buffer, buffer.count)

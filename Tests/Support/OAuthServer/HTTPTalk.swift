@@ -81,7 +81,7 @@ public struct ScriptedBrowser: Sendable {
                 return Visit(addresses: addresses, page: page)
             }
         }
-        throw NoAnswer(description: "\(url): sent around in circles")
+        throw NoAnswer(description: "\(url): too many redirects")
     }
 
     /// Sends a request to a program of this machine and returns the answer.

@@ -8,14 +8,17 @@ import TortureDiary
 
 @main struct TortureSink: SinkPlugin {
     static let manifest = Manifest(
-        name: "torture-sink", summary: "Writes down what it gets, for tests.", version: "1.0", reads: ["*"],
+        name: "torture-sink", summary: "Records its deliveries in a file, for tests.", version: "1.0", reads: ["*"],
         settings: [
             .init(
-                "diary", .path, help: "File that gets a line before and after each delivery.", required: true,
+                "diary", .path, help: "File to which a line is appended before and after each delivery.",
+                required: true,
                 access: .write),
-            .init("signs", .path, help: "Folder: when `finish` is in it, nothing fails any more.", required: true),
-            .init("types", .list(of: .string()), help: "What it wants; all if not given."),
-            .init("delay", .integer(Bounds(0, 60_000)), help: "Milliseconds a delivery takes.", required: true),
+            .init(
+                "signs", .path, help: "Folder for signs: once it contains `finish`, no delivery fails.", required: true),
+            .init("types", .list(of: .string()), help: "Types to receive; all if not set."),
+            .init(
+                "delay", .integer(Bounds(0, 60_000)), help: "Duration of a delivery in milliseconds.", required: true),
             .init(
                 "failing", .boolean, help: "Fails at random: retry, refused, auth, all or some.",
                 default: .boolean(false)),

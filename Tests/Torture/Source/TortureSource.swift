@@ -7,17 +7,18 @@ import TortureDiary
 
 @main struct TortureSource: SourcePlugin {
     static let manifest = Manifest(
-        name: "torture-source", summary: "Records, versions and retractions, for tests.", version: "1.0",
+        name: "torture-source", summary: "Gives records, versions and retractions, for tests.", version: "1.0",
         writes: ["stepCount", "flightsClimbed"],
         settings: [
             .init(
-                "diary", .path, help: "File that gets a line before and after each call.", required: true,
+                "diary", .path, help: "File to which a line is appended before and after each call.", required: true,
                 access: .write),
             .init(
-                "signs", .path, help: "Folder: nothing is given until `begin` is in it, nor once `finish` is.",
+                "signs", .path,
+                help: "Folder for signs: records are given once it contains `begin`, until it contains `finish`.",
                 required: true),
             .init("seed", .integer(), help: "The same seed gives the same calls.", required: true),
-            .init("pace", .integer(Bounds(1, 60_000)), help: "Milliseconds from call to call.", required: true),
+            .init("pace", .integer(Bounds(1, 60_000)), help: "Milliseconds between two calls.", required: true),
             .init(
                 "direct", .boolean, help: "Waits for the hub's answers instead of spooling.", default: .boolean(false)),
         ])

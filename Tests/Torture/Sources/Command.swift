@@ -6,23 +6,23 @@ import Glibc
 @main struct Command: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hub-torture",
-        abstract: "Does a hub all the harm that a machine can, and judges what is left.",
+        abstract: "Injects the faults of a machine into a hub and checks the result.",
         discussion: """
-            A round has a hub, sources, sinks and a follower of its own, in a folder below /tmp, and lasts ten to
-            twenty seconds. One source is made by hub plugin new, in Swift, and one sink is hub-json-lines. As root it has a disk and a network of its own too; without, their faults are left out.
-            A round in which something was wrong keeps its folder. Exit code 1 where there was one.
+            Each round has its own hub, sources, sinks and follower, in a folder below /tmp, and takes ten to
+            twenty seconds. One source is made by hub plugin new, in Swift, and one sink is hub-json-lines. As root, a round also has its own disk and network; otherwise their faults are left out.
+            A failed round keeps its folder. The exit code is 1 if a round failed.
             """)
 
-    @Option(help: "How many rounds.")
+    @Option(help: "The number of rounds.")
     var rounds = 10
-    @Option(help: "Of the first round; the next have the following ones. At random if not given.")
+    @Option(help: "The seed of the first round; each later round has the next number. Random if not given.")
     var seed: UInt64?
-    @Flag(help: "Only print what is done when.")
+    @Flag(help: "Only print the schedule of the faults.")
     var schedule = false
-    @Flag(help: "Keep every round's folder.")
+    @Flag(help: "Keep the folder of each round.")
     var keep = false
 
-    @Flag(help: ArgumentHelp("Plant a loss that no hub can find, in place of all faults.", visibility: .hidden))
+    @Flag(help: ArgumentHelp("Plant a loss that no hub can find, instead of all faults.", visibility: .hidden))
     var plant = false
 
     func validate() throws {
@@ -38,7 +38,7 @@ import Glibc
         }
         try OwnMounts.enter()
         print("torture: \(rounds) rounds, seeds \(first) to \(seeds.last ?? first)")
-        if let obstacle = Disk.obstacle { print("torture: no faults of the disk itself: \(obstacle)") }
+        if let obstacle = Disk.obstacle { print("torture: faults of the disk itself are left out: \(obstacle)") }
         var summary = Summary()
         let began = ContinuousClock.now
         for (index, seed) in seeds.enumerated() {
@@ -58,8 +58,8 @@ import Glibc
 extension Round.Result {
     var line: String {
         """
-        \(findings.isEmpty ? "held  " : "BROKEN") seed \(seed): \(faults.joined(separator: " ")), \(disturbances) blows, \
-        \(records) records, \(deliveries) deliveries, back within \(String(format: "%.1f", Double(slowest) / 1_000)) s; \
+        \(findings.isEmpty ? "held  " : "BROKEN") seed \(seed): \(faults.joined(separator: " ")), \(disturbances) disturbances, \
+        \(records) records, \(deliveries) deliveries, confirmed again within \(String(format: "%.1f", Double(slowest) / 1_000)) s; \
         \(String(format: "%.1f", seconds)) s
         """
     }
@@ -70,7 +70,7 @@ extension Round.Result {
         // A loss tells more than its consequences.
         let worst = findings.filter { $0.hasPrefix("LOST") } + findings.filter { !$0.hasPrefix("LOST") }
         return worst.prefix(6).map { "    \($0)" } + [
-            "    \(findings.count) findings; all is in \(folder ?? "no folder"); again: make torture SEED=\(seed) ROUNDS=1"
+            "    \(findings.count) findings, kept in \(folder ?? "no folder"); repeat with: make torture SEED=\(seed) ROUNDS=1"
         ]
     }
 }
@@ -95,9 +95,9 @@ struct Summary {
 
     var text: String {
         """
-        torture: \(rounds - failed.count) of \(rounds) rounds held; \(records) records, \(deliveries) deliveries, \(blows) blows
+        torture: \(rounds - failed.count) of \(rounds) rounds held; \(records) records, \(deliveries) deliveries, \(blows) disturbances
         faults: \(faults.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
-        longest until the hub confirmed again: \(String(format: "%.1f", Double(slowest) / 1_000)) s
+        longest time until the hub confirmed again: \(String(format: "%.1f", Double(slowest) / 1_000)) s
         """
             + (failed.isEmpty
                 ? "" : "\nbroken: \(failed.map { "make torture SEED=\($0) ROUNDS=1" }.joined(separator: "\n        "))")

@@ -31,14 +31,14 @@ struct Round {
             let scene = try await Scene(seed: schedule.seed)
             if isKept { scene.host.folder.keep() }
             do { try await run(in: scene, &result) } catch {
-                result.findings = scene.findings + result.findings + ["the round broke off: \(error)"]
+                result.findings = scene.findings + result.findings + ["the round failed: \(error)"]
             }
             if !result.findings.isEmpty || isKept {
                 scene.host.folder.keep()
                 result.folder = scene.host.folder.path
                 try keep(scene, result)
             }
-        } catch { result.findings.append("the round could not begin: \(error)") }
+        } catch { result.findings.append("the round could not start: \(error)") }
         result.seconds = began.duration(to: .now) / .seconds(1)
         return result
     }
@@ -65,7 +65,7 @@ struct Round {
         result.findings = scene.findings + judge.judge()
         if ![0, 1].contains(answer.status) { result.findings.append("hub status ended with \(answer.status)") }
         for (name, code) in ends.sorted(by: { $0.key < $1.key }) where code != 0 {
-            result.findings.append("asked to end, \(name) ended with \(code)")
+            result.findings.append("after SIGTERM \(name) ended with \(code)")
         }
         for program in scene.programs.values {
             if let failure = program.failure { result.findings.append(failure) }

@@ -79,7 +79,7 @@ final class Scene {
         for guest in Self.guests { try await begin(guest) }
         // A version that is superseded before a subscription exists was never wanted, so the sources begin only after the subscriptions.
         guard await poll(within: .seconds(20), until: { (try? status(within: .seconds(5)))?.sinks.count == 3 }) else {
-            throw Broken("the sinks did not come within 20 s")
+            throw Broken("the sinks did not connect within 20 s")
         }
         try sign("begin")
         try platinum.begin()
@@ -187,7 +187,7 @@ final class Scene {
         let status = try await hubStatus()
         let isTold = status.epoch != epoch
         if isProvable, isTold, status.store.warning?.contains("records are missing") != true {
-            find("after \(why) the hub has a new epoch and does not say what is missing: \(status.store)")
+            find("after \(why) the hub has a new epoch, but no warning of missing records: \(status.store)")
         }
         journal.note("\(why): \(epoch)-… became \(status.epoch)-\(status.head)", Self.hub)
         // If the hub reports nothing, it must not have lost anything.

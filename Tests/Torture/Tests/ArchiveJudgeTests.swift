@@ -62,7 +62,7 @@ import TortureDiary
     @Test func `a delivered record is lost if the files lack it or have an older version last`() {
         finds("LOST: the hub counts /\(Self.reading)") { $0.archive.removeLast() }
         finds("LOST: the hub counts source/") { $0.archive.swapAt(0, 1) }
-        finds("LOST: the hub knows nothing of /\(Self.reading)") { $0.stories[1].deliveries.removeFirst() }
+        finds("LOST: the hub has no delivery of /\(Self.reading)") { $0.stories[1].deliveries.removeFirst() }
         finds("LOST: /\(Self.reading) is pending") { $0.stories[1].deliveries[0].state = "pending" }
     }
 

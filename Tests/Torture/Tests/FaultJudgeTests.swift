@@ -89,7 +89,7 @@ import TortureDiary
             Self.takeBack(&evidence)
             evidence.sinks["sink"]?.lines += Good.handover(3, at: 60_000, Good.got(1, Good.step(1)), .delivered)
         }
-        #expect(found.contains { $0.contains("was told the epoch e") })
+        #expect(found.contains { $0.contains("got the epoch e") })
     }
 
     @Test
@@ -142,7 +142,9 @@ import TortureDiary
         #expect(found([first, second, second]).contains { $0.hasPrefix("DOUBLED") })
         #expect(found([second, first]).contains { $0.contains("after 2") })
         #expect(
-            found([first, second, FeedLine(at: 0, event: .failed("why"))]).contains { $0.contains("broke off: why") })
+            found([first, second, FeedLine(at: 0, event: .failed("why"))]).contains {
+                $0.contains("follower of the feed failed: why")
+            })
         let restored = FeedLine(at: 600, event: .restored)
         #expect(found([first, second, restored]).contains { $0.hasPrefix("LOST: the follower") })
         #expect(found([first, second, restored, first, second]) == [])
@@ -188,7 +190,7 @@ import TortureDiary
         }
         #expect(found("a read-only file system") == [])
         #expect(found("what", isByItself: false) == [])
-        #expect(found("what").contains { $0.contains("ended by itself with 71") })
+        #expect(found("what").contains { $0.contains("ended unexpectedly with 71") })
     }
 
     @Test func `a confirmation after the hub reported damage and before a person decided is a finding`() {
@@ -202,7 +204,7 @@ import TortureDiary
             }
         }
         #expect(found(toldAt: 205) == [])
-        #expect(found(toldAt: 150).contains { $0.contains("was confirmed after damage was told") })
+        #expect(found(toldAt: 150).contains { $0.contains("was confirmed after damage was reported") })
     }
 
     @Test func `a hub that takes a minute to confirm again is a finding`() {

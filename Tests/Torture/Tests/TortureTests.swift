@@ -23,7 +23,7 @@ import Testing
         #expect(run.code == 1)
         #expect(run.output.contains("BROKEN seed 7: planted") && run.output.contains("    LOST: "), "\(run.output)")
         #expect(run.output.contains("make torture SEED=7 ROUNDS=1"))
-        let folder = try #require(run.output.firstMatch(of: /all is in ([^;]+);/)?.1)
+        let folder = try #require(run.output.firstMatch(of: /findings, kept in ([^;]+);/)?.1)
         for file in ["schedule.txt", "journal.txt", "hub.log", "source-inside.diary", "data.kept/hub.sqlite"] {
             #expect(FileManager.default.fileExists(atPath: "\(folder)/\(file)"), "\(file)")
         }

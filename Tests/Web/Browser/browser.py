@@ -62,7 +62,8 @@ class Browser:
     def log_in(self, link):
         self.open(link)
         self.driver.find_element("css selector", "main button").click()
-        self.settle()
+        # Until the answer comes, the old page is still there, and complete.
+        self.wait("return !location.pathname.startsWith('/login') && document.readyState === 'complete'")
 
     def settle(self):
         """Waits until a page that was left has gone and the next one is whole."""

@@ -63,7 +63,7 @@ def axe_faults(browser, contrast=True):
 
 
 def faults(browser, brief=False):
-    """Of the page where the browser is; in brief where another of its kind was looked at well."""
+    """Returns the faults of the browser's page; `brief` if another page of its kind was examined in full."""
     found = {}
     for scheme in SCHEMES:
         for size in SIZES:
@@ -92,5 +92,5 @@ def focus_faults(browser, keys, most=40):
         if not stop["ring"]:
             found.append(f"the focus does not show: {stop['name']}")
         if stop["outside"]:
-            found.append(f"what has the focus is not in view: {stop['name']}")
+            found.append(f"the element with the focus is not in view: {stop['name']}")
     return found if places else ["nothing on the page takes the focus"]

@@ -19,7 +19,7 @@ def kind(path):
 
 
 def features(path):
-    """What an address has that another of its kind may not have: parameters, and the values of those that choose among a few."""
+    """Yields the features in which addresses of one kind differ: parameters, and the values of those with few choices."""
     for name, value in parse_qsl(urlsplit(path).query):
         if name != "person":
             isChoice = re.fullmatch(r"[a-z]{2,10}|\d{1,2}[a-z]", value) and name in ("by", "range", "span", "view", "show", "level", "state", "kind", "tab")

@@ -77,7 +77,7 @@ def near(text, value):
 
 
 def figures(browser, hub):
-    """What a page says of each person's weight that the commands do not."""
+    """Returns the figures of each person's weight on the page that differ from those of the commands."""
     found = []
     for person in PERSONS:
         ask = lambda: hub("days", "weight", "--person", person, "--from", "2025-03-01", "--json")

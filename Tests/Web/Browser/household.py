@@ -106,7 +106,7 @@ grants = {{ owner = [{grants}] }}
             threading.Thread(target=lambda: [None for _ in pipe], daemon=True).start()
 
     def run(self, *arguments, text=None):
-        """One command of hub to its end: what it prints."""
+        """Runs one command of hub and returns its output."""
         done = subprocess.run([self.program("hub"), *arguments], env=self.environment, text=True, input=text,
                               capture_output=True)
         # Status ends with 1 if something is not well, such as a sink that has not started yet; its output is complete nevertheless.

@@ -22,7 +22,7 @@ class Keyboard:
         self.browser = browser
 
     def to(self, pattern, most=200):
-        """Presses Tab until what has the focus is called so."""
+        """Presses Tab until the name of the element with the focus matches."""
         names = [self.browser.value(NAME)]
         for _ in range(most):
             if re.fullmatch(pattern, names[-1]):

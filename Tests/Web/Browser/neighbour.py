@@ -27,7 +27,7 @@ Promise.all(tries).then(() => window.isDone = true);
 
 
 class Neighbour:
-    """A server on a port of its own that writes down what comes."""
+    """A server on another port that records the requests."""
 
     def __init__(self):
         self.page, self.cookies, self.referrers = "", [], []
@@ -56,7 +56,7 @@ class NoRedirect(HTTPRedirectHandler):
 
 
 def ask(home, path, cookie=None, form=None, fields=None):
-    """What the page answers a program: its status and its text."""
+    """Requests a page as a program and returns the status and the text."""
     request = Request(f"http://127.0.0.1:{home.port}{path}", form and form.encode(), {**(fields or {}), **({"Cookie": cookie} if cookie else {})})
     try:
         with build_opener(NoRedirect()).open(request, timeout=20) as answer:
@@ -66,7 +66,7 @@ def ask(home, path, cookie=None, form=None, fields=None):
 
 
 def attack(home, cookie, number, version):
-    """What the neighbour can do with a cookie: what it reads, and the writes that were taken."""
+    """Returns the pages that the neighbour can read with a cookie, and the writes that were accepted."""
     read, written = [], []
     secret = cookie.split("=", 1)[-1]
     tokens = {"", secret, hashlib.sha256(f"form:{secret}".encode()).hexdigest(), hashlib.sha256(secret.encode()).hexdigest()}
@@ -132,7 +132,7 @@ def main(programs):
             if read and not mayRead:
                 found.append(f"{name}: with the cookie the neighbour read {read}")
         if any("login/" in referrer or "hub-" in referrer for referrer in neighbour.referrers):
-            found.append(f"{name}: the neighbour was told of {neighbour.referrers}")
+            found.append(f"{name}: the neighbour received the referrers {neighbour.referrers}")
         secret = link.split("/login/")[1]
         if ask(home, "/login", None, urlencode({"link": secret, "token": "A" * 43}))[0] != 403:
             found.append(f"{name}: the link lets in a second time")

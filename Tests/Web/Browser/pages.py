@@ -77,7 +77,7 @@ def main(programs, brief, verbose):
 
 
 def compare(home, pages, tables, found, say):
-    """The same pages without JavaScript, and as a person who sees their own values alone."""
+    """Compares the same pages without JavaScript, and as a person with access to only their own values."""
     say("without JavaScript")
     plain = Browser(home.origin, scripts=False)
     plain.log_in(home.link())
@@ -90,7 +90,7 @@ def compare(home, pages, tables, found, say):
         if tables[path] != others[path]:
             found.append(f"{path}: other tables without JavaScript")
 
-    say("as a person who sees their own values alone")
+    say("as a person with access to only their own values")
     viewer = Browser(home.origin)
     viewer.log_in(home.link("carl"))
 

@@ -1,4 +1,4 @@
-"""Makes the pictures of the documents: pictures.py PROGRAMS FOLDER. They are what a browser shows of the hub of `hub demo`, at the end of its month."""
+"""Makes the pictures of the documents: pictures.py PROGRAMS FOLDER. They show the hub of `hub demo` in a browser, at the end of its month."""
 import base64, io, os, sys
 
 from PIL import Image
@@ -17,7 +17,7 @@ MOST = 150_000
 
 
 def packed(png):
-    """The same picture with a palette of 256 colours, which is fewer bytes where it has few; the eye sees no difference."""
+    """Returns the picture with a palette of 256 colours, if that is smaller; the eye sees no difference."""
     file = io.BytesIO()
     Image.open(io.BytesIO(png)).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
     return file.getvalue()

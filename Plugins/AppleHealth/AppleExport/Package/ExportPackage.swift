@@ -106,7 +106,7 @@ public struct ExportPackage {
         let list = names.sorted().prefix(5).map { PrintableName.text($0) }.joined(separator: ", ")
         return ExportError(
             .notAnExport,
-            "\(path): it has \(names.count) exports in it: \(list). Unpack it, and give each by itself, of several people with --person"
+            "\(path): it has \(names.count) exports in it: \(list). Unpack it, and import each one separately, with --person if they are of several people"
         )
     }
 

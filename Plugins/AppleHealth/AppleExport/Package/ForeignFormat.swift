@@ -108,10 +108,10 @@ public struct ForeignFormat: Hashable, Sendable {
             ([0x42, 0x5A, 0x68], "bzip2"), ([0xFD, 0x37, 0x7A, 0x58], "xz"), ([0x28, 0xB5, 0x2F, 0xFD], "zstd"),
         ]
         if let (_, name) = archives.first(where: { head.starts(with: $0.0) }) {
-            return ForeignFormat("a file packed with \(name)", "unpack it, and give what is in it")
+            return ForeignFormat("a file packed with \(name)", "unpack it, and import its content")
         }
         if head.count > 262, head[257..<262].elementsEqual("ustar".utf8) {
-            return ForeignFormat("a tar archive", "unpack it, and give what is in it")
+            return ForeignFormat("a tar archive", "unpack it, and import its content")
         }
         if head.starts(with: "%PDF".utf8) { return ForeignFormat("a PDF") }
         return nil
@@ -200,7 +200,7 @@ public struct ForeignFormat: Hashable, Sendable {
         if has("kind", "type", "person", "value", "start", "plugin") {
             return ForeignFormat(
                 "a table of hub export",
-                "write the records once more as JSON Lines (hub export all.jsonl), which carry every member")
+                "export the records again as JSON Lines (hub export all.jsonl), which have every member")
         }
         if begins("datum", "zeit") { return ForeignFormat("an export of Health Sync", either) }
         if cells.count == 2, cells[0] == "date", cells[1].hasPrefix("pound") {

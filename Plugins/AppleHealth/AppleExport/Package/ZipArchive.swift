@@ -104,7 +104,7 @@ enum ZipDirectory {
         guard place >= 0 else {
             throw ExportError(
                 .damaged,
-                "\(path): the zip has no directory at its end: it was not copied or downloaded whole; copy it again, or unpack what is there with other means and give export.xml"
+                "\(path): the zip has no directory at its end: the copy or download is incomplete; copy it again, or recover export.xml from it with another program and give that"
             )
         }
         var found = Place(
@@ -120,7 +120,7 @@ enum ZipDirectory {
             found.offset <= size - found.size, found.count <= ZipArchive.maximumEntries
         else {
             throw ExportError(
-                .damaged, "\(path): the directory of the zip says what cannot be; it is damaged: copy it again")
+                .damaged, "\(path): the directory of the zip contradicts itself; the file is damaged: copy it again")
         }
         return found
     }

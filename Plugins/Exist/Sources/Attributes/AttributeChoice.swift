@@ -35,7 +35,7 @@ enum AttributeChoice {
             }
             guard known.source != nil else {
                 throw failure(
-                    "\"\(entry)\": the hub has no days of this by itself; say which fill it: \"\(sides[0])=type/series\""
+                    "\"\(entry)\": the hub has no days for this; name the series that fills it: \"\(sides[0])=type/series\""
                 )
             }
             return known

@@ -38,7 +38,7 @@ struct EntryReader {
     }
 
     func add(_ sample: Sample?, _ batch: inout PhoneBatch) {
-        guard let sample else { return batch.reject(at, "metadata", "it says too much for a record") }
+        guard let sample else { return batch.reject(at, "metadata", "it is too large for a record") }
         batch.records.append(PhoneRecord(.sample(sample), .pointer(at)))
     }
 

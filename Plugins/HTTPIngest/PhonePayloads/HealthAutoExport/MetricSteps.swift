@@ -119,7 +119,10 @@ struct MetricSteps: PayloadSteps {
             let wrong =
                 PhoneNumbers.fault(point.value, unit, type)
                 ?? (isFraction && PhoneNumbers.isNoPercentage(point.value, of: type.id)
-                    ? ("value", "as 0 to 100 it is what no person has; setting percent says how numbers are meant")
+                    ? (
+                        "value",
+                        "as 0 to 100 it is beyond a person's range; the setting percent says how numbers are meant"
+                    )
                     : nil)
             if let wrong {
                 found.reject(.point(metric: place, index), wrong.0, wrong.1)

@@ -172,7 +172,7 @@ struct ShapedMetric {
         let base = "\(point.start) \(grouping.bucket?.letter ?? "r \(PhoneKeys.hash(point.source))")"
         guard let sample = maker.quantity(metric.type.id, value, unit, base, point.time, end(of: point), metadata)
         else {
-            batch.reject(point.at, "metadata", "the point says too much for a record")
+            batch.reject(point.at, "metadata", "the point is too large for a record")
             return []
         }
         return [SampleDraft(sample, base: base, content: order(value) + more, point.at)]
@@ -213,7 +213,7 @@ struct ShapedMetric {
         let time = PhoneTime.key(point.time.microseconds)
         let base = "\(time) bp \(grouping.bucket?.letter ?? "r \(PhoneKeys.hash(point.source))")"
         guard var samples = maker.pressure(systolic, diastolic, base: base, point.time, end(of: point), metadata) else {
-            batch.reject(point.at, "metadata", "the point says too much for a record")
+            batch.reject(point.at, "metadata", "the point is too large for a record")
             return []
         }
         for index in samples.indices {
@@ -231,7 +231,7 @@ struct ShapedMetric {
         _ batch: inout PhoneBatch
     ) -> [SampleDraft] {
         guard let sample = maker.category(metric.type.id, raw, key, point.time, end, metadata) else {
-            batch.reject(point.at, "metadata", "the point says too much for a record")
+            batch.reject(point.at, "metadata", "the point is too large for a record")
             return []
         }
         return [SampleDraft(sample, base: key, content: content, point.at)]

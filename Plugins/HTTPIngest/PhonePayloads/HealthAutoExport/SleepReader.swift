@@ -50,7 +50,7 @@ struct SleepReader {
         metadata.add("sourceName", text: source)
         let key = "\(PhoneTime.key(start.microseconds)) sleepAnalysis r \(PhoneKeys.hash(source, name))"
         guard let sample = maker.category(.sleepAnalysis, raw, key, start, end, metadata) else {
-            batch.reject(at, "metadata", "the point says too much for a record")
+            batch.reject(at, "metadata", "the point is too large for a record")
             return []
         }
         return [SampleDraft(sample, base: key, content: PhoneTime.key(end.microseconds), at)]
@@ -94,7 +94,7 @@ struct SleepReader {
         guard let type = try? TypeID("x.hae.sleepNight"),
             let sample = maker.sample(type, .other(nil), key, start, end, metadata)
         else {
-            batch.reject(at, "metadata", "the point says too much for a record")
+            batch.reject(at, "metadata", "the point is too large for a record")
             return []
         }
         return [SampleDraft(sample, base: key, content: PhoneTime.key(end.microseconds), at)]

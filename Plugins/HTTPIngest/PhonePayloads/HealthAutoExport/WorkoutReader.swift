@@ -234,7 +234,7 @@ struct RouteReader {
         if lost > 0 {
             batch.reject(at, "value", "\(lost) points have no time, no place, or one that is not on the earth")
         }
-        if nowhere > 0 { batch.ignore(at, "the phone did not know where it was", points: nowhere) }
+        if nowhere > 0 { batch.ignore(at, "the phone did not know its location", points: nowhere) }
         // Some phones write a late position after a newer one. Sort by time, and keep the order of equal times.
         if zip(points, points.dropFirst()).contains(where: { $0.time.microseconds > $1.time.microseconds }) {
             points = points.enumerated().sorted { left, right in

@@ -49,7 +49,7 @@ struct HealthConnectItem {
 
     private func add(_ samples: [Sample?], _ batch: inout PhoneBatch) {
         guard samples.allSatisfy({ $0 != nil }) else {
-            return batch.reject(at, "metadata", "it says too much for a record, or its id is too long")
+            return batch.reject(at, "metadata", "it is too large for a record, or its id is too long")
         }
         for case var sample? in samples {
             sample.sourceVersion = version
@@ -112,7 +112,7 @@ struct HealthConnectItem {
         guard let registered = type.registered else { return nil }
         if let fault = PhoneNumbers.fault(value, type.unit, registered) { return fault }
         guard !type.isPercent || !PhoneNumbers.isNoPercentage(value, of: registered.id) else {
-            return ("value", "as 0 to 100 it is what no person has")
+            return ("value", "as 0 to 100 it is beyond a person's range")
         }
         // Health Connect forbids it, but some apps that read it from elsewhere still send it.
         return registered.id == .weight && value <= 0 ? ("value", "a weight is positive") : nil
@@ -130,7 +130,7 @@ struct HealthConnectItem {
         }
         let base = isKnownByID ? "\(time) \(suffix)" : "\(time) bp \(suffix)"
         guard let samples = maker.pressure(systolic, diastolic, base: base, start, end, metadata) else {
-            return batch.reject(at, "metadata", "it says too much for a record, or its id is too long")
+            return batch.reject(at, "metadata", "it is too large for a record, or its id is too long")
         }
         add(samples, &batch)
     }
@@ -146,7 +146,7 @@ struct HealthConnectItem {
         guard let value, let code = Int(exactly: value) else {
             return batch.reject(at, "value", "a number is expected")
         }
-        guard let raw = codes[code] else { return batch.ignore(at, "\(code) says nothing that a record could") }
+        guard let raw = codes[code] else { return batch.ignore(at, "no record can hold the code \(code)") }
         category(type, raw, &batch)
     }
 
@@ -172,7 +172,7 @@ struct HealthConnectItem {
     // MARK: - Elements with several values
 
     func nutrition(_ name: String?, _ fields: [NutritionFields.Field], _ batch: inout PhoneBatch) {
-        guard !fields.isEmpty else { return batch.reject(at, "value", "nothing that was eaten is said") }
+        guard !fields.isEmpty else { return batch.reject(at, "value", "it has no nutrients") }
         let base = isKnownByID ? "\(time) \(suffix)" : "\(time) food \(suffix)"
         for field in fields {
             guard let type = TypeRegistry.standard.type(field.type),

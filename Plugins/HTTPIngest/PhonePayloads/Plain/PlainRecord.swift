@@ -108,8 +108,8 @@ struct PlainRecord {
                 throw ItemFault(
                     code: "type",
                     reason: known.isEmpty
-                        ? "type is missing, and no member is called as a type\(unknownMember.map { "; \($0)" } ?? "")"
-                        : "two members are called as types: send each as a record of its own, in records")
+                        ? "type is missing, and no member has the name of a type\(unknownMember.map { "; \($0)" } ?? "")"
+                        : "two members have names of types: send each as a separate record, in records")
             }
             guard self["value"] == nil || self["value"] == .null else {
                 throw ItemFault(
@@ -275,7 +275,7 @@ struct PlainRecord {
             }
             guard context.isFresh else {
                 throw ItemFault(
-                    code: "time", reason: "start is missing, and the broker says not how long it has kept it")
+                    code: "time", reason: "start is missing, and the broker does not say how long it has kept it")
             }
             set("start", .text(Timestamp(microseconds: context.arrival).text))
             return

@@ -356,7 +356,7 @@ struct OpenScaleHistory: PayloadSteps {
                 // An empty or unreadable list deletes nothing.
                 if !times.isEmpty, isWhole { batch.scaleSteps.append(.only(user: user, times: times)) }
                 if !isWhole {
-                    batch.ignore("/rows", "a row cannot be read: what is missing in the list is not taken back")
+                    batch.ignore("/rows", "a row cannot be read: records that the list lacks are not taken back")
                 }
                 break
             }

@@ -78,7 +78,7 @@ struct BrokerMessages: Sendable {
                 // The broker sends the last reading to every new subscriber; a reading that was taken when published is not lost.
                 if try await intake.noteReading(post) {
                     await intake.complaints.tell(
-                        "the broker has kept a reading from before, which does not say of when it is: it is not taken",
+                        "the broker has kept an earlier reading without a time: it is not taken",
                         of: topic.token.name)
                 }
                 return true

@@ -32,7 +32,7 @@ struct BrokerSettings: Sendable {
         guard let text = settings["mqtt"]?.string else {
             guard entries.isEmpty else {
                 throw PluginFailure(
-                    .settings, "setting mqtt_topics: mqtt is needed beside it, the address of the broker")
+                    .settings, "setting mqtt_topics: needs mqtt, the address of the broker")
             }
             return nil
         }
@@ -41,7 +41,7 @@ struct BrokerSettings: Sendable {
             {
                 guard !entries.isEmpty else {
                     throw PluginFailure(
-                        .settings, "setting mqtt_topics: needed beside mqtt: what is to be read there")
+                        .settings, "setting mqtt_topics: needed with mqtt: the topics to read")
                 }
                 return try PluginSettings.each(entries, Self.topic)
             })

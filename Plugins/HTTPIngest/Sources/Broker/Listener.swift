@@ -54,7 +54,7 @@ struct Listener: Sendable {
             send(try? DeviceEvent("error", device: "mqtt", isResolved: true))
             say(
                 "connected", .info,
-                isTimed ? nil : "readings of scales are taken from now on; what was published before has no time")
+                isTimed ? nil : "readings of scales are taken from now on; earlier ones have no time")
         case .failure(let error):
             hub.logger.warning("the broker", metadata: ["error": "\(error)"])
             say("error", .warning, "the broker \(broker.host): \(error)")

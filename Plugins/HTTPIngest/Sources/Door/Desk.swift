@@ -81,7 +81,7 @@ struct Desk: HTTPResponder {
     private func token(_ text: String, _ visit: Visit) async throws -> PhoneToken? {
         if let token = try await intake.tokens.owner(of: text, at: hub.clock.now()) { return token }
         hub.logger.warning(
-            "a post without a token that is known", metadata: ["peer": "\(visit.address)", "empty": "\(text.isEmpty)"])
+            "a post without a known token", metadata: ["peer": "\(visit.address)", "empty": "\(text.isEmpty)"])
         try await Task.sleep(for: limits.guess)
         return nil
     }
@@ -116,7 +116,7 @@ struct Desk: HTTPResponder {
             throw error
         } catch {
             // The connection was cut or is too slow, so the sender will hardly read the answer.
-            return .error(.requestTimeout, "the post did not come to its end", isLast: true)
+            return .error(.requestTimeout, "the post was not received completely", isLast: true)
         }
         let post = Intake.Post(
             body: body, format: place.format, token: token, grouping: request.headers[.grouping],

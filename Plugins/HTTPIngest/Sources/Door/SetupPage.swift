@@ -43,9 +43,9 @@ struct SetupPage: Sendable {
             <li>steps, energy, distance: Summarize on, grouped by Hours</li>
             <li>sleep alone: Summarize off</li><li>workouts with routes, grouped by Minutes</li></ul>
             <h2>HC Webhook (Android)</h2>
-            <p>URL <code>\(address)/ingest/hc-webhook</code> with the header above; full resolution where you want every reading.</p>
+            <p>URL <code>\(address)/ingest/hc-webhook</code> with the header above; full resolution if you want every reading.</p>
             <h2>HCGateway (Android)</h2>
-            <p>Server <code>\(address)</code>; user name is what stands before the dot of the token, password what stands behind it.</p>
+            <p>Server <code>\(address)</code>; user name is the part of the token before the dot, password the part after it.</p>
             <h2>openScale-sync (Android)</h2>
             <p>Webhook <code>\(address)/ingest/openscale</code>, Authorization <code>Bearer TOKEN</code>.</p>
             <h2>ble-scale-sync</h2>

@@ -113,7 +113,7 @@ struct Intake: Sendable {
             for record in falling {
                 report.add(
                     PhoneOmission(
-                        record.place, "less than what is stored of that day: a day of the past does not fall by itself")
+                        record.place, "less than the stored value of that day: the total of a past day does not fall")
                 )
             }
         default: break

@@ -10,10 +10,10 @@ enum HS3Settings {
                 expected: "rfcomm://00:4D:32:1A:2B:3C, rfcomm-accept://…, tcp://HOST:PORT, tcp-accept://…, "
                     + "unix:///PATH, unix-accept:///…, serial:///dev/…, hsl://HOST:PORT or hsl-accept://HOST:PORT",
                 example: "rfcomm://00:4D:32:1A:2B:3C",
-                help: "Where the scale is reached; by Bluetooth rfcomm:// and its address, as bluetoothctl shows it.")
+                help: "The link to the scale; for Bluetooth rfcomm:// and its address, as bluetoothctl shows it.")
         ]
         + ScaleSettings.placeDeclarations(
-            deviceHelp: "The scale's address, which names it in records; needed where the link does not contain it.")
+            deviceHelp: "The scale's address, which names it in records; needed if the link does not contain it.")
         + [
             SettingDeclaration(
                 "set_clock", .boolean, help: "Whether to set the scale's clock whenever it connects.",

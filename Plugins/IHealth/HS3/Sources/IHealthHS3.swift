@@ -31,9 +31,9 @@ struct IHealthHS3: ScalePlugin {
     }
 
     private static let autoConnect = Command<Self>(
-        "auto-connect", help: "Switches whether the scale calls this machine by itself when a person steps on.",
+        "auto-connect", help: "Sets whether the scale connects to this machine when a person steps on.",
         arguments: [
-            SettingDeclaration("on", .boolean, help: "Whether it does.", required: true), deviceArgument,
+            SettingDeclaration("on", .boolean, help: "Whether it connects.", required: true), deviceArgument,
         ]
     ) { plugin, call in
         let isOn = try call.arguments.boolean("on")

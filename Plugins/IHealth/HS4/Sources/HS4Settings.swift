@@ -20,12 +20,12 @@ enum HS4Settings {
                     + "unix:///PATH, unix-accept:///…, serial:///dev/…, hsl://HOST:PORT or hsl-accept://HOST:PORT",
                 example: "hsl-accept://127.0.0.1:4714",
                 help:
-                    "Where the scale is reached: a program that speaks HSL/1, a HS4S by Bluetooth, or whatever carries "
+                    "The link to the scale: a program that speaks HSL/1, a HS4S by Bluetooth, or whatever carries "
                     + "the bytes of a HS4.")
         ]
         + ScaleSettings.placeDeclarations(
             deviceHelp:
-                "The scale's address, which names it in records; needed where neither the link nor the other side "
+                "The scale's address, which names it in records; needed if neither the link nor the other side "
                 + "says it.")
         + [
             SettingDeclaration(
@@ -35,10 +35,11 @@ enum HS4Settings {
                     + "port); by the link if not set."),
             SettingDeclaration(
                 "unit", .choice(units.map(\.word)),
-                help: "What the scale displays; if not set, what hub do INSTANCE units said last, or kg."),
+                help:
+                    "The unit that the scale displays; if not set, the one last set with hub do INSTANCE units, or kg."),
             SettingDeclaration(
                 "user", .integer(Bounds(1, 0x7FFF_FFFF)),
-                help: "The number of the person that the scale is told when a measurement begins.",
+                help: "The person's number, which is sent to the scale when a measurement begins.",
                 default: .integer(1)),
             SettingDeclaration(
                 "measure_layout", .choice(HS4Host.Settings.MeasureLayout.allCases.map(\.rawValue)),

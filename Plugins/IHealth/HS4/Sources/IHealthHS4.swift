@@ -34,7 +34,7 @@ struct IHealthHS4: ScalePlugin {
     }
 
     private static let units = Command<Self>(
-        "units", help: "Switches what the scale displays; records stay in kilograms.",
+        "units", help: "Sets the unit that the scale displays; records stay in kilograms.",
         arguments: [
             SettingDeclaration("unit", .choice(HS4Settings.units.map(\.word)), help: "The unit.", required: true)
         ]

@@ -9,7 +9,7 @@ enum HS5Settings {
                 ["udp", "hsl", "hsl-accept"],
                 expected: "udp://*, udp://HOST, udp://HOST:PORT?bind=8000, hsl://HOST:PORT or hsl-accept://HOST:PORT",
                 example: "udp://192.168.1.20",
-                help: "Where the scale is reached: searched for on the network, at this address there, or through a "
+                help: "The link to the scale: a search on the network, its address there, or a "
                     + "program that speaks HSL/1.", default: .string("udp://*"))
         ]
         + ScaleSettings.placeDeclarations(
@@ -22,11 +22,11 @@ enum HS5Settings {
                     + "none: weighings come from the memory then."),
             SettingDeclaration(
                 "muscle_unit", .choice(MuscleUnit.allCases.map(\.rawValue)),
-                help: "What the scale's number for muscle is, a percentage or kilograms: compare with its display.",
+                help: "Whether the scale's number for muscle is a percentage or kilograms: compare with its display.",
                 default: .string(MuscleUnit.percent.rawValue)),
             SettingDeclaration(
                 "memory_every", .duration(),
-                help: "From one look at the users' memories to the next.", default: .string("1min")),
+                help: "How often the users' memories are read.", default: .string("1min")),
             SettingDeclaration(
                 "cloud_address", .choice(["keep", "set"]),
                 help:
@@ -37,7 +37,7 @@ enum HS5Settings {
                 .string(
                     TextRule(pattern: "[!-~]{1,48}", expected: "1 to 48 ASCII characters", example: "scale.example.org")
                 ),
-                help: "The host to which the scale uploads by itself; with cloud_address = \"set\"."),
+                help: "The host to which the scale uploads; with cloud_address = \"set\"."),
             SettingDeclaration(
                 "cloud_path",
                 .string(TextRule(pattern: "[!-~]{1,64}", expected: "1 to 64 ASCII characters", example: "/upload")),

@@ -50,7 +50,7 @@ struct IHealthHS5: ScalePlugin {
 
     private static let cloud = Command<Self>(
         "cloud",
-        help: "Fetches what the scale has put into the vendor's cloud: through an hsl link, or where auth_mode is "
+        help: "Fetches the scale's weighings from the vendor's cloud: through an hsl link, or if auth_mode is "
             + "\"openapi\".",
         arguments: [
             SettingDeclaration(

@@ -22,7 +22,7 @@ enum UserCommands {
     }
 
     private static let who: [SettingDeclaration] = [
-        SettingDeclaration("person", .string(), help: "The hub's person; hub.conf says what is not given here."),
+        SettingDeclaration("person", .string(), help: "The hub's person; values not given here come from hub.conf."),
         SettingDeclaration(
             "serial", .integer(Bounds(1, 0x7FFF_FFFF)),
             help: "The scale's number of the user; a person without one gets the next that is free."),
@@ -31,8 +31,8 @@ enum UserCommands {
 
     private static let body: [SettingDeclaration] = [
         SettingDeclaration("height", .integer(Bounds(81, 219)), help: "Centimetres."),
-        SettingDeclaration("sex", .choice(["female", "male"]), help: "What the scale's formulas are to assume."),
-        SettingDeclaration("birth_date", .date, help: "From which the age is counted, 7 to 99."),
+        SettingDeclaration("sex", .choice(["female", "male"]), help: "The sex that the scale's formulas assume."),
+        SettingDeclaration("birth_date", .date, help: "The date of birth, for an age of 7 to 99."),
         SettingDeclaration("athlete", .boolean, help: "Whether the scale is to use its formulas for athletes."),
     ]
 
@@ -46,7 +46,7 @@ enum UserCommands {
     }
 
     private static let create = Command<IHealthHS5>(
-        "users-create", help: "Creates a user of the scale, for a person of hub.conf or by what is given.",
+        "users-create", help: "Creates a user of the scale, for a person of hub.conf or with the given values.",
         arguments: who + body + [
             SettingDeclaration(
                 "position", .integer(Bounds(0, 19)),

@@ -131,7 +131,7 @@ struct ScaleReports {
         await send(
             "undated", .warning,
             text:
-                "a weighing has no readable date, or one that no record can have, and is not recorded; what was sent of it is kept"
+                "a weighing has no readable date, or one that no record can have, and is not recorded; its data is kept"
                 + " in the state of this plugin",
             data: "{\"raw\":\"\(key.text)\"}")
     }
@@ -207,7 +207,7 @@ struct ScaleReports {
         do throws(WireError) {
             await hub.live(try LiveValue(type: "weight", progress: done, device: device))
         } catch {
-            hub.logger.debug("progress could not be told: \(error)")
+            hub.logger.debug("progress could not be reported: \(error)")
         }
     }
 
@@ -218,7 +218,7 @@ struct ScaleReports {
                     type: "weight", value: Double(tenths) / 10, unit: "kg", device: device,
                     subject: slot.map(Subject.slot)))
         } catch {
-            hub.logger.debug("a passing weight could not be told: \(error)")
+            hub.logger.debug("a passing weight could not be reported: \(error)")
         }
     }
 
@@ -233,7 +233,7 @@ struct ScaleReports {
                     data: data.flatMap { RawJSON($0) },
                     isResolved: isResolved))
         } catch {
-            hub.logger.debug("an event could not be told: \(error)")
+            hub.logger.debug("an event could not be reported: \(error)")
         }
     }
 }

@@ -149,7 +149,7 @@ extension ScaleSettings {
             SettingDeclaration(
                 "zone", .timeZone,
                 help:
-                    "The zone of the scale's clock, which knows none; else that of the hub's persons, if all have the same, "
+                    "The zone of the scale's clock, which has none; if not set, that of the hub's persons, if all have the same, "
                     + "or the machine's."),
         ]
     }
@@ -163,7 +163,7 @@ extension ScaleSettings {
                     TextRule(
                         pattern: "[0-9A-Fa-f]{2}=(\(numbers))",
                         expected: "an error byte, = and the vendor's number \(words)", example: example))),
-            help: "Rows that differ from the built-in table of error bytes.")
+            help: "Rows that replace those of the built-in table of error bytes.")
     }
 
     /// The settings that control permission to measure.
@@ -179,14 +179,14 @@ extension ScaleSettings {
                 help: "The hub's person who measures; a new one accepts the disclaimer first. Not set: the household, "
                     + "which is not registered."),
             SettingDeclaration("user_id", .string(), help: "The person's e-mail address with the vendor."),
-            SettingDeclaration("client_id", .string(), help: "The id the vendor gave to those who use its software."),
-            SettingDeclaration("client_secret", .string(), help: "What belongs to client_id.", secret: true),
+            SettingDeclaration("client_id", .string(), help: "The id that the vendor gives to users of its software."),
+            SettingDeclaration("client_secret", .string(), help: "The secret of client_id.", secret: true),
         ] + openAPIDeclarations
 
     /// The shared secret of an hsl link.
     public static let tokenDeclaration = SettingDeclaration(
         "token", .string(),
-        help: "What both ends of an hsl link know; needed where the link waits for other machines.", secret: true)
+        help: "The secret of both ends of an hsl link; needed if the link waits for other machines.", secret: true)
 
     /// The setting that enables the log-in.
     public static let keyKindDeclaration = SettingDeclaration(

@@ -77,7 +77,7 @@ extension HSLSession {
         }
         // Without id and time, only the number of its line distinguishes it from another weighing with the same weight.
         eventsWithoutNumber += scales[device]?.isCounting == false ? 1 : 0
-        found.warnings.append("a weight has neither a time nor a rid of its own; told again it would be another one")
+        found.warnings.append("a weight has neither a time nor a rid; if it is sent again, it counts as another one")
         return (found, Name(rid: rid, own: "line \(connections) \(event.number) \(eventsWithoutNumber)"))
     }
 

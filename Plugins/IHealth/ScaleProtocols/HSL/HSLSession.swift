@@ -213,7 +213,7 @@ public struct HSLSession: Sendable {
             return close(HSLComplaint(.timeout, "no answer to a ping"), at: now, &actions)
         }
         if let at = reconnectAt, now.uptime >= at {
-            actions.append(.send(HSLMessage.bye(reason: "to repeat what was not acknowledged").bytes))
+            actions.append(.send(HSLMessage.bye(reason: "to repeat unacknowledged messages").bytes))
             return close(nil, at: now, &actions)
         }
         if let at = pingAt, now.uptime >= at { ping(at: now, &actions) }

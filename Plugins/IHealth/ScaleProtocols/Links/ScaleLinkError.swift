@@ -79,7 +79,7 @@ public struct ScaleLinkError: Error, Sendable, Hashable, CustomStringConvertible
             (
                 .machine,
                 "this system has no Bluetooth sockets (\(why)); the kernel lacks them (modprobe rfcomm), or a container "
-                    + "has a network of its own and needs that of the host"
+                    + "has its own network and needs that of the host"
             )
         case EADDRINUSE:
             (.machine, "channel \(channel) is taken by another program (\(why)); choose another one")

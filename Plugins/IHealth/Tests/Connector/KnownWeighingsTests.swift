@@ -44,7 +44,7 @@ struct KnownWeighingsTests {
         #expect(Self.known(live).twin(of: try Self.reading("2026-11-20 07:29:58")) == nil)
         #expect(
             Self.known(live).twin(of: try Self.reading("2026-11-20 07:29:58", user: 7, byHost: true)) == nil,
-            "a person who is on the scale now weighs now")
+            "a person on the scale now weighs now")
         var dated = live
         dated.liveWall = nil
         #expect(Self.known(dated).twin(of: try Self.reading("2026-11-20 07:29:58", user: 7)) == nil)

@@ -89,7 +89,7 @@ struct LinkTests {
         runner.send([7])
         runner.hangUp()
         #expect(await runner.next() == .closed(nil))
-        #expect(try LinkTests.read(2, from: first) == [7], "what was sent before goes out")
+        #expect(try LinkTests.read(2, from: first) == [7], "bytes sent before go out")
         let second = try LinkTests.accept(listener)
         try await LinkTests.exchange(runner, second)
         await LinkTests.finish(runner)

@@ -67,7 +67,7 @@ struct CommonTests {
         #expect(await bench.events("authentication").contains { $0.code == 1 })
         let story = await bench.hub.events
         let (over, connected) = (story.firstIndex(where: \.isResolved), story.firstIndex { $0.event == "connected" })
-        #expect(try #require(over) < #require(connected), "what is over is taken back before the scale is heard of")
+        #expect(try #require(over) < #require(connected), "resolved events are withdrawn before the scale connects")
         #expect(await bench.end(run) == .done)
         let told = await bench.events("authentication").count
         let again = try await bench.run(model, settings)

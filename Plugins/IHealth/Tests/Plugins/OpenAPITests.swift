@@ -121,7 +121,7 @@ struct OpenAPITests {
         let run = try await bench.run(model, "link = \"\(bridge.link)\"")
         _ = await bench.events("connected")
         guard case .failed(let code, let reason) = await bench.hub.command("login") else {
-            Issue.record("a log-in where there is none")
+            Issue.record("a log-in although auth_mode is not openapi")
             return
         }
         #expect(code == "settings" && reason.contains("auth_mode"))

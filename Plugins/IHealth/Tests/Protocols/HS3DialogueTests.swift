@@ -90,7 +90,7 @@ struct HS3DialogueTests {
         }
         #expect(rig.kept.suffix(1).map(\.tenthsOfKilogram) == [733])
         #expect(rig.keptKeys == Set(rig.device.memory))
-        #expect(rig.kept.count == 6, "what was kept once is not delivered again")
+        #expect(rig.kept.count == 6, "a kept record is not delivered again")
     }
 
     @Test func `a weighing above the capacity is an error and no weight`() throws {

@@ -116,7 +116,7 @@ struct HSLNameTests {
         rig.give(.kept(rig.open[1].token))
         #expect(rig.acknowledged.isEmpty)
         rig.pass(.seconds(31))
-        #expect(rig.isClosed, "so that both are told again")
+        #expect(rig.isClosed, "so that both are sent again")
     }
 
     @Test(arguments: [1, 3, 5, 30]) func `a late composition belongs to the weight before it`(seconds: Int) throws {

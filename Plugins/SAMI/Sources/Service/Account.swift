@@ -86,7 +86,7 @@ extension Account {
         }
         throw CommandFailure(
             "service",
-            "the service was told, and still takes the token; in the browser that is logged in there, open \(service.settings.accounts.text)/logout"
+            "the service was asked to revoke the token, but still accepts it; in the browser that is logged in there, open \(service.settings.accounts.text)/logout"
         )
     }
 }
@@ -114,7 +114,7 @@ extension CloudAnswer {
                 "\(self): the application lacks the permission; give it in the service's portal, then run hub login \(instance)"
             )
         case 429:
-            throw CommandFailure("limit", "\(self): the service wants fewer calls; it goes on by itself later")
+            throw CommandFailure("limit", "\(self): the service asks for fewer calls; the plugin continues later")
         default: return try successful().tree()
         }
     }

@@ -36,7 +36,7 @@ actor Catalog {
 
     func user() async throws -> ServiceUser {
         guard let user = ServiceUser(try await calls.call(SAMIService.user)["data"]) else {
-            throw CommandFailure("service", "the service does not say who is logged in")
+            throw CommandFailure("service", "the service does not name the logged-in user")
         }
         return user
     }

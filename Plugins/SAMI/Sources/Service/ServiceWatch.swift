@@ -34,7 +34,7 @@ final class ServiceWatch: Sendable {
             microseconds: time.microseconds + Int64(wait / .microseconds(1)), offsetMinutes: 0)
         await troubles.tell(
             .limits,
-            "the service's limit of calls is used up until \(until.text.prefix(16)) UTC; it goes on by itself, hub refresh \(hub.instance) waits for it, too"
+            "the service's limit of calls is used up until \(until.text.prefix(16)) UTC; the plugin then continues automatically, and hub refresh \(hub.instance) waits, too"
         )
     }
 

@@ -28,7 +28,7 @@ struct API: Sendable {
             for method in Self.methods where !there.contains(method) {
                 router.on(place, method: method) { _, _ -> Response in
                     throw Refusal(
-                        .methodNotAllowed, "This is not done here",
+                        .methodNotAllowed, "This method is not allowed here",
                         "At this address there is \(allowed.joined(separator: ", ")).",
                         allowed: allowed.joined(separator: ", "))
                 }

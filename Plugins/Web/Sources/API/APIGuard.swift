@@ -49,7 +49,8 @@ struct APIGuard: RouterMiddleware {
         else {
             throw Refusal(
                 .forbidden, "This browser only reads here",
-                "X-Form-Token: send what the page keeps in localStorage as hub-form-token.", member: "X-Form-Token")
+                "X-Form-Token: send the value that the page keeps in localStorage as hub-form-token.",
+                member: "X-Form-Token")
         }
         return browser
     }

@@ -41,11 +41,11 @@ struct APIParameter: Sendable {
             case .cursor: Cursor(text) != nil
             case .truth: text == "true" || text == "false"
             }
-        guard isFit else { throw refusal("it is to be \(expected)") }
+        guard isFit else { throw refusal("expected \(expected)") }
     }
 
     func refusal(_ advice: String) -> Refusal {
-        Refusal(.badRequest, "\(name) is not what it is to be", "\(name): \(advice).", member: name)
+        Refusal(.badRequest, "\(name) is not valid", "\(name): \(advice).", member: name)
     }
 
     private var expected: String {

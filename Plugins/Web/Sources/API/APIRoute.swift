@@ -69,8 +69,8 @@ struct APICall: Sendable {
             case .query: break
             }
             let found = values[parameter.name] ?? []
-            guard parameter.isList || found.count <= 1 else { throw parameter.refusal("it stands there several times") }
-            guard found.count <= 100 else { throw parameter.refusal("it stands there more than 100 times") }
+            guard parameter.isList || found.count <= 1 else { throw parameter.refusal("it is given several times") }
+            guard found.count <= 100 else { throw parameter.refusal("it is given more than 100 times") }
             guard !parameter.isRequired || !found.isEmpty else { throw parameter.refusal("it is missing") }
             for value in found { try parameter.check(value) }
         }
@@ -90,7 +90,7 @@ struct APICall: Sendable {
         guard let name = text("person") else { return viewer.person }
         guard let person = viewer.persons(parts.hub.persons).named(name) else {
             throw Refusal(
-                .notFound, "There is no such person", "person: GET /api/v1/persons has those that there are.",
+                .notFound, "There is no such person", "person: GET /api/v1/persons lists the persons.",
                 member: "person")
         }
         return person.name
@@ -104,7 +104,7 @@ struct APICall: Sendable {
             if let type = EverydayNames.type(name) { return type.id.rawValue }
             guard name.hasPrefix("x.") || name.hasPrefix("hc."), (try? TypeID(name)) != nil else {
                 throw Refusal(
-                    .notFound, "There is no such type", "type: GET /api/v1/types has those that there are.",
+                    .notFound, "There is no such type", "type: GET /api/v1/types lists the types.",
                     member: "type")
             }
             return name

@@ -12,18 +12,18 @@ enum EventRoutes {
     static let all: [APIRoute] = [
         APIRoute(
             method: .get, path: "/events", topic: "Events",
-            summary: "What happens, as it happens, as Server-Sent Events: records with their place as id, live values.",
+            summary: "Live events as Server-Sent Events: records, with their cursor as id, and live values.",
             parameters: [
                 APIParameter(
-                    name: "since", form: .cursor, help: "What the listener has already; not given: what is there now."),
+                    name: "since", form: .cursor, help: "The listener's last cursor; not given: only new events."),
                 APIParameter(
                     name: "Last-Event-ID", form: .cursor,
-                    help: "The same, as browsers send it after a break; it counts first.",
+                    help: "The same, as browsers send it after a break; it takes precedence.",
                     place: .header),
                 Parameters.person, Parameters.types,
             ],
             answer: .init(
-                type: "text/event-stream", help: "A stream that does not end by itself.", schema: ["type": "string"]),
+                type: "text/event-stream", help: "A stream that stays open.", schema: ["type": "string"]),
             handle: listen)
     ]
 

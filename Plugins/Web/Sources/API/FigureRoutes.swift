@@ -18,7 +18,7 @@ enum FigureRoutes {
                     name: "type", form: .text(), help: "A type whose values are quantities.", isRequired: true),
                 APIParameter(
                     name: "person", form: .text(),
-                    help: "Whose; may be left out where the viewer sees one person alone."),
+                    help: "The person; may be left out if the viewer sees only one."),
                 Parameters.sources,
                 APIParameter(name: "from", form: .time, help: "What lies before it does not count."),
                 APIParameter(name: "to", form: .time, help: "What lies at or after it does not count."),
@@ -26,15 +26,16 @@ enum FigureRoutes {
                     name: "interval", form: .word(StatisticsInterval.Unit.allCases.map(\.rawValue)),
                     help: "Figures for each; not given: once, for all."),
                 APIParameter(
-                    name: "every", form: .integer(StatisticsInterval.counts), help: "So many of these are one interval."
+                    name: "every", form: .integer(StatisticsInterval.counts),
+                    help: "The number of these that make one interval."
                 ),
                 APIParameter(
                     name: "zone", form: .text(),
                     help: "By whose calendar, such as Europe/Berlin; not given: the person's."),
-                APIParameter(name: "anchor", form: .time, help: "Where one interval begins."),
+                APIParameter(name: "anchor", form: .time, help: "The start of one interval."),
                 APIParameter(
                     name: "figure", form: .word(StatisticsFigure.allCases.map(\.rawValue) + ["bySource"]),
-                    help: "As they fit the type; may be there several times. Not given: those that fit best.",
+                    help: "As they fit the type; may be repeated. Not given: those that fit best.",
                     isList: true),
                 Parameters.limit(1_000, "Intervals of all pages together."), Parameters.next,
             ], answer: .init(help: "What hub stats --json prints.", schema: Schemas.ref("statistics")),
@@ -55,7 +56,7 @@ enum FigureRoutes {
                 APIParameter(name: "type", form: .text(), help: "A type of numbers.", isRequired: true),
                 APIParameter(
                     name: "person", form: .text(),
-                    help: "Whose; may be left out where the viewer sees one person alone."),
+                    help: "The person; may be left out if the viewer sees only one."),
                 APIParameter(
                     name: "from", form: date, help: "Days from then on, at most 4,000; not given: those of a month."),
             ], answer: .init(help: "In the type's own unit.", schema: trendForm), handle: trend),
@@ -70,7 +71,7 @@ enum FigureRoutes {
             query.interval = StatisticsInterval(
                 every: Int(call.integer("every") ?? 1), unit, anchor: call.time("anchor"), zone: call.text("zone"))
         } else if let other = ["every", "zone", "anchor"].first(where: { call.text($0) != nil }) {
-            throw Refusal(.conflict, "Without interval there is one", "\(other): it goes with interval.", member: other)
+            throw Refusal(.conflict, "Without interval there is one", "\(other): it needs interval.", member: other)
         }
         query.figures = call.texts("figure")
         return try await call.answer(query)
@@ -86,7 +87,7 @@ enum FigureRoutes {
         (filter.from, filter.to) = (try midnight("from", 0), try midnight("to", 1))
         if let from = filter.from, let to = filter.to, from.microseconds >= to.microseconds {
             throw Refusal(
-                .conflict, "This is not a span of days", "from: it is to be no later than to.", member: "from")
+                .conflict, "This is not a span of days", "from: expected a day no later than to.", member: "from")
         }
         return try await call.records(
             QueryRequest(id: 0, filter: filter, order: .time, limit: call.integer("limit"), next: call.text("next")))
@@ -175,7 +176,7 @@ extension APICall {
     fileprivate func date(_ name: String, _ text: String) throws -> LocalDate {
         if let date = LocalDate(text) { return date }
         throw Refusal(
-            .unprocessableContent, "There is no such day", "\(name): it is to be a day such as 2026-03-15.",
+            .unprocessableContent, "There is no such day", "\(name): expected a day such as 2026-03-15.",
             member: name)
     }
 }

@@ -41,7 +41,7 @@ enum HubRoutes {
             method: .post, path: "/plugins/{name}/restart", topic: "Hub",
             summary: "Ends a plugin's process, and starts it again.", scope: .manage, isOwners: true,
             parameters: [Parameters.plugin, Parameters.dryRun],
-            answer: .init(help: "What was there.", schema: Schemas.ref("restart/$defs/result")),
+            answer: .init(help: "The plugin's state before that.", schema: Schemas.ref("restart/$defs/result")),
             handle: { call in
                 _ = try await call.pluginStatus()
                 return try await call.carryOut("restart", ["instance": .string(call.text("name") ?? "")])
@@ -50,14 +50,14 @@ enum HubRoutes {
             method: .post, path: "/plugins/{name}/release", topic: "Hub",
             summary: "Starts a plugin that is quarantined or waits.", scope: .manage, isOwners: true,
             parameters: [Parameters.plugin, Parameters.dryRun],
-            answer: .init(help: "What was there.", schema: Schemas.ref("release/$defs/result")),
+            answer: .init(help: "The plugin's state before that.", schema: Schemas.ref("release/$defs/result")),
             handle: { call in
                 _ = try await call.pluginStatus()
                 return try await call.command("release", ["instance": .string(call.text("name") ?? "")])
             }),
         APIRoute(
             method: .post, path: "/plugins/{name}/configure", topic: "Hub",
-            summary: "Writes settings of a plugin into hub.conf, such as whether it is enabled, and follows it.",
+            summary: "Writes settings of a plugin into hub.conf, such as whether it is enabled, and applies them.",
             scope: .manage, isOwners: true, parameters: [Parameters.plugin, Parameters.dryRun],
             body: configuring([("enabled", ["type": "boolean"])]), answer: configured,
             handle: { call in
@@ -66,28 +66,28 @@ enum HubRoutes {
             }),
         APIRoute(
             method: .post, path: "/plugins/{name}/do/{command}", topic: "Hub",
-            summary: "Has a plugin do what it can be asked to do, as its manifest declares it.",
+            summary: "Runs a command of a plugin, as its manifest declares it.",
             scope: .manage, isOwners: true,
             parameters: [Parameters.plugin, Parameters.command, Parameters.dryRun], body: ["type": "object"],
-            answer: .init(help: "What the plugin answers: any JSON value.", schema: [:]), handle: askPlugin),
+            answer: .init(help: "The plugin's answer: any JSON value.", schema: [:]), handle: askPlugin),
         APIRoute(
             method: .post, path: "/persons/{person}/configure", topic: "Hub",
-            summary: "Writes settings of a person, who is added where there is none, into hub.conf, and follows it.",
+            summary: "Writes settings of a person into hub.conf, adding the person if needed, and applies them.",
             scope: .manage, isOwners: true, parameters: [Parameters.configuredPerson, Parameters.dryRun],
             body: configuring(), answer: configured,
             handle: { call in try await call.configure(.person(call.text("person") ?? "")) }),
         APIRoute(
             method: .post, path: "/hub/configure", topic: "Hub",
-            summary: "Writes settings of the house into hub.conf, and follows it.", scope: .manage, isOwners: true,
+            summary: "Writes settings of the house into hub.conf, and applies them.", scope: .manage, isOwners: true,
             parameters: [Parameters.dryRun], body: configuring(), answer: configured,
             handle: { call in try await call.configure(.hub) }),
         APIRoute(
-            method: .post, path: "/apply", topic: "Hub", summary: "Reads hub.conf again, and follows it.",
+            method: .post, path: "/apply", topic: "Hub", summary: "Reads hub.conf again, and applies it.",
             scope: .manage, isOwners: true, parameters: [Parameters.dryRun],
-            answer: .init(help: "What has changed, and what is wrong.", schema: Schemas.ref("apply/$defs/result")),
+            answer: .init(help: "The changes, and the problems.", schema: Schemas.ref("apply/$defs/result")),
             handle: { call in try await call.carryOut("apply") }),
         APIRoute(
-            method: .get, path: "/deliveries", topic: "Hub", summary: "What of the records each sink has.",
+            method: .get, path: "/deliveries", topic: "Hub", summary: "Which records each sink has.",
             isOwners: true,
             answer: .init(
                 help: "The sinks of status.",
@@ -97,7 +97,7 @@ enum HubRoutes {
                 return .json(["sinks": sinks])
             }),
         APIRoute(
-            method: .post, path: "/replay", topic: "Hub", summary: "Delivers records to a sink once more.",
+            method: .post, path: "/replay", topic: "Hub", summary: "Delivers records to a sink again.",
             scope: .manage, isOwners: true, parameters: [Parameters.dryRun], body: Schemas.ref("replay/$defs/args"),
             answer: .init(help: "How many to which sink.", schema: Schemas.ref("replay/$defs/result")),
             handle: { call in try await call.command("replay", try await call.arguments()) }),
@@ -115,7 +115,7 @@ enum HubRoutes {
     }
 
     private static let configured = APIRoute.Answer(
-        help: "What is written and what the hub does then; where applied is false, why nothing was.",
+        help: "The changes and the hub's next steps; if applied is false, the reason.",
         schema: Schemas.ref("configure/$defs/result"))
 
     @Sendable private static func askPlugin(_ call: APICall) async throws -> Response {

@@ -9,7 +9,7 @@ enum LogInRoutes {
             method: .get, path: "/plugins/{name}/login", topic: "Log-ins",
             summary: "Where the log-in of a plugin at its service stands.", isOwners: true,
             parameters: [Parameters.plugin],
-            answer: .init(help: "What is asked now, or how it ended.", schema: schema),
+            answer: .init(help: "The current question, or the result.", schema: schema),
             handle: { call in
                 let name = try await call.pluginWithLogIn()
                 return .json(await state(call.parts.logIns.talk(of: name, for: call.viewer), call.viewer))
@@ -17,22 +17,23 @@ enum LogInRoutes {
         APIRoute(
             method: .post, path: "/plugins/{name}/login", topic: "Log-ins",
             summary:
-                "Begins a log-in, which has ten minutes; answers when something is asked, after 15 seconds at most.",
+                "Begins a log-in, which has ten minutes; answers when there is a question or a result, after 15 seconds at most.",
             scope: .manage, isOwners: true, parameters: [Parameters.plugin],
             body: ["type": "object", "description": "Arguments of the plugin's command login."],
-            answer: .init(help: "What is asked now, or how it ended.", schema: schema), handle: begin),
+            answer: .init(help: "The current question, or the result.", schema: schema), handle: begin),
         APIRoute(
             method: .post, path: "/plugins/{name}/login/answer", topic: "Log-ins",
-            summary: "Answers what is asked, and waits as long for what comes next.", scope: .manage, isOwners: true,
+            summary: "Answers the question, and waits as long for the next one or the result.", scope: .manage,
+            isOwners: true,
             parameters: [Parameters.plugin],
             body: Schemas.object(
                 [("question", ["type": "integer", "minimum": 1]), ("answer", ["type": "string"])], isClosed: true),
-            answer: .init(help: "What is asked now, or how it ended.", schema: schema), handle: answer),
+            answer: .init(help: "The current question, or the result.", schema: schema), handle: answer),
         APIRoute(
             method: .post, path: "/plugins/{name}/login/cancel", topic: "Log-ins",
             summary: "Gives up the log-in that is under way, also another viewer's.", scope: .manage, isOwners: true,
             parameters: [Parameters.plugin],
-            answer: .init(help: "That it is given up, or that there is none.", schema: schema),
+            answer: .init(help: "Whether a log-in was given up, or none was under way.", schema: schema),
             handle: { call in
                 let name = try await call.pluginWithLogIn()
                 await call.parts.logIns.cancel(name)
@@ -62,21 +63,22 @@ enum LogInRoutes {
                 [
                     "enum": ["none", "another", "working", "asking", "loggedIn", "failed", "unknown", "givenUp"],
                     "description":
-                        "another: someone else leads one. unknown: no answer came, and the plugin may be logged in.",
+                        "another: someone else's log-in is under way. unknown: no answer came, and the plugin may be logged in.",
                 ]
             ),
             ("question", ["type": "integer", "description": "Its number, for the answer."]),
-            ("prompt", ["type": "string", "description": "What the person is to do or to enter."]),
+            ("prompt", ["type": "string", "description": "The instruction to the person, such as a value to enter."]),
             ("url", ["type": "string", "description": "A page that the person is to open."]),
             (
                 "redirect",
                 [
                     "type": "string",
-                    "description": "Where that page ends; the answer is that address with all that was added.",
+                    "description":
+                        "The address on which that page ends; the answer is that address with everything added to it.",
                 ]
             ),
-            ("secret", ["type": "boolean", "description": "Whether the answer is not to be shown."]),
-            ("user", ["type": "string", "description": "As which user of the service."]),
+            ("secret", ["type": "boolean", "description": "Whether the answer is secret, and not shown."]),
+            ("user", ["type": "string", "description": "The user of the service."]),
             ("detail", ["type": "string", "description": "Why not, in words."]),
         ], optional: ["question", "prompt", "url", "redirect", "secret", "user", "detail"])
 
@@ -119,12 +121,12 @@ enum LogInRoutes {
         let (name, arguments) = (try await call.pluginWithLogIn(), try await call.arguments())
         guard let question = arguments["question"]?.integer, let number = Int(exactly: question) else {
             throw Refusal(
-                .badRequest, "question is not what it is to be", "question: it is to be the number that was told.",
+                .badRequest, "question is not valid", "question: expected the number of the current question.",
                 member: "question")
         }
         guard let text = arguments["answer"]?.string else {
             throw Refusal(
-                .badRequest, "answer is not what it is to be", "answer: it is to be a text.", member: "answer")
+                .badRequest, "answer is not valid", "answer: expected a text.", member: "answer")
         }
         if let other = arguments.keys.sorted().first(where: { !["question", "answer"].contains($0) }) {
             throw Refusal(
@@ -132,7 +134,8 @@ enum LogInRoutes {
         }
         guard let talk = await call.parts.logIns.answer(name, text, to: number, for: call.viewer) else {
             throw Refusal(
-                .conflict, "This is not asked now", "question: GET /api/v1/plugins/\(name)/login has what is asked.",
+                .conflict, "This question is not open",
+                "question: GET /api/v1/plugins/\(name)/login has the current question.",
                 member: "question")
         }
         return .json(await state(talk, call.viewer))

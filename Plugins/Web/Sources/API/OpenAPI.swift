@@ -80,13 +80,15 @@ enum OpenAPI {
 
     private static func refusals(_ route: APIRoute) -> [(String, String)] {
         var refusals = [
-            ("400", "A parameter or the body is not what it is to be."), ("401", "No token, or one that is none."),
+            ("400", "A parameter or the body is not valid."), ("401", "No token, or an unknown one."),
             ("403", "The token's scope, or hub.conf, does not allow it."),
             ("404", "There is no such thing, or it is another's."), ("409", "Parameters that do not go together."),
-            ("410", "The cursor is of a store that was replaced: begin again."), ("421", "Another name of this place."),
-            ("422", "The hub does not take it; code and detail say why."), ("429", "Too much at once: later again."),
-            ("502", "The hub has not answered."), ("503", "The hub is busy: later again."),
-            ("504", "It took too long; it may have happened."),
+            ("410", "The cursor is of a store that was replaced: begin again."),
+            ("421", "A host name that this page does not have."),
+            ("422", "The hub does not take it; code and detail say why."),
+            ("429", "Too many requests at a time: try again later."),
+            ("502", "The hub has not answered."), ("503", "The hub is busy: try again later."),
+            ("504", "It took too long; the hub may have done it."),
         ]
         if route.body != nil {
             refusals += [("413", "The body is too long."), ("415", "The body is not JSON.")]

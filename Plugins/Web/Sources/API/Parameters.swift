@@ -5,24 +5,24 @@ import PluginKit
 /// Parameters that several addresses share.
 enum Parameters {
     static let person = APIParameter(
-        name: "person", form: .text(), help: "Whose; not given: everybody's that the viewer may see.")
+        name: "person", form: .text(), help: "The person; not given: everybody whose values the viewer may see.")
     static let types = APIParameter(
-        name: "type", form: .text(), help: "Only of this type, by any of its names; may be there several times.",
+        name: "type", form: .text(), help: "Only of this type, by any of its names; may be repeated.",
         isList: true)
     static let sources = APIParameter(
-        name: "source", form: .text(), help: "Only from plugins of this kind; may be there several times.", isList: true
+        name: "source", form: .text(), help: "Only from plugins of this kind; may be repeated.", isList: true
     )
     static let from = APIParameter(name: "from", form: .time, help: "Only what ends at or after this.")
     static let to = APIParameter(name: "to", form: .time, help: "Only what begins before this.")
     static let next = APIParameter(
         name: "next", form: .text(),
-        help: "The member of that name of the page before, with the other parameters unchanged.")
+        help: "The member next of the previous page, with the other parameters unchanged.")
     static let number = APIParameter(
         name: "number", form: .integer(1...9_007_199_254_740_991), help: "The hub's number of the record.", place: .path
     )
     static let version = APIParameter(
         name: "version", form: .integer(1...9_007_199_254_740_991),
-        help: "Only if it is still the seq of the one record that the body names.")
+        help: "Change the record only if this is still its seq; the body names one record.")
     static let dryRun = APIParameter(
         name: "dryRun", form: .truth, help: "true: change nothing, and answer what would be done.")
     private static let name = APIParameter.Form.text(most: 64, pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
@@ -32,7 +32,7 @@ enum Parameters {
         name: "command", form: .text(most: 64, pattern: "^[a-z][a-z0-9-]{0,63}$"),
         help: "One of the commands of the plugin's manifest.", place: .path)
     static let configuredPerson = APIParameter(
-        name: "person", form: name, help: "Who, as hub.conf names them or is to name them.", place: .path)
+        name: "person", form: name, help: "The person's name in hub.conf, which may be a new one.", place: .path)
     static func limit(_ most: Int64, _ help: String) -> APIParameter {
         APIParameter(name: "limit", form: .integer(1...most), help: help)
     }
@@ -76,7 +76,7 @@ extension APICall {
         filter.sources = texts("source")
         (filter.from, filter.to) = (time("from"), time("to"))
         if let from = filter.from, let to = filter.to, from.microseconds >= to.microseconds {
-            throw Refusal(.conflict, "This is not a span of time", "from: it is to be before to.", member: "from")
+            throw Refusal(.conflict, "This is not a span of time", "from: expected a time before to.", member: "from")
         }
         return filter
     }

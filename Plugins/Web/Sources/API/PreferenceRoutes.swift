@@ -5,10 +5,10 @@ import PluginKit
 /// The units in which a person reads values on the pages.
 enum PreferenceRoutes {
     private static let person = APIParameter(
-        name: "person", form: .text(), help: "Whose; may be left out where the viewer sees one person alone.")
+        name: "person", form: .text(), help: "The person; may be left out if the viewer sees only one.")
     private static let units: JSONTree = ["type": "object", "additionalProperties": ["type": "string"]]
     private static let answer = APIRoute.Answer(
-        help: "By type, as it was chosen; what is not in it is as hub.conf says.",
+        help: "The chosen units by type; hub.conf decides the others.",
         schema: Schemas.object([("person", ["type": "string"]), ("units", units)]))
 
     static let all: [APIRoute] = [
@@ -21,7 +21,7 @@ enum PreferenceRoutes {
             }),
         APIRoute(
             method: .post, path: "/preferences", topic: "Preferences",
-            summary: "Chooses units, by type; an empty one is as hub.conf says.", scope: .write,
+            summary: "Chooses units by type; for an empty one hub.conf decides.", scope: .write,
             parameters: [person, Parameters.dryRun], body: units, answer: answer,
             handle: { call in
                 let person = try call.onePerson()

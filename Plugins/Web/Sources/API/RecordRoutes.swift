@@ -35,12 +35,12 @@ enum RecordRoutes {
             parameters: Parameters.filter + [
                 APIParameter(
                     name: "kind", form: .word(QueryRequest.Kind.allCases.map(\.rawValue)),
-                    help: "Only of this kind; may be there several times. Days come only where they are named.",
+                    help: "Only of this kind; may be repeated. Days are included only if they are named.",
                     isList: true),
                 order,
                 APIParameter(
                     name: "since", form: .cursor,
-                    help: "What has changed after it, retractions too; it goes without order."),
+                    help: "Only changes after this cursor, retractions included; not together with order."),
                 Parameters.limit(1_000, "Records in all pages together; not given: all."), Parameters.next,
             ], answer: .init(help: "At most 1,000 records; with next there may be more.", schema: Schemas.records),
             handle: records),
@@ -51,11 +51,11 @@ enum RecordRoutes {
             handle: { call in Response.json(try await call.record(call.integer("number") ?? 0)) }),
         APIRoute(
             method: .get, path: "/records/{number}/trace", topic: "Records",
-            summary: "The story of a record: its versions, where it was delivered, its days.",
+            summary: "The history of a record: its versions, its deliveries, its days.",
             parameters: [Parameters.number, Parameters.limit(1_000, "Versions of the page."), Parameters.next],
             answer: .init(
                 help:
-                    "What hub trace --json prints; for who sees one person without what is another's, and without words of others.",
+                    "What hub trace --json prints; viewers of one person get it without others' records and words.",
                 schema: Schemas.ref("trace")), handle: trace),
         APIRoute(
             method: .get, path: "/records.csv", topic: "Records", summary: "Records for spreadsheets, by their start.",
@@ -119,7 +119,7 @@ enum RecordRoutes {
             query.order = word == "sequence" ? .sequence : SortKey(rawValue: word).map { QueryRequest.Order.by([$0]) }
             guard query.since == nil || query.order == .sequence else {
                 throw Refusal(
-                    .conflict, "This has an order of its own", "order: it goes without since.", member: "order")
+                    .conflict, "since has a fixed order", "order: leave it out, or leave since out.", member: "order")
             }
         }
         return try await call.records(query)

@@ -12,7 +12,7 @@ enum WriteRoutes {
         APIRoute(
             method: .post, path: "/log", topic: "By hand", summary: "Enters a record, or a group of them.",
             scope: .write, parameters: [Parameters.dryRun], body: Schemas.ref("log/$defs/args"),
-            answer: .init(help: "What became of it.", schema: Schemas.ref("log/$defs/result")),
+            answer: .init(help: "The result.", schema: Schemas.ref("log/$defs/result")),
             handle: { call in
                 var arguments = try await call.arguments()
                 if let own = call.viewer.person {
@@ -25,7 +25,7 @@ enum WriteRoutes {
             method: .post, path: "/edit", topic: "By hand",
             summary: "Corrects a sample, or with undo takes its edits away.", scope: .write,
             parameters: [Parameters.version, Parameters.dryRun], body: Schemas.ref("edit/$defs/args"),
-            answer: .init(help: "What became of it.", schema: Schemas.ref("edit/$defs/result")),
+            answer: .init(help: "The result.", schema: Schemas.ref("edit/$defs/result")),
             handle: { call in
                 try await call.byHand(.edit, try await call.arguments(of: "number"))
             }),
@@ -33,15 +33,15 @@ enum WriteRoutes {
             method: .post, path: "/retract", topic: "By hand",
             summary: "Takes records back, or with undo takes that back.", scope: .write,
             parameters: [Parameters.version, Parameters.dryRun], body: Schemas.ref("retract/$defs/args"),
-            answer: .init(help: "What became of each.", schema: Schemas.ref("retract/$defs/result")),
+            answer: .init(help: "The result for each record.", schema: Schemas.ref("retract/$defs/result")),
             handle: { call in
                 try await call.byHand(.retract, try await call.arguments(of: "numbers"))
             }),
         APIRoute(
-            method: .post, path: "/assign", topic: "By hand", summary: "Says whose samples are.", scope: .manage,
+            method: .post, path: "/assign", topic: "By hand", summary: "Assigns samples to a person.", scope: .manage,
             isOwners: true, parameters: [Parameters.version, Parameters.dryRun],
             body: Schemas.ref("assign/$defs/args"),
-            answer: .init(help: "What became of each.", schema: Schemas.ref("assign/$defs/result")),
+            answer: .init(help: "The result for each record.", schema: Schemas.ref("assign/$defs/result")),
             handle: { call in try await call.assign() }),
         APIRoute(
             method: .get, path: "/inbox", topic: "By hand",
@@ -90,7 +90,7 @@ extension APICall {
         let type = request.headers[.contentType]?.split(separator: ";").first?.trimmingCharacters(in: .whitespaces)
         guard type?.lowercased() == "application/json" else {
             throw Refusal(
-                .unsupportedMediaType, "This is not JSON", "Content-Type: it is to be application/json.",
+                .unsupportedMediaType, "This is not JSON", "Content-Type: expected application/json.",
                 member: "Content-Type")
         }
         let body: ByteBuffer
@@ -100,7 +100,7 @@ extension APICall {
             throw Refusal(.contentTooLarge, "This is too long", "The body may have \(Self.mostBytes) bytes.")
         }
         guard let members = JSONTree(Array(body.readableBytesView))?.members else {
-            throw Refusal(.badRequest, "This is not what it is to be", "The body: it is to be a JSON object.")
+            throw Refusal(.badRequest, "The body is not valid", "The body: expected a JSON object.")
         }
         var arguments: [String: SettingValue] = [:]
         for member in members { arguments[member.name] = try Self.value(member.value, member.name) }
@@ -115,7 +115,8 @@ extension APICall {
         guard let version = integer("version") else { return arguments }
         guard arguments["seq"] == nil, name == "number" || arguments["seqs"] == nil else {
             throw Refusal(
-                .conflict, "Said twice", "version: the body says which versions it means.", member: "version")
+                .conflict, "The version is given twice", "version: leave it out, because the body has versions.",
+                member: "version")
         }
         if name == "number", arguments[name] != nil {
             arguments["seq"] = .integer(version)
@@ -123,7 +124,7 @@ extension APICall {
             arguments["seqs"] = .list([.integer(version)])
         } else {
             throw Refusal(
-                .conflict, "Of which record?", "version: it goes with a body that names one record.", member: "version")
+                .conflict, "Of which record?", "version: it needs a body that names one record.", member: "version")
         }
         return arguments
     }
@@ -154,8 +155,8 @@ extension APICall {
         case .null, .object: break
         }
         throw Refusal(
-            .badRequest, "\(name) is not what it is to be",
-            "\(name): it is to be a text, a number, true, false, or a list of these.", member: name)
+            .badRequest, "\(name) is not valid",
+            "\(name): expected a text, a number, true, false, or a list of these.", member: name)
     }
 
     /// Refuses another person's name from the viewer of one person.
@@ -164,7 +165,7 @@ extension APICall {
             value.string.flatMap({ viewer.persons(parts.hub.persons).named($0) }) == nil
         else { return }
         throw Refusal(
-            .notFound, "There is no such person", "person: GET /api/v1/persons has those that there are.",
+            .notFound, "There is no such person", "person: GET /api/v1/persons lists the persons.",
             member: "person")
     }
 

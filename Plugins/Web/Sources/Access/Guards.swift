@@ -14,7 +14,7 @@ struct HostGuard: RouterMiddleware {
     ) async throws -> Response {
         guard let host = request.head.authority?.lowercased(), hosts.contains(host) else {
             throw Refusal(
-                .misdirectedRequest, "This is not the name of this place",
+                .misdirectedRequest, "This page does not have that name",
                 "A browser may call it \(settings.shownHosts.sorted().joined(separator: " or ")). For another name, add it to hosts in "
                     + "the section of this plugin in hub.conf.")
         }
@@ -30,7 +30,7 @@ struct HostGuard: RouterMiddleware {
             origin.range(of: "://").map { String(origin[$0.upperBound...]).lowercased() } ?? origin
         }
         guard !isOther, origin.map(hosts.contains) ?? true else {
-            throw Refusal(.forbidden, "This was sent from another place", "Open the page itself, and do it there.")
+            throw Refusal(.forbidden, "This was sent from another page", "Open the page itself, and do it there.")
         }
     }
 }
@@ -42,7 +42,7 @@ struct MethodGuard: RouterMiddleware {
     ) async throws -> Response {
         guard API.methods.contains(request.method) || request.method == .head else {
             throw Refusal(
-                .methodNotAllowed, "This is not done here", "Addresses of this place take GET, HEAD and POST.",
+                .methodNotAllowed, "This method is not allowed here", "Addresses of this page take GET, HEAD and POST.",
                 allowed: "GET, HEAD, POST")
         }
         return try await next(request, context)

@@ -13,8 +13,8 @@ struct LogInPages: Sendable {
         PageAnswer.page(
             Frame(title: "Log in").html(
                 """
-                <p>Type <code>hub web</code> on the hub's machine, and open the link that it prints. For someone who is to see
-                their own values alone: <code>hub web --person NAME</code>.</p>
+                <p>Type <code>hub web</code> on the hub's machine, and open the link that it prints. For someone with access
+                to their own values alone: <code>hub web --person NAME</code>.</p>
                 """))
     }
 

@@ -32,7 +32,8 @@ struct SectionChanges: Sendable {
                 return try await again(fields, "<p>\(failure.message)</p>")
             }
         }
-        return parts.told("<p>All is so already; nothing was changed.</p>", choice.viewer, on: change.section.page)
+        return parts.told(
+            "<p>Nothing was changed: hub.conf has these values already.</p>", choice.viewer, on: change.section.page)
     }
 
     /// The settings in the section of a person or of `[hub]`.
@@ -77,13 +78,15 @@ struct SectionChanges: Sendable {
         let warning: HTML =
             lost.isEmpty
             ? HTML()
-            : "<p>What was there before of \(lost.joined(separator: ", ")) is not shown, and cannot be had back.</p>"
+            : lost.count == 1
+                ? "<p>The old value of \(lost[0]) is not shown, and cannot be restored.</p>"
+                : "<p>The old values of \(lost.joined(separator: ", ")) are not shown, and cannot be restored.</p>"
         return PageAnswer.page(
             Frame(title: "\(change.adds ? "Add" : "Change") \(section.title)?", choice: choice, path: section.page)
                 .html(
                     """
-                    <h2>What is written into hub.conf</h2>\(PlanText.changes(answer, of: section))\(warning)
-                    <h2>What the hub does then</h2>\(PlanText.steps(answer.plan))
+                    <h2>Changes in hub.conf</h2>\(PlanText.changes(answer, of: section))\(warning)
+                    <h2>Steps of the hub</h2>\(PlanText.steps(answer.plan))
                     \(PlanText.problems(answer.plan.problems))
                     <div class="deeds">\(button(section, id, "Save", isMain: true).html)
                     <a class="button" href="\(url: section.page)">Leave it</a></div>
@@ -103,7 +106,7 @@ struct SectionChanges: Sendable {
             return try await parts.carryOut("configure", arguments, for: choice.viewer) { result, isToCome in
                 if isToCome {
                     return PageAnswer.away(
-                        "The hub writes what was shown into hub.conf, and ends \(hub.instance)", choice, page)
+                        "The hub writes the change into hub.conf, and ends \(hub.instance)", choice, page)
                 }
                 let answer = try ConfigureAnswer(result)
                 return told(answer.applied ? done(answer, change.section, choice.viewer) : Self.refused(answer))

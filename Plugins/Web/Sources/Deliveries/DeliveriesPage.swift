@@ -21,8 +21,8 @@ struct DeliveriesPage: Sendable {
             frame.html(
                 Self.summary(state.sinks) + Self.table(state.sinks)
                     + """
-                    <p class="faint">What a sink wants is what it has been given, what waits, is tried again or was refused, older versions
-                    that a newer one has replaced, and what it cannot take.</p>
+                    <p class="faint">The records a sink wants are those that were delivered, wait, are tried again or were refused, older versions
+                    that a newer one has replaced, and records that it cannot take.</p>
                     """ + Self.question))
     }
 
@@ -37,8 +37,8 @@ struct DeliveriesPage: Sendable {
                 """
         }
         return waiting == 0
-            ? "<p class=\"good\">Everything that was to be delivered has been.</p>"
-            : "<p>\(NumberText.count(waiting, "record waits", "records wait")) to be delivered; nothing is to be done.</p>"
+            ? "<p class=\"good\">Everything is delivered.</p>"
+            : "<p>\(NumberText.count(waiting, "record waits", "records wait")) to be delivered; you need not do anything.</p>"
     }
 
     /// A row for each sink.
@@ -70,6 +70,6 @@ struct DeliveriesPage: Sendable {
         <h2>One record</h2>
         <form class="entry" method="get" action="/deliveries/record">
         \(FormField(name: "number", label: "Its number").line("number", "min=\"1\" required inputmode=\"numeric\""))
-        <button>Show where it went</button></form>
+        <button>Show its deliveries</button></form>
         """
 }

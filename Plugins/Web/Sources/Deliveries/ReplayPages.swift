@@ -59,9 +59,9 @@ struct ReplayPages: Sendable {
     static func question(_ sink: String) -> HTML {
         """
         <h2>Deliver again</h2>
-        <p>For a file that was lost, or a cloud that forgot. What waits for the sink already, or is not its business, is left out.</p>
+        <p>For a file that was lost, or a cloud that forgot. Records that wait for the sink already, or that it does not ask for, are left out.</p>
         <form class="entry" method="get" action="/deliveries/replay">\(FormFields.hidden("sink", sink))
-        \(FormField(name: "from", label: "What ends on this day or later", hint: "All, if it is empty.").line("date"))
+        \(FormField(name: "from", label: "Records that end on this day or later", hint: "All, if it is empty.").line("date"))
         \(FormFields().line("type", "Of this type", hint: "Such as weight; all, if it is empty."))
         <button>Show what would be delivered</button></form>
         """

@@ -10,7 +10,7 @@ struct SinkPage: Sendable {
         guard let sink = try await hub.hubState().state.sinks.first(where: { $0.name == name ?? "" }) else {
             throw NoSuchPage()
         }
-        let advice = sink.note.map { LocalTime.inSentence($0) } ?? "Nothing is to be done."
+        let advice = sink.note.map { LocalTime.inSentence($0) } ?? "You need not do anything."
         return PageAnswer.page(
             Frame(title: "Deliveries to \(sink.name)", choice: choice, path: "/deliveries").html(
                 """
@@ -52,8 +52,8 @@ struct SinkPage: Sendable {
     private static func unwell(_ sink: HubState.Sink) -> HTML? {
         guard sink.refused + sink.retrying > 0 else { return nil }
         return """
-            <p>The hub counts what was refused or is to be tried again, and does not list it; the page of a record says of that record
-            what the sink said, and when.</p>\(DeliveriesPage.question)
+            <p>The hub counts refused records and those to try again, and does not list them; the page of a record shows the answer
+            of the sink, and its time.</p>\(DeliveriesPage.question)
             """
     }
 

@@ -66,7 +66,7 @@ struct ScaleUsersPage: Sendable {
         return """
             \(users.isEmpty ? "<p>The scale has no users.</p>" : table.html)
             <div class="deeds">\(makers)</div>
-            <p class="hint">Height, sex and date of birth come from hub.conf. Deleting a user deletes what the scale's memory holds of them, too.</p>
+            <p class="hint">Height, sex and date of birth come from hub.conf. Deleting a user also deletes their weighings in the scale's memory.</p>
             """
     }
 
@@ -88,7 +88,7 @@ struct ScaleUsersPage: Sendable {
             return PageAnswer.page(
                 Frame(title: "Delete user \(serial) of the scale?", choice: choice).html(
                     """
-                    <p>What the scale's memory holds of this user goes with it. What the hub has stays.</p>
+                    <p>This also deletes the user's weighings in the scale's memory. The hub's records stay.</p>
                     \(button.html)
                     <p><a href="\(url: Self.path(instance))">Not now</a></p>
                     """))

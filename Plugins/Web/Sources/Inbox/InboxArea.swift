@@ -83,7 +83,7 @@ struct InboxPage: Sendable {
 
     private func doubtful(_ records: [StoredRecord], _ choice: Choice) -> HTML {
         var table = HTMLTable(
-            caption: "Edit what is wrong; to save it as it is confirms it; delete what is not so",
+            caption: "Edit wrong values; saving a value unchanged confirms it; delete values that are not real",
             columns: ["Number", "Type", "Value", "When", "Whose", "Why", "What to do"])
         for record in records {
             var plain = record

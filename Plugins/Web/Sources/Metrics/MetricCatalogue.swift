@@ -16,37 +16,37 @@ enum MetricCatalogue {
             "Samples that look wrong and that no person has confirmed, without a guest's."),
         .init(
             "hub_dropped_messages_total", .counter,
-            "Passing values and events beyond the allowance, since the start of the hub."),
+            "Passing values and events dropped beyond the allowance, since the start of the hub."),
         .init("hub_store_ok", .gauge, "Whether the store works: 1 or 0."),
         .init("hub_store_size_bytes", .gauge, "The size of the store's file."),
         .init("hub_store_log_bytes", .gauge, "The size of its write-ahead log."),
-        .init("hub_store_free_bytes", .gauge, "What can still be written to its disk."),
-        .init("hub_backup_age_seconds", .gauge, "Since the newest backup was begun; absent where none is known."),
+        .init("hub_store_free_bytes", .gauge, "Free space on its disk."),
+        .init("hub_backup_age_seconds", .gauge, "Since the newest backup was begun; absent if none is known."),
         .init(
             "hub_backup_behind_changes", .gauge,
-            "Changes of the store since the newest backup; absent where it is not known."),
+            "Changes of the store since the newest backup; absent if it is not known."),
         .init("hub_plugin_enabled", .gauge, "Whether hub.conf enables it: 1 or 0.", labels: ["plugin"]),
         .init("hub_plugin_alive", .gauge, "Whether it runs and has a session.", labels: ["plugin"]),
         .init(
             "hub_plugin_fresh", .gauge, "Whether it gave a record within the last day; absent until it gave one.",
             labels: ["plugin"]),
-        .init("hub_plugin_error", .gauge, "Whether it has told of an error that is not over.", labels: ["plugin"]),
+        .init("hub_plugin_error", .gauge, "Whether it has reported an error that is not resolved.", labels: ["plugin"]),
         .init(
             "hub_plugin_restarts_total", .counter, "Its processes after the first, since the start of the hub.",
             labels: ["plugin"]),
         .init(
             "hub_plugin_records_total", .counter, "Records that it gave since the start of the hub.", labels: ["plugin"]
         ),
-        .init("hub_sink_ok", .gauge, "Whether the sink needs no one: 1 or 0.", labels: ["sink"]),
+        .init("hub_sink_ok", .gauge, "Whether the sink works without help: 1 or 0.", labels: ["sink"]),
         .init(
-            "hub_sink_wanted_records", .gauge, "What it is owed in all; the sum of hub_sink_records of all states.",
+            "hub_sink_wanted_records", .gauge, "All records for the sink; the sum of hub_sink_records of all states.",
             labels: ["sink"]),
         .init(
             "hub_sink_records", .gauge, "By state: delivered, pending, retrying, refused, superseded, skipped.",
             labels: ["sink", "state"]),
         .init(
             "hub_sink_oldest_pending_seconds", .gauge,
-            "Since the oldest record that waits for it was stored; 0 where none waits.", labels: ["sink"]),
+            "Since the oldest record that waits for it was stored; 0 if none waits.", labels: ["sink"]),
     ]
 
     /// Metrics of this plugin.

@@ -90,12 +90,12 @@ struct PluginDeeds: Sendable {
         let button: HTML =
             plan.applied
             ? ButtonForm("/apply", "Have the hub follow it", isMain: true).html
-            : "<p>Nothing is changed before that is corrected in hub.conf.</p>"
+            : "<p>Nothing is changed until that is corrected in hub.conf.</p>"
         return PageAnswer.page(
             frame.html(
                 """
                 \(PlanText.problems(plan.problems))
-                \(plan.applied ? "<h2>What the hub would do</h2>\(PlanText.steps(plan))" : HTML())
+                \(plan.applied ? "<h2>Steps of the hub</h2>\(PlanText.steps(plan))" : HTML())
                 \(isSame && plan.applied ? "<p>The hub follows it already.</p>" : button)
                 """))
     }

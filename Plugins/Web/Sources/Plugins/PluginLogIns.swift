@@ -21,7 +21,7 @@ struct PluginLogIns: Sendable {
         guard talk.session == choice.viewer.session.hash else {
             return PageAnswer.page(
                 frame.html(
-                    "\(way)<p>Another browser, or a program, is at it.</p>\(cancelling(facts.name))"))
+                    "\(way)<p>Another browser, or a program, is logging in now.</p>\(cancelling(facts.name))"))
         }
         switch await talk.state {
         case .ended: return end(talk, choice.viewer)
@@ -29,7 +29,7 @@ struct PluginLogIns: Sendable {
             return PageAnswer.page(
                 frame.html(
                     """
-                    \(way)<p>The plugin is at it.</p><p><a class="button" href="\(url: NextPage.of(facts.name, "/login"))">Look \
+                    \(way)<p>The plugin is logging in.</p><p><a class="button" href="\(url: NextPage.of(facts.name, "/login"))">Look \
                     again</a></p>\(cancelling(facts.name))
                     """))
         case .asking(let question, let number):

@@ -96,8 +96,8 @@ struct PluginPage: Sendable {
         }
         guard let description = facts.description else {
             return """
-                <h2 id="settings">Settings</h2><p>Its section of hub.conf has errors, or its program does not say what it is: \
-                <a href="/apply">hub.conf as the hub reads it</a> says what is wrong.</p>
+                <h2 id="settings">Settings</h2><p>Its section of hub.conf has errors, or its program prints no manifest: \
+                <a href="/apply">hub.conf as the hub reads it</a> shows the errors.</p>
                 """
         }
         let fields = fields ?? SettingField.all(of: description)
@@ -142,6 +142,6 @@ struct PluginPage: Sendable {
                 """
             }
         }
-        return "<h2>What it can be asked to do</h2>\(forms)"
+        return "<h2>Commands</h2>\(forms)"
     }
 }

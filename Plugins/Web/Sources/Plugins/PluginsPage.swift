@@ -42,7 +42,7 @@ struct PluginsPage: Sendable {
             frame.html(
                 """
                 \(head)\(setup)<ul class="boxes">\(cards)</ul>\(note)
-                <p><a href="/apply">What would change if the hub read hub.conf again</a></p>
+                <p><a href="/apply">Preview the changes of hub.conf</a></p>
                 """))
     }
 

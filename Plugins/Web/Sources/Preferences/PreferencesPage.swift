@@ -41,7 +41,7 @@ struct PreferencesPage: Sendable {
             frame.html(
                 """
                 <p>In which units \(person.shownName) reads values on these pages. Elsewhere, such as in <code>hub samples</code> and on
-                scales, what <code>units</code> in <code>[person.\(person.name)]</code> of hub.conf says holds on.</p>
+                scales, <code>units</code> in <code>[person.\(person.name)]</code> of hub.conf still decides.</p>
                 <form class="entry" method="post" action="\(url: Self.address(of: person.name))">
                 \(choices)<p><button class="main">Save</button></p></form>
                 """))

@@ -107,7 +107,7 @@ enum GoalForecast: Equatable {
         case .farAway: "At the rate of the last four weeks it is not reached within five years."
         case .movesAway: "At the rate of the last four weeks it is not reached: the values move away from it."
         case .tooFewDays:
-            "When it is reached cannot be said yet: that takes measurements on three days, a week or more apart, within four weeks."
+            "The date cannot be estimated yet: that takes measurements on three days, a week or more apart, within four weeks."
         }
     }
 }

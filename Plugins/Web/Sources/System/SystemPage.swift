@@ -34,8 +34,8 @@ struct SystemPage: Sendable {
             return "<li>\(word(finding.severity)) \(LocalTime.inSentence(finding.text))\(repair)</li>"
         }
         return """
-            <h2>What the hub says</h2><ul class="findings">\(lines)</ul>
-            <p class="faint">This is what it knows of itself. Only <code>hub doctor</code> on its machine sees hub.conf, the modes of files,
+            <h2>Findings of the hub</h2><ul class="findings">\(lines)</ul>
+            <p class="faint">These are the hub's own findings. Only <code>hub doctor</code> on its machine sees hub.conf, the modes of files,
             the kind of disk, the clock, the service, Bluetooth and damage in the store, and only <code>hub doctor --rehearse</code> tries
             whether the last backup can be restored.</p>
             """
@@ -109,7 +109,8 @@ struct SystemPage: Sendable {
                 (
                     "Erased",
                     "\(NumberText.count(erasure.named, "record")) but for their keys"
-                        + (sinks.isEmpty ? "" : ", until \(sinks) has been told")
+                        + (sinks.isEmpty
+                            ? "" : ", until \(sinks) \(erasure.waitingFor.count == 1 ? "has" : "have") been notified")
                 ))
         }
         if let failed = erasure.failed {
@@ -134,7 +135,7 @@ struct SystemPage: Sendable {
             ])
         }
         return """
-            <h2>Plugins</h2>\(table.html)<p><a href="/apply">What a changed hub.conf would do</a></p>
+            <h2>Plugins</h2>\(table.html)<p><a href="/apply">Preview the changes of hub.conf</a></p>
             <p><a href="/setup">People, the house and plugins that wait: set up</a></p>
             """
     }

@@ -94,8 +94,8 @@ struct EditPage: Sendable {
                 \(fields.line("at", "When", hint: "Such as 7:30, yesterday 7:30, 2024-03-15 07:30."))
                 \(fields.line("to", "Until", hint: "Of what lasted: when it ended."))
                 \(fields.area("note", "Note"))
-                \(fields.line("reason", "Why it is edited", hint: "For who reads the story of the record."))
-                <p><button class="main">\(sure == nil ? "Save" : "Save all the same")</button>
+                \(fields.line("reason", "Why it is edited", hint: "For readers of the record's history."))
+                <p><button class="main">\(sure == nil ? "Save" : "Save anyway")</button>
                 <a href="\(url: RecordPage.path(number))">Not now</a></p></form>
                 """), fields.faults.isEmpty ? .ok : .unprocessableContent)
     }
@@ -195,7 +195,7 @@ struct EditPage: Sendable {
     private static func notice(_ answer: ManualAnswer, _ subject: Subject) -> HTML {
         let changed = answer.entries.compactMap(\.record)
         guard let after = changed.first(where: { $0.number == subject.record.number }) ?? changed.first else {
-            return "It was so already: nothing was changed."
+            return "Nothing was changed: it was like this already."
         }
         let undone = changed.first { $0.number == subject.record.number } ?? subject.record
         // One undo removes all edits of a record.

@@ -91,7 +91,7 @@ struct EntryPage: Sendable {
                 \(fields.line("note", "Note"))
                 <details \("open", if: !(fields.values["facts"] ?? "").isEmpty)><summary>More about it</summary>
                 \(fields.area("facts", "Facts", hint: "One in a line: its name, = and its value, such as Insulin delivery reason=bolus."))</details>
-                <p><button class="main">\(sure == nil ? "Save" : "Save all the same")</button>
+                <p><button class="main">\(sure == nil ? "Save" : "Save anyway")</button>
                 <a href="\(url: "/types/\(form.type.id.rawValue)?" + FormText.write([(name: "person", value: person.name)]))">Not now</a></p>
                 </form>
                 """), fields.faults.isEmpty ? .ok : .unprocessableContent)
@@ -172,7 +172,7 @@ struct EntryPage: Sendable {
     static func question(_ doubts: [HTML]) -> HTML {
         """
         <div class="doubt" role="alert"><p>Is that right?</p><ul>\(HTML.each(doubts) { "<li>\($0)</li>" })</ul>
-        <p>Nothing was saved yet. Correct it, or save it all the same.</p></div>
+        <p>Nothing was saved yet. Correct it, or save it anyway.</p></div>
         """
     }
 

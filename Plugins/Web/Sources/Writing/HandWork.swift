@@ -87,7 +87,7 @@ struct HandWork: Sendable {
             let numbers = values.compactMap(\.integer)
             guard numbers.count == values.count, numbers.count <= 1_000 else {
                 throw Refusal(
-                    .badRequest, "\(name) is not what it is to be",
+                    .badRequest, "\(name) is not valid",
                     "\(name): it takes whole numbers of records, at most 1,000.", member: name)
             }
             return numbers

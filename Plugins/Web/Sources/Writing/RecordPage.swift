@@ -20,7 +20,7 @@ struct RecordPage: Sendable {
         let story =
             parts.grants.have(.trace)
             ? try await StoryTables(of: record, next: next, choice.viewer, parts) : nil
-        let told = story?.html ?? parts.grants.shown(.trace, to: "Its story") { HTML() }
+        let told = story?.html ?? parts.grants.shown(.trace, to: "Its history") { HTML() }
         if next != nil { return PageAnswer.page(frame.html(told)) }
         let more = story?.facts ?? []
         switch record.record {
@@ -37,7 +37,7 @@ struct RecordPage: Sendable {
                                 "\(choice.reader.date(day.date)) of \(day.series), \(DayWords.how(day, choice.reader))"
                             ),
                             ("Source", "\(RecordText.source(day.source))"),
-                        ] + more) + "<p>A day's value is computed: what it is made of can be edited.</p>" + told))
+                        ] + more) + "<p>A day's value is computed: edit its samples instead.</p>" + told))
         case .sample(let sample):
             let group = try await parts.reader.group(of: record, for: choice.viewer)
             return PageAnswer.page(

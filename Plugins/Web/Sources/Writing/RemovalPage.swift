@@ -23,10 +23,10 @@ struct RemovalPage: Sendable {
             frame.html(
                 """
                 <p>\(RecordLine.line(record, choice.reader))</p>
-                <p>\(others > 0 ? "What belongs to it goes along: \(NumberText.count(others, "more record")). " : "")It is in no list any more, and who has it is told. No source can bring it back; you can.</p>
+                <p>\(others > 0 ? "What belongs to it goes along: \(NumberText.count(others, "more record")). " : "")It disappears from all lists, and sinks that have it are notified. No source can bring it back; you can.</p>
                 <form class="entry" method="post" action="\(url: "\(RecordPage.path(record.number))/delete")">\
                 \(FormFields.hidden("version", "\(record.sequence)"))
-                \(FormFields().line("reason", "Why", hint: "For who reads the story of the record."))
+                \(FormFields().line("reason", "Why", hint: "For readers of the record's history."))
                 <p><button class="main">Delete</button> <a href="\(url: RecordPage.path(record.number))">Not now</a></p></form>
                 """))
     }

@@ -10,7 +10,7 @@ struct TimeFields: Sendable {
     static func html(_ fields: FormFields) -> HTML {
         fields.line(
             "at", "When",
-            hint: "Now, where it is empty; or such as 7:30, yesterday 7:30, 2024-03-15 07:30, 90min ago as 90min.")
+            hint: "Now, if it is empty; or such as 7:30, yesterday 7:30, 2024-03-15 07:30, 90min ago as 90min.")
             + fields.line(
                 "to", "Until", hint: "Only for what lasted: when it ended; then the line above is its beginning.")
     }

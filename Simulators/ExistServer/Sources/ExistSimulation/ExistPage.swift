@@ -68,7 +68,7 @@ extension ExistService {
         }
         return ExistPage.frame(
             "Exist stand-in", refresh: true,
-            "<h1>Exist, as a stand-in</h1><p class=\"note\">Not the real service: what is here was sent to this machine. "
+            "<h1>Exist, as a stand-in</h1><p class=\"note\">Not the real service: this data was sent to this machine. "
                 + "Its clock: \(Timestamp(microseconds: now / 1_000_000 * 1_000_000).text)</p>\(body)")
     }
 

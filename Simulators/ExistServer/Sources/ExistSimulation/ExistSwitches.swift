@@ -31,16 +31,16 @@ public struct ExistSwitches: Sendable {
 
     /// The name, the values with the default first, and the meaning.
     public static let known: [(name: String, values: String, help: String)] = [
-        ("missing_value", "null|zero_for_quantities", "what a day without data has"),
+        ("missing_value", "null|zero_for_quantities", "the value of a day without data"),
         ("rate_window", "rolling60|clock_hour", "which hour the limit counts"),
         ("rate_limit", "300", "calls an hour for each user and client"),
         ("retry_after", "absent|SECONDS", "the field of 429"),
         ("range_check", "off|on", "whether values out of their range are refused"),
         ("max_batch", "35|N", "objects of one call"),
         ("next_scheme", "https|http", "in the links of pages"),
-        ("scope_denied", "per_object|http403", "how a missing scope is told"),
-        ("consent", "allow|deny|ask", "what a person says to a log-in; ask shows a page"),
-        ("signed_in", "NAME", "who says it; the first user by default"),
+        ("scope_denied", "per_object|http403", "how a missing scope is reported"),
+        ("consent", "allow|deny|ask", "a person's answer to a log-in; ask shows a page"),
+        ("signed_in", "NAME", "the person who answers; the first user by default"),
         ("state", "returned|dropped", "whether it comes back from a log-in"),
         ("token_life", "31535999|SECONDS", "of access tokens handed out from now on"),
         ("code_life", "600|SECONDS", "of authorization codes"),

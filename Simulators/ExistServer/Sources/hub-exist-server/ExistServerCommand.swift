@@ -15,7 +15,7 @@ struct ExistServerCommand: AsyncParsableCommand {
               hub-exist-server --user mira@Europe/Berlin
             and give the plugin base = "http://127.0.0.1:8730", client_id = "hub" and
             client_secret = "hub-secret". The first line on stdout is the address; in a
-            browser it shows what the stand-in holds.
+            browser it shows the stand-in's data.
 
             Faults (--fault, any number; NAME[=VALUE][@PATH][%PERCENT][*TIMES], where PATH
             is a part of the address and PERCENT a share of the calls):
@@ -31,7 +31,7 @@ struct ExistServerCommand: AsyncParsableCommand {
             cannot listen or cannot use its file.
             """)
 
-    @Option(help: ArgumentHelp("Where to listen; port 0 is any free one.", valueName: "host:port"))
+    @Option(help: ArgumentHelp("The address to listen on; port 0 is any free one.", valueName: "host:port"))
     var listen = "127.0.0.1:8730"
     @Option(help: ArgumentHelp("Keep everything in this file; in memory without it.", valueName: "file"))
     var state: String?
@@ -55,7 +55,7 @@ struct ExistServerCommand: AsyncParsableCommand {
             "The machine's clock, or one that starts at an instant and runs at a rate.", valueName: "system|START@RATE")
     )
     var clock = "system"
-    @Flag(help: "End when stdin does: for a stand-in that shall not outlive the program that started it.")
+    @Flag(help: "End when stdin does: for a stand-in that must not outlive the program that started it.")
     var untilEof = false
 
     private static let forms = [

@@ -31,7 +31,8 @@ extension Exchange {
         } catch let error as APIError {
             throw WebFaultsError("\(error.message): \(error.tree.json)")
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-            throw WebFaultsError("there is one already, or what it names is not there: \(error.message ?? "")")
+            throw WebFaultsError(
+                "it exists already, or refers to something that does not exist: \(error.message ?? "")")
         }
     }
 

@@ -38,7 +38,7 @@ struct SAMIServerCommand: AsyncParsableCommand {
             address or the state file cannot be used.
             """)
 
-    @Option(help: ArgumentHelp("Where to listen; port 0 is any free one.", valueName: "host:port"))
+    @Option(help: ArgumentHelp("The address to listen on; port 0 is any free one.", valueName: "host:port"))
     var listen = "127.0.0.1:8790"
     @Option(help: ArgumentHelp("The state file; without it everything is forgotten at the end.", valueName: "file"))
     var state: String?
@@ -51,24 +51,25 @@ struct SAMIServerCommand: AsyncParsableCommand {
     @Flag(help: "Count no calls.")
     var noRateLimits = false
     @Option(
-        help: ArgumentHelp("So many calls a minute and a day for each caller, not SAMI's numbers.", valueName: "n/n"))
+        help: ArgumentHelp(
+            "Calls a minute and a day allowed to each caller, in place of SAMI's limits.", valueName: "n/n"))
     var limits: String?
     @Option(
         help: ArgumentHelp(
-            "Where the first application sends browsers back to, from now on; at first \(Fixtures.redirect).",
+            "The address to which the first application sends browsers back; at first \(Fixtures.redirect).",
             valueName: "url"))
     var redirect: String?
     @Option(help: ArgumentHelp("How long a user's token lives.", valueName: "seconds"))
     var tokenLife: Int64 = 1_209_600
     @Option(help: ArgumentHelp("How far ahead a message may be dated.", valueName: "seconds"))
     var futureGrace: Int64 = 86_400
-    @Option(help: ArgumentHelp("How long a message is not shown yet by REST.", valueName: "milliseconds"))
+    @Option(help: ArgumentHelp("How long REST hides a new message.", valueName: "milliseconds"))
     var deliveryDelay: Int64 = 0
     @Option(help: ArgumentHelp("Between two pings on a socket.", valueName: "seconds"))
     var ping = 30.0
     @Option(help: ArgumentHelp("Within which a device registers on a socket.", valueName: "seconds"))
     var registration = 30.0
-    @Flag(help: "Analytics leave out what is less than a minute old, as SAMI's did.")
+    @Flag(help: "Analytics leave out data less than a minute old, as SAMI's did.")
     var analyticsLag = false
     @Flag(help: "Device types are also found by the beginning of their name.")
     var prefixSearch = false
@@ -81,13 +82,13 @@ struct SAMIServerCommand: AsyncParsableCommand {
             "Dates from the system, or from a clock that starts at an instant and runs at a rate.",
             valueName: "system|START@RATE"))
     var clock = "system"
-    @Flag(help: "End when stdin does: for a server that shall not outlive the program that started it.")
+    @Flag(help: "End when stdin does: for a server that must not outlive the program that started it.")
     var untilEof = false
 
     private static let forms = [
         ("expired", "401: the token has expired"),
         ("silent", "sockets stay open, without a ping or a message"),
-        ("twice", "what is posted is stored twice, under two ids"),
+        ("twice", "a posted message is stored twice, under two ids"),
     ]
 
     private static func rows(_ rows: [(String, String)]) -> String {

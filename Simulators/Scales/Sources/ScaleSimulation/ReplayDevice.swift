@@ -77,7 +77,7 @@ public struct ReplayDevice: ScaleStandIn {
         case .linkClosed: (isLinked, dueAt) = (false, nil)
         case .tick: break
         case .weigh, .store, .fail, .moveClock, .restart:
-            actions.append(.event(.refused("a script cannot be told what to do")))
+            actions.append(.event(.refused("a script takes no commands")))
         }
         play(at: now, &actions)
         return actions
@@ -89,7 +89,7 @@ public struct ReplayDevice: ScaleStandIn {
             if line.isFromHost {
                 guard heard.count >= line.bytes.count else { return dueAt = nil }
                 if Array(heard.prefix(line.bytes.count)) != line.bytes {
-                    actions.append(.event(.fault("the host says something else at its line \(next + 1)")))
+                    actions.append(.event(.fault("the host sent something else at its line \(next + 1)")))
                 }
                 heard.removeFirst(line.bytes.count)
             } else {

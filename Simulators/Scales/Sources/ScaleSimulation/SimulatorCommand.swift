@@ -32,7 +32,7 @@ public enum SimulatorCommand: Sendable, Hashable {
         step on 72.4                   someone weighs 72.4 kg now
         step on 72.4 2026-11-20T07:30  the same, with that date on the scale
         step on 72.4 user 11 shoes     HS5: user 11, with shoes on
-        store 73.1                     a weighing no host was told of, now
+        store 73.1                     a weighing unknown to any host, now
         store 73.1 2026-11-20T07:30    the same, with that date; 'user 11' on a HS5
         fail Er7                       report Lo, Er0 to Er9, or a byte (0x55)
         disconnect                     drop the link; the next host may come

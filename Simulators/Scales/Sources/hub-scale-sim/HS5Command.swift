@@ -16,8 +16,8 @@ struct HS5Command: ParsableCommand {
 
             The scale waits for datagrams at udp://HOST:PORT. With --hsl it is behind
             HSL/1 (--listen or --connect tcp://HOST:PORT), as an app with the vendor's
-            library would deliver it. Who weighs without being the user of the open
-            measurement gets into the memory.
+            library would deliver it. A weighing of another user than that of the open
+            measurement goes into the memory.
             """, faults: .hs5,
             """
             The log-in needs a key that both sides have: invent 32 hex digits for

@@ -11,16 +11,16 @@ struct HSLOptions: ParsableArguments {
     var token: String?
     @Option(
         help: ArgumentHelp(
-            "HSL: what the vendor's account says of the person, 1 to 8; 1 to 4 let measure (HS5: 1 to 3).",
+            "HSL: the state of the person in the vendor's account, 1 to 8; 1 to 4 allow measuring (HS5: 1 to 3).",
             valueName: "1-8"))
     var authentication = 2
     @Option(
         help: ArgumentHelp(
-            "HSL: no network since so many days; the vendor's trial lasts ten.", valueName: "days"))
+            "HSL: days without network; the vendor's trial lasts ten.", valueName: "days"))
     var offlineDays: Int?
-    @Option(help: ArgumentHelp("The scale's firmware; the HS3's own wire does not tell it.", valueName: "x.y.z"))
+    @Option(help: ArgumentHelp("The scale's firmware; the HS3's own protocol does not report it.", valueName: "x.y.z"))
     var firmware: String?
-    @Option(help: ArgumentHelp("HSL: time between two lines that tell something.", valueName: "duration"))
+    @Option(help: ArgumentHelp("HSL: time between two lines that report an event.", valueName: "duration"))
     var pace = "0s"
 
     /// Three digits, the only form that a scale can report.

@@ -5,16 +5,16 @@ import ScaleSimulation
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "A scale that says what a script says, once the host has said its part.",
+        abstract: "A scale that sends the lines of a script, each once the host has sent its part.",
         discussion: """
-            A line is who speaks (< scale, > host), the milliseconds since the line
+            A line is the sender (< scale, > host), the milliseconds since the line
             before, and the bytes in hex:
 
               > 0    b0 03 a6 23 01 ca
               < 51   a0 03 a6 ff 01 a6
 
-            A host that says something else is told on about, and the script goes on. Each
-            connection hears it from its beginning.
+            If a host sends something else, that is reported, and the script goes on. Each
+            connection gets the script from its beginning.
 
             Exit codes: 0 ended by quit, SIGTERM, SIGINT, --exit-when-done or --until-eof;
             64 wrong option; 65 wrong script; 69 the link cannot be opened.

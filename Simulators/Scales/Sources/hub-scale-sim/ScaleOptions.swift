@@ -21,11 +21,12 @@ struct ScaleOptions: ParsableArguments {
             "Twelve hex digits, the scale's Bluetooth or WiFi address.", valueName: "hex"))
     var deviceId: String?
     @Option(
-        help: ArgumentHelp("This many invented weighings in the memory, one each morning. More than 200 is a fault."))
+        help: ArgumentHelp(
+            "This many invented weighings in the memory, one each morning. More than 200 simulates a fault."))
     var memory = 0
     @Option(help: ArgumentHelp("A JSON file: memory, events with their times, faults.", valueName: "file"))
     var script: String?
-    @Option(help: ArgumentHelp("Weigh this often by itself, once a session has opened.", valueName: "n"))
+    @Option(help: ArgumentHelp("Weigh n times without a command, once a session has opened.", valueName: "n"))
     var play = 0
     @Option(help: ArgumentHelp("Time between two of them.", valueName: "duration"))
     var every = "2s"
@@ -47,7 +48,7 @@ struct ScaleOptions: ParsableArguments {
 
     @Flag(help: "End once everything planned has happened and is acknowledged.")
     var exitWhenDone = false
-    @Flag(help: "End when stdin does: for a scale that shall not outlive the program that started it.")
+    @Flag(help: "End when stdin does: for a scale that must not outlive the program that started it.")
     var untilEof = false
     @Flag(help: "A JSON object per line.")
     var json = false

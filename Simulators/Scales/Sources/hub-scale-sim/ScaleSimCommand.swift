@@ -7,7 +7,7 @@ struct ScaleSimCommand: ParsableCommand {
         commandName: "hub-scale-sim",
         abstract: "A bathroom scale that exists only in software, for tests, demonstrations and plugin authors.",
         discussion: """
-            Byte for byte it speaks as a real scale does, with invented weights, and it can
+            It sends the same bytes as a real scale, with invented weights, and it can
             be made to fail in every way a real one can.
             Pick a model: 'hub-scale-sim help hs3' tells the rest.
             """,

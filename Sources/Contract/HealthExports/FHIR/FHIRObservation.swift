@@ -31,11 +31,11 @@ struct FHIRObservation {
         self.person = person
         let reference = subject(person)
         if !joins, TypeRegistry.standard.type(item.record.type)?.kind == .correlation {
-            throw Omission(reason: "\(item.record.type): what belongs to it is given by itself")
+            throw Omission(reason: "\(item.record.type): its members are exported separately")
         }
         switch item.record.record {
         case .sample(let sample): json = try FHIRObservation.sample(sample, item, reference)
-        case .day: throw Omission(reason: "values made for whole days: an Observation was observed")
+        case .day: throw Omission(reason: "values made for whole days: an Observation needs the time of a measurement")
         case .retraction(let retraction): json = try FHIRObservation.retraction(retraction, item.record, reference)
         }
     }
@@ -65,7 +65,7 @@ struct FHIRObservation {
         _ retraction: Retraction, _ stored: StoredRecord, _ subject: JSONTree
     ) throws(Omission) -> JSONTree {
         guard case .sample(let source, let key) = retraction.identity else {
-            throw Omission(reason: "values made for whole days: an Observation was observed")
+            throw Omission(reason: "values made for whole days: an Observation needs the time of a measurement")
         }
         let type = TypeRegistry.standard.type(stored.type)
         return .object(
@@ -148,7 +148,7 @@ struct FHIRObservation {
             ]
         case .other(let text):
             guard let text, !text.isEmpty else {
-                throw Omission(reason: "\(sample.type): has no value that an Observation could have")
+                throw Omission(reason: "\(sample.type): an Observation cannot hold its value")
             }
             return [.init("valueString", .text(text))]
         }
@@ -179,7 +179,7 @@ struct FHIRObservation {
             return (left, $0.type.rawValue) < (right, $1.type.rawValue)
         }
         guard !members.isEmpty, Set(needed).isSubset(of: members.map(\.type)) else {
-            throw Omission(reason: "\(sample.type): what belongs to it is missing")
+            throw Omission(reason: "\(sample.type): required members are missing")
         }
         let components = members.compactMap { member -> JSONTree? in
             guard let (value, unit) = member.inOneUnit else { return nil }

@@ -180,7 +180,7 @@ public struct DataPointExport: ExportWriter {
             output.append(UInt8(ascii: "\n"))
             account.written += 1
         case .day: account.leaveOut("values made for whole days: there is no schema for them")
-        case .retraction: account.leaveOut("what was taken back: a data point cannot say so")
+        case .retraction: account.leaveOut("retractions: a data point cannot express them")
         }
     }
 

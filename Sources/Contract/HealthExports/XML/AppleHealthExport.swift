@@ -43,7 +43,7 @@ public struct AppleHealthExport: ExportWriter {
         switch sample.value {
         case .workout(_, let raw):
             guard let activity = WorkoutActivity.activity(raw: Int(raw)) else {
-                return account.leaveOut("\(sample.type): an activity that HealthKit does not have")
+                return account.leaveOut("\(sample.type): HealthKit has no such activity")
             }
             append(workout: sample, activity, &output)
         case .correlation:
@@ -51,7 +51,7 @@ public struct AppleHealthExport: ExportWriter {
             append(correlation: item, sample, identifier, &output)
         case .characteristic:
             // Characteristics are written in `Me` at the beginning of the file. It has one value of each and no history.
-            return account.leaveOut("characteristics: the value that holds is in Me")
+            return account.leaveOut("characteristics: the current value is in Me")
         case .other:
             guard sample.type == .activitySummary, let summary = sample.activitySummary else { return leaveOut(sample) }
             append(summary, sample, &output)
@@ -65,7 +65,7 @@ public struct AppleHealthExport: ExportWriter {
     public mutating func end(_ output: inout [UInt8]) { output.append(literal: "</HealthData>\n") }
 
     private mutating func leaveOut(_ sample: Sample) {
-        account.leaveOut("\(sample.type): HealthKit has no such type, or it lies in another file there")
+        account.leaveOut("\(sample.type): HealthKit has no such type, or exports it in another file")
     }
 
     /// The HealthKit identifier of a type.

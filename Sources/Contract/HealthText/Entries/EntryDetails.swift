@@ -47,7 +47,7 @@ package struct EntryDetails: Sendable {
         guard let distance else { return try members(named) }
         guard let type = activity.distance else {
             throw HandFault(
-                "HealthKit has no distance of \(activity.name); say which it is, as another quantity: 'distanceWalkingRunning \(HandFault.cut(distance))'",
+                "HealthKit has no type for the distance of \(activity.name); give it as another quantity: 'distanceWalkingRunning \(HandFault.cut(distance))'",
                 field: "distance", remedy: ["with"])
         }
         return try members(named + [(type, "distance", distance)])
@@ -100,9 +100,9 @@ package struct EntryDetails: Sendable {
                 let typed = parts[0].split(separator: " ").joined(separator: " ")
                 let key =
                     MetadataKey.all.first { NameWords.means(typed, $0.name) }?.name ?? MetadataKey.name(of: parts[0])
-                if key == "note" { throw HandFault("a note has a place of its own", remedy: ["note"]) }
+                if key == "note" { throw HandFault("give the note separately", remedy: ["note"]) }
                 guard !["wasUserEntered", "profileOf"].contains(key) else {
-                    throw HandFault("\(key) is not given so")
+                    throw HandFault("the hub sets \(key); leave it out")
                 }
                 return (key, try Self.json(parts[1], MetadataKey.named(key)))
             }

@@ -166,7 +166,7 @@ extension HandEntry {
     private func interval(_ times: EntryTimes, by clock: PersonClock) throws(HandFault) -> (Timestamp, Timestamp?) {
         let isWorkout = type == TypeID.workout.rawValue
         if times.isInterval, seconds != nil, !isWorkout {
-            throw HandFault("its beginning and its end say how long it lasted; leave one of them out")
+            throw HandFault("its start and end already give its duration; leave one of the three out")
         }
         guard isWorkout || seconds != nil, times.end == nil else { return (times.start, times.end) }
         guard let seconds else {

@@ -58,7 +58,7 @@ package enum Doubts {
         }
         func doubt(_ time: Timestamp, _ verb: String) {
             let isEarly = time.microseconds < SampleMembers.earliest
-            doubts.append("it \(verb) \(isEarly ? "before 1900" : "after the hub's clock when it came")")
+            doubts.append("it \(verb) \(isEarly ? "before 1900" : "after its arrival, by the hub's clock")")
         }
         if stored.implausible.contains(.start) { doubt(sample.start, "starts") }
         if stored.implausible.contains(.end) { doubt(sample.end, "ends") }

@@ -25,7 +25,7 @@ package struct ManualAnswer: Sendable {
     /// - Throws: ``HandFault`` if the answer has an unknown form.
     package init(_ answer: RawJSON?) throws(HandFault) {
         guard let answer else {
-            throw HandFault("the hub did not say what it did; look with hub samples", kind: .answer)
+            throw HandFault("the hub reported no result; check it with hub samples", kind: .answer)
         }
         text = answer.text
         var entries: [Entry] = []

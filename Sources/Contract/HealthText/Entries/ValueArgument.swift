@@ -43,7 +43,7 @@ package enum ValueArgument: Hashable, Sendable {
             type.kind == .correlation || type.aggregation == .cumulative
             || ["kg", "mmHg", "%"].contains(type.unit ?? "")
         guard isAmount, numbers.contains(where: { $0 < 0 }) else { return }
-        throw HandFault("\"\(text)\": \(type.id) is never less than nothing")
+        throw HandFault("\"\(text)\": \(type.id) is never negative")
     }
 
     private static func category(_ text: String, of type: HealthType) throws(HandFault) -> String {
@@ -53,7 +53,7 @@ package enum ValueArgument: Hashable, Sendable {
         let words = names.map(NameWords.text).joined(separator: ", ")
         guard !text.isEmpty else {
             throw HandFault(
-                names.isEmpty ? "a value is missing; it is any word of yours" : "a value is missing: one of \(words)")
+                names.isEmpty ? "a value is missing; any word is allowed" : "a value is missing: one of \(words)")
         }
         guard !names.isEmpty else { return text }
         let isSpan = MomentArgument.span(text) != nil
@@ -90,7 +90,7 @@ package enum ValueArgument: Hashable, Sendable {
         // 15lb after stones, or 12in after feet, is more often a typing error than intended.
         for ((greater, less), one) in zip(pairs, ones) where !(0..<one).contains(less.value) {
             throw HandFault(
-                "\"\(text)\": what follows \(greater.unit) is less than 1\(greater.unit), and not negative; or write it in \(less.unit) alone"
+                "\"\(text)\": the part after \(greater.unit) must be at least 0 and less than 1\(greater.unit); or write the value in \(less.unit) alone"
             )
         }
         return .quantity(sum, unit: last.unit)
@@ -104,7 +104,7 @@ package enum ValueArgument: Hashable, Sendable {
         let all = text.split(separator: "/", maxSplits: max(members.count - 1, 0), omittingEmptySubsequences: false)
         guard !members.isEmpty else {
             throw HandFault(
-                "\(type?.id.rawValue ?? "") is a group of other records and has no value of its own; edit its members, whose numbers hub samples shows"
+                "\(type?.id.rawValue ?? "") is a group of records and has no value; edit its members, whose numbers hub samples shows"
             )
         }
         guard all.count == members.count else {
@@ -281,7 +281,7 @@ package enum ValueArgument: Hashable, Sendable {
         if let readings = Readings(text) { throw readings.fault(text) }
         guard parts.count == 2, !text.contains("."), !parts[1].isEmpty else {
             throw HandFault(
-                "\"\(text)\" is no number here; write it with a decimal point and nothing between thousands")
+                "\"\(text)\" is not a number; write it with a decimal point and without separators between thousands")
         }
         return "\(parts[0]).\(parts[1])"
     }

@@ -17,7 +17,7 @@ package enum StoryWords {
         case "retractionUndone": "brought back by hand"
         case "assignmentUndone": "assignment undone by hand"
         case let deed?: "\(deed) by hand"
-        case nil: version["covered"] == nil ? nil : "by its source, beneath what a person did"
+        case nil: version["covered"] == nil ? nil : "by its source, hidden by a person's change"
         }
     }
 
@@ -133,6 +133,6 @@ extension RecordStory {
         guard next != nil else { return nil }
         let older = versionCount - versions.count
         return older > 0
-            ? "and \(NumberText.count(older, "older version"))" : "not all days were looked through for it"
+            ? "and \(NumberText.count(older, "older version"))" : "not all days were searched"
     }
 }

@@ -83,7 +83,8 @@ public indirect enum ClientMessage: Hashable, Sendable {
         }
         guard serving.contains(known) else {
             throw WireError(
-                .unsupported, "\(known.rawValue): this hub does not serve it; WELCOME.serves lists what it does")
+                .unsupported,
+                "\(known.rawValue): this hub does not support it; WELCOME.serves lists the supported verbs")
         }
         return known
     }

@@ -137,7 +137,7 @@ extension QueryRequest: BodyCoding {
             }
         }
         if object.value("mirrors") != nil, since != nil || want != .records {
-            let reason = want == .records ? "no since beside it" : "it with want \"records\" alone"
+            let reason = want == .records ? "no since beside it" : "it only with want \"records\""
             throw object.fault("mirrors", reason, object.value("mirrors"), code: .query)
         }
         if since != nil, let order, order != .sequence {
@@ -156,7 +156,7 @@ extension QueryRequest: BodyCoding {
         if want == .statistics {
             try object.refuseOthers(than: Self.statisticsMembers)
         } else if let name = ["figures", "interval"].first(where: { object.value($0) != nil }) {
-            throw object.fault(name, "it with want \"statistics\" alone", object.value(name))
+            throw object.fault(name, "it only with want \"statistics\"", object.value(name))
         }
         if want == .logs {
             try object.refuseOthers(than: Self.logMembers)
@@ -167,7 +167,7 @@ extension QueryRequest: BodyCoding {
                 throw object.fault("limit", "at most \(LogPage.mostLines) lines", object.value("limit"))
             }
         } else if instance != nil {
-            throw object.fault("instance", "it with want \"logs\" alone", object.value("instance"))
+            throw object.fault("instance", "it only with want \"logs\"", object.value("instance"))
         }
         if want == .trace, number == nil {
             throw object.fault("number", "the number of the record to trace", nil)

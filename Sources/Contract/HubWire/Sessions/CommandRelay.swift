@@ -96,7 +96,7 @@ extension CommandRelay {
         _ answer: RawJSON, to number: Int64, of asker: SessionReference
     ) throws(WireError) -> [RelayAction] {
         guard let id = find(number, asker), let command = relayed[id], command.state == .asking else {
-            throw WireError(.field, "COMMAND.answer: command \(number) has asked nothing", ref: number)
+            throw WireError(.field, "COMMAND.answer: command \(number) has no open question", ref: number)
         }
         relayed[id]?.state = .running
         return [.command(CommandRequest(id: id, content: .answer(answer)), to: command.plugin)]
@@ -192,7 +192,7 @@ extension CommandRelay {
         var actions: [RelayAction] = []
         for (id, command) in relayed.sorted(by: { $0.key < $1.key }) where !command.isAnswered {
             if let deadline = command.deadline, now >= deadline.at {
-                let told = command.state == .cancelling ? "was not given up" : "was not done"
+                let told = command.state == .cancelling ? "was not cancelled" : "was not done"
                 let reason =
                     "\(command.name) \(told) within \(deadline.allowed) ms; \(Self.possibility(command))"
                 actions += abandon(id, command)
@@ -230,6 +230,6 @@ extension CommandRelay {
     private static func possibility(_ command: RelayedCommand) -> String {
         command.isDryRun
             ? "it was a dry run, and has changed nothing"
-            : "it may have happened, in whole or in part: look before you repeat it"
+            : "it may have happened, in whole or in part: check before you repeat it"
     }
 }

@@ -52,8 +52,8 @@ extension SessionMachine {
         }
         let remedy =
             endpoint.isRemote
-            ? "it is granted to programs alone that the hub starts on its own machine"
-            : "a plugin may where its manifest asks for it (owner) and with \(OwnerRight.line(rights + [word], of: hello.instance))"
+            ? "only a program that the hub starts on its own machine can get it"
+            : "a plugin needs it in owner of its manifest, and \(OwnerRight.line(rights + [word], of: hello.instance))"
         return WireError(.forbidden, "\(member): \"\(word)\" is the owner's; \(remedy)", ref: ref)
     }
 

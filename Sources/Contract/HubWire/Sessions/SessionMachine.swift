@@ -256,7 +256,7 @@ public struct SessionMachine: Sendable {
     mutating func dismiss(_ reason: String) -> [SessionAction] {
         guard isAlive else { return [] }
         let error = WireError(
-            .helloFirst, "\(reason): say HELLO again, then send again what was not STORED", closed: true)
+            .helloFirst, "\(reason): send HELLO again, then resend the records that were not STORED", closed: true)
         return [.reply(.error(error))] + end(.refused(.helloFirst))
     }
 

@@ -48,7 +48,7 @@ public struct SessionTable: Sendable {
 
     /// The error for a peer without a session, whatever it sends (R4.1).
     public static let helloFirst = WireError(
-        .helloFirst, "no session: say HELLO first, then send again what was not STORED")
+        .helloFirst, "no session: send HELLO first, then resend the records that were not STORED")
 
     /// The same for a message whose first frame is known: it points out a misspelt HELLO, or the empty frame of a REQ socket.
     private static func helloFirst(insteadOf verb: UnsafeRawBufferPointer) -> WireError {
@@ -57,7 +57,8 @@ public struct SessionTable: Sendable {
             ? "an empty first frame, as a REQ socket sends it (use a DEALER)" : "\(printable(verb))"
         return WireError(
             .helloFirst,
-            "no session: expected HELLO, found \(found); say HELLO first, then send again what was not STORED")
+            "no session: expected HELLO, found \(found); send HELLO first, then resend the records that were not STORED"
+        )
     }
 
     public var count: Int { sessions.count }
@@ -235,7 +236,7 @@ extension SessionTable {
         guard !unread.isExhausted(peer) else {
             throw WireError(
                 .limit,
-                "HELLO: \(ReadingProof.bound) bytes that the hub has sent are unread; read them, answer its PINGs, and say HELLO again"
+                "HELLO: \(ReadingProof.bound) bytes that the hub has sent are unread; read them, answer its PINGs, and send HELLO again"
             )
         }
         let makesRoom = sessions[peer] != nil || hello.mode == .run && runners[hello.instance] != nil

@@ -25,8 +25,8 @@ public struct CorrelationMembers: Sendable {
     /// Advice for people on the types to name instead.
     public var advice: String {
         hasAll
-            ? "name \(types.joined(separator: " and ")), and it comes with them"
-            : "name the types of what is eaten, such as dietaryEnergyConsumed, and it comes with them"
+            ? "name \(types.joined(separator: " and ")), which include it"
+            : "name types of nutrition, such as dietaryEnergyConsumed, which include it"
     }
 
     func fit(_ granted: [String]) -> Bool {

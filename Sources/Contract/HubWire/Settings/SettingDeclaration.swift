@@ -116,7 +116,7 @@ extension SettingDeclaration {
                 access == .link
                     ? "access \"link\" is for a string or a url" : "access \"\(access.rawValue)\" is for a path")
         }
-        if isRequired, defaultValue != nil { faults.append("what has a default is not required") }
+        if isRequired, defaultValue != nil { faults.append("a setting with a default cannot be required") }
         faults += type.faults()
         if let defaultValue, faults.isEmpty {
             let judge = ValueJudge(environment: .empty, directory: "/")
@@ -145,7 +145,8 @@ extension SettingType {
         case .duration(let bounds): return order(bounds)
         case .size(let bounds): return order(bounds)
         case .choice(let choices):
-            return choices.isEmpty || Set(choices).count != choices.count ? ["choices are some different texts"] : []
+            return choices.isEmpty || Set(choices).count != choices.count
+                ? ["choices must be at least one text, all different"] : []
         case .url(let schemes): return schemes.isEmpty ? ["a url needs a scheme"] : []
         case .list(of: .list): return ["a list cannot hold lists"]
         case .list(let element): return element.faults()

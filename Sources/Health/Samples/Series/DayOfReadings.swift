@@ -62,7 +62,7 @@ struct DayOfReadings {
         case .maximum: return readings.reduce(first) { max($0, $1.value) }
         case .mean: return readings.count > 1 ? mean(of: readings) : first
         case .weightedMean where readings.count == 1: return first
-        case .weightedMean: preconditionFailure("how long a value held, the readings after it say")
+        case .weightedMean: preconditionFailure("the later readings determine how long a value held")
         case .median:
             let values = readings.map(\.value).sorted()
             let middle = values.count / 2

@@ -129,7 +129,7 @@ public struct KnownMetadata: Sendable {
             }
             if let other = values[key], other.value != value, key.name.hasPrefix("sync") {
                 throw Fault(
-                    description: "metadata.\(spelling): says another thing than metadata.\(other.spelling); send one")
+                    description: "metadata.\(spelling): contradicts metadata.\(other.spelling); send one")
             }
             values[key] = (spelling, value)
         }

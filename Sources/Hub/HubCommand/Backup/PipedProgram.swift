@@ -61,7 +61,7 @@ final class PipedProgram {
             throw StoreError(
                 code == ENOENT ? .missing : .input,
                 code == ENOENT
-                    ? "\(name) is not installed, which encrypts and decrypts backups: sudo apt-get install \(name)"
+                    ? "\(name), which encrypts and decrypts backups, is not installed: sudo apt-get install \(name)"
                     : "start \(name): \(String(cString: strerror(code)))")
         }
         (self.process, self.errors, pipe) = (process, errors, ours)

@@ -7,11 +7,11 @@ import Samples
 struct BridgeFilterOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("Types, or other names of them; all if not given.", valueName: "type"))
     var types: [String] = []
-    @Option(help: ArgumentHelp("Only of this person; may be repeated.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only records of this person; may be repeated.", valueName: "name"))
     var person: [String] = []
     @Option(
         help: ArgumentHelp(
-            "Only of this kind, such as quantity or day; may be repeated. Days come only where they are named.",
+            "Only records of this kind, such as quantity or day; may be repeated. Days come only if you name them.",
             valueName: "kind"),
         transform: Self.kind)
     var kind: [RecordKind] = []

@@ -14,16 +14,16 @@ struct BridgeFollowCommand: AsyncParsableCommand {
 
               {"cursor":"k7qz2m5a-1043","record":{"kind":"quantity","type":"weight",…}}
 
-            A retraction is a record of kind retraction: drop what has its number. The
-            lines come in the order in which the hub has stored them, each once, also when
-            the hub is restarted or killed. When its store was restored from a backup the
-            line {"restored":"abcdefgh-0"} says: forget what you have, all of it follows.
+            A retraction is a record of kind retraction: drop the record of its number.
+            Lines come in the order in which the hub stored the records, each once, even
+            if the hub is restarted or killed. If its store was restored from a backup,
+            the line {"restored":"abcdefgh-0"} says: forget all records, they come again.
 
-            --since last goes on where the last run with the same name ended. That place
-            is kept in a file, and written after the lines were handed over; a program
-            that is killed in between gets some of them again. Who keeps the cursor of the
-            last line with what was made of it, and begins with --since CURSOR, has each
-            line once. A program after -- gets the lines on its stdin.
+            --since last continues where the last run with the same name ended. A file
+            keeps that place; it is written after the lines were handed over. A program
+            that is killed in between gets some lines again. To get each line once, keep
+            the cursor of the last line with your results, and begin with --since CURSOR.
+            A program after -- gets the lines on its stdin.
 
             Examples:
               hub bridge follow weight
@@ -39,15 +39,15 @@ struct BridgeFollowCommand: AsyncParsableCommand {
     @OptionGroup var only: BridgeFilterOptions
     @Option(
         help: ArgumentHelp(
-            "Where to begin: last, now (if not given), beginning, or the cursor of a line: what comes after it.",
+            "Where to begin: last, now (if not given), beginning, or after the cursor of a line.",
             valueName: "place"))
     var since: String?
     @Option(
         help: ArgumentHelp(
-            "The file that the place is kept in; ~/.local/state/health-hub/bridge/NAME if not given.",
+            "The file that keeps the place; ~/.local/state/health-hub/bridge/NAME if not given.",
             valueName: "file"))
     var state: String?
-    @Option(help: ArgumentHelp("End after so many records.", valueName: "n"))
+    @Option(help: ArgumentHelp("End after n records.", valueName: "n"))
     var count: Int?
     @Option(
         name: .customLong("as"),

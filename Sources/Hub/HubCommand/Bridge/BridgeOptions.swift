@@ -31,7 +31,8 @@ struct BridgeOptions: ParsableArguments {
             }
             if let warning = HubKey.warning(path: path) { Terminal.complain(warning) }
             guard name == nil || name == key.instance else {
-                throw Failure(.usage, "\(name ?? ""): the key \(path) is of \(key.instance), which is the name then")
+                throw Failure(
+                    .usage, "\(name ?? ""): the key \(path) belongs to \(key.instance); use that name, or none")
             }
             return BridgePlace(address: HubAddress(door: key.door, logIn: .key(key)), name: key.instance)
         }

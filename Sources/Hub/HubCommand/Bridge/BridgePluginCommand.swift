@@ -13,7 +13,7 @@ struct BridgePluginCommand: AsyncParsableCommand {
         usage: "hub bridge plugin --manifest <file> <verb> [--results] -- <program> ...",
         discussion: """
             A plugin is then a folder with three files: manifest.json (Docs/Protocol.md,
-            13.3), the program, and what hub.conf names as executable:
+            13.3), the program, and the executable that hub.conf names:
 
               #!/bin/sh
               here=${0%/*}
@@ -25,13 +25,12 @@ struct BridgePluginCommand: AsyncParsableCommand {
 
               {"instance":"kitchen","settings":{"file":"/…"},"persons":[…],…}
 
-            It writes records, a line each, which are on disk once they are read; and it
-            reads {"command":1,"name":"refresh","args":{}} and answers with
-            {"command":1,"outcome":"done"}; where the manifest has sink it reads
-            deliveries, as with hub bridge sink. {"stop":true} and the end of stdin say
-            that it has three seconds to end. What it writes on stderr is its log. The
-            hub keeps it to what its settings name and to HUB_STATE; Docs/Clients.md has
-            all lines.
+            It writes records, a line each; they are on disk once they are read. It reads
+            {"command":1,"name":"refresh","args":{}} and answers with
+            {"command":1,"outcome":"done"}. If the manifest has sink, it reads deliveries,
+            as with hub bridge sink. After {"stop":true} or the end of stdin it has three
+            seconds to end. Its stderr is its log. The hub confines it to the files that
+            its settings name and to HUB_STATE. Docs/Clients.md has all lines.
 
             Examples:
               hub bridge plugin --manifest manifest.json --describe -- ./program.sh
@@ -42,9 +41,9 @@ struct BridgePluginCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("The plugin's manifest.", valueName: "file"))
     var manifest: String
-    @Flag(exclusivity: .exclusive, help: "What the hub asks for.")
+    @Flag(exclusivity: .exclusive, help: "The hub's request.")
     var verb: Verb
-    @Flag(help: "Tell the program what became of each record; it must read its stdin then.")
+    @Flag(help: "Tell the program the outcome of each record; it must then read its stdin.")
     var results = false
 
     enum Verb: String, EnumerableFlag {

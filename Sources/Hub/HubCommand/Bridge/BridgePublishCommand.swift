@@ -8,7 +8,7 @@ import ZeroMQ
 struct BridgePublishCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
-        abstract: "Give the hub a record per line of stdin; print what became of each.",
+        abstract: "Give the hub a record per line of stdin; print the outcome of each.",
         usage: "hub bridge publish [<options>] [-- <program> ...]",
         discussion: """
             A line is a record (Docs/Samples.md), or a list of records:
@@ -16,24 +16,24 @@ struct BridgePublishCommand: AsyncParsableCommand {
               {"type":"weight","value":72.3,"unit":"kg",
                "start":"2026-03-15T07:30:05+01:00","key":"2026-03-15T06:30:05Z"}
 
-            all on one line, as jq -c prints it. key is what identifies the record at its
-            source: the same record again is a duplicate, and stored once. A record is
-            taken back by {"kind":"retraction","key":"…"}. Records of one group are stored
-            together: give them on lines that follow each other, the last group of a
-            stream that goes on with an empty line behind it, or as one list.
-            {"live":{…}} and {"event":{…}} pass on what is not stored.
+            all on one line, as jq -c prints it. key identifies the record at its source:
+            the same record again is a duplicate, and stored once. To take a record back,
+            give {"kind":"retraction","key":"…"}. Records of one group are stored together:
+            give them on successive lines, or as one list. If the stream goes on, end its
+            last group with an empty line. {"live":{…}} and {"event":{…}} are passed on,
+            but not stored.
 
             Each record has an answer on stdout, once it is on the hub's disk:
 
               {"line":1,"key":"…","result":"stored","number":1043,"seq":1043}
 
             result is stored, duplicate, rejected (with code and reason) or error (with
-            reason: the line is not a record). The rest goes on. The hub may be restarted,
-            killed and restored meanwhile: nothing is lost or doubled. While it is away
-            lines wait where they are; with --spool they are read and kept on disk, and
-            what the hub refuses until its answer is written: the next start tells what a
-            process that was killed could not, with the record. With a program after --
-            its output is read instead of stdin.
+            reason: the line is not a record). Other lines go on. The hub may be
+            restarted, killed and restored meanwhile: no record is lost or duplicated.
+            While it is away, lines wait on stdin; with --spool they are read and kept on
+            disk. A refused record stays there until its answer is written: if this
+            process is killed before, the next start writes the answer, with the record.
+            With a program after --, its output is read instead of stdin.
 
             Examples:
               hub bridge publish < records.jsonl
@@ -48,11 +48,11 @@ struct BridgePublishCommand: AsyncParsableCommand {
             """)
 
     @Option(
-        name: .customLong("as"), help: ArgumentHelp("Who gives them: the source of the records.", valueName: "name"))
+        name: .customLong("as"), help: ArgumentHelp("The source of the records.", valueName: "name"))
     var name: String?
-    @Option(help: ArgumentHelp("Keep what is not stored yet in this folder.", valueName: "folder"))
+    @Option(help: ArgumentHelp("Keep records that are not stored yet in this folder.", valueName: "folder"))
     var spool: String?
-    @Flag(help: "This is history: stored and delivered, and not published one by one.")
+    @Flag(help: "The records are history: store and deliver them, but do not publish each one.")
     var backfill = false
     @OptionGroup var bridge: BridgeOptions
     private var program: [String] { BridgeProgram.words }
@@ -111,19 +111,20 @@ struct BridgePublishCommand: AsyncParsableCommand {
         if account.hasLostReader {
             return Failure(
                 .tryAgain,
-                "the answers have no reader any more; given were the records up to line \(account.lastLine)")
+                "the reader of the answers is gone; records were given up to line \(account.lastLine)")
         }
         if account.unanswered > 0 {
             return Failure(
                 .tryAgain,
-                "ended before the hub has answered; give the lines without an answer again, up to line "
-                    + "\(account.lastLine): what the hub has is a duplicate")
+                "ended before the hub had answered; give the lines without an answer again, up to line "
+                    + "\(account.lastLine): the hub reports records that it has as duplicates")
         }
         if let failure = BridgeEnd.failure(exit, door: place.address.door) { return failure }
         if !account.isAtEnd {
             return Failure(
                 .tryAgain,
-                "ended before the end of the lines; what was read, up to line \(account.lastLine), is answered")
+                "ended before the end of the lines; the lines up to \(account.lastLine) are answered, give the others again"
+            )
         }
         if account.refused > 0 {
             return Failure(

@@ -8,7 +8,7 @@ import ZeroMQ
 struct BridgeSinkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sink",
-        abstract: "Deliver records to a program, which says what became of each.",
+        abstract: "Deliver records to a program, which reports the outcome of each.",
         usage: "hub bridge sink --name <name> [<type> ...] [<options>] [-- <program> ...]",
         discussion: """
             The hub remembers of each record whether this sink has it. The program reads
@@ -22,19 +22,20 @@ struct BridgeSinkCommand: AsyncParsableCommand {
               {"delivery":7,"result":"later","after":5000}    again after milliseconds
               {"delivery":7,"result":"auth","reason":"…"}     a person must log in
 
-            later without after is in a second, and twice as long each time, up to an
+            later without after waits a second, and twice as long each time, up to an
             hour, until a record is delivered.
 
-            What has no answer when the program or the hub ends is delivered again: the
-            same record with the same seq must be harmless. reason is shown in hub status;
-            it holds no health value. The end of the program's output ends the sink.
+            Records without an answer when the program or the hub ends are delivered
+            again: the same record with the same seq must be harmless. hub status shows
+            reason; write no health value into it. The end of the program's output ends
+            the sink.
 
             Examples:
               hub bridge sink --name office weight -- ./deliver
               hub bridge sink --name office --once weight height -- awk -f deliver.awk
               mkfifo back; hub bridge sink --name office weight <back | ./deliver >back
 
-            hub forget-sink takes the memory away. Exit codes: 0 the program ended well,
+            hub forget-sink drops this memory. Exit codes: 0 the program ended well,
             or Ctrl-C; 1 it failed; 64 no such type; 75 --once: some are left for later;
             77 the hub refuses the name or the subscription.
             """)
@@ -44,9 +45,9 @@ struct BridgeSinkCommand: AsyncParsableCommand {
     @OptionGroup var only: BridgeFilterOptions
     @Option(
         help: ArgumentHelp(
-            "Where a new name begins: beginning (if not given), now, or after a cursor.", valueName: "place"))
+            "The start of a new sink: beginning (if not given), now, or after a cursor.", valueName: "place"))
     var start: String?
-    @Option(help: ArgumentHelp("Records on their way at a time.", valueName: "n"))
+    @Option(help: ArgumentHelp("At most n records on their way at a time.", valueName: "n"))
     var batch = 100
     @Flag(help: "End when nothing is left that could be delivered now.")
     var once = false
@@ -96,7 +97,7 @@ struct BridgeSinkCommand: AsyncParsableCommand {
         if let refusal = sink.failure { return Failure(.forbidden, refusal.message) }
         if let code, code != 0 {
             return Failure(
-                .notWell, "\(program[0]) ended with exit code \(code); what it has not answered is delivered again")
+                .notWell, "\(program[0]) ended with exit code \(code); records without its answer are delivered again")
         }
         if let fault = sink.readFault { return Failure(.system, "reading the answers failed: \(fault)") }
         if exit == .unfinished, once { return Failure(.tryAgain, "some records are left for later") }

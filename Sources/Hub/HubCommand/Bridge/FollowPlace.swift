@@ -49,7 +49,7 @@ package final class FollowPlace: Sendable {
         guard tree["question"]?.text == question else {
             throw Failure(
                 .usage,
-                "the state file \(path) is of another question (types, persons or kinds); give another --as or --state, "
+                "the state file \(path) is of another selection (types, persons or kinds); give another --as or --state, "
                     + "or remove it and say where to begin with --since")
         }
         return cursor

@@ -48,8 +48,8 @@ struct GroupGatherer {
         if let reason = refusedGroup?.reason { return refuseOpen(reason) }
         guard open.count > Self.mostRecords || bytes > Self.mostBytes else { return }
         refuseOpen(
-            "its group has more than \(Self.mostRecords) records or \(Self.mostBytes) bytes, which is what a hub stores "
-                + "together; make smaller groups")
+            "its group has more than \(Self.mostRecords) records or \(Self.mostBytes) bytes, the most that a hub "
+                + "stores together; make smaller groups")
     }
 
     /// Completes the group that was being collected.

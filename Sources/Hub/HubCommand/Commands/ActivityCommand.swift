@@ -9,16 +9,16 @@ import Samples
 struct ActivityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "activity",
-        abstract: "The rings of each day: energy, exercise and stand hours, with their goals.",
+        abstract: "Show the rings of each day: energy, exercise and stand hours, with their goals.",
         discussion: """
-            A day has what its source says in a summary (a record of type activitySummary):
-            values, goals, and how much of a goal is reached. Of several sources the best
-            counts (hub sources activitySummary).
+            A day shows its source's summary (a record of type activitySummary): values,
+            goals, and how much of a goal is reached. Of several sources the best counts
+            (hub sources activitySummary).
 
-            A day without a summary has what its samples add up to, and says "computed":
+            A day without a summary shows the sums of its samples, marked "computed":
             activeEnergyBurned, appleMoveTime and appleExerciseTime as in hub stats, and
-            the hours that have an appleStandHour "stood". Such days have no goals, for no
-            sample says one. A day that has neither is left out; nothing is made up.
+            the number of hours with an appleStandHour "stood". Such days have no goals,
+            because samples have none. Days without summary and samples are left out.
 
             Examples:
               hub activity
@@ -33,7 +33,7 @@ struct ActivityCommand: ParsableCommand {
             Exit codes: 0, also when there is none; 64 no such person; 69 no hub answers.
             """)
 
-    @Option(help: ArgumentHelp("Whose; needed where hub.conf has several persons.", valueName: "name"))
+    @Option(help: ArgumentHelp("The person; needed if hub.conf has several persons.", valueName: "name"))
     var person: String?
     @Option(help: ArgumentHelp("From this day on.", valueName: "when"), transform: DateArgument.parsed)
     var from: DateArgument?

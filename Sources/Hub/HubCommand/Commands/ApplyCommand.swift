@@ -9,16 +9,16 @@ struct ApplyCommand: ParsableCommand {
         commandName: "apply",
         abstract: "Have the running hub read hub.conf again, and follow it.",
         discussion: """
-            Only what changed restarts, a plugin also when its program on the disk is
-            another file than the one that runs; the other plugins do not notice. One that
-            is not enabled any more is asked to finish (STOP) and has five seconds. A file
-            with errors changes nothing, and all of them are shown. Of [hub], data, run,
-            clock, log_level, live_per_second, tcp and insecure hold only when the hub is
-            started again; they are named.
+            Only changed plugins restart, also those whose program on the disk is another
+            file than the one that runs; the others are not disturbed. A plugin that is no
+            longer enabled is asked to finish (STOP) and has five seconds. A file with
+            errors changes nothing, and all errors are shown. Changes of data, run, clock,
+            log_level, live_per_second, tcp and insecure in [hub] take effect only when
+            the hub is started again; the command lists them.
 
-            A plugin that was well and turns sick within five minutes goes back to its
-            former section, alone, and hub status says so; correct the file and apply it
-            again. SIGHUP to the hub does the same.
+            If a plugin was well and fails within five minutes of the change, it alone
+            goes back to its former section, and hub status says so; correct the file and
+            apply it again. SIGHUP to the hub does the same as this command.
 
             Examples:
               hub apply --dry-run                     what would happen
@@ -54,7 +54,7 @@ extension DoorClient {
     /// Has the hub read its `hub.conf` again and apply it.
     func apply(isDryRun: Bool) throws -> (report: ApplyReport, answer: RawJSON) {
         guard let answer = try command("apply", arguments: .emptyObject, isDryRun: isDryRun) else {
-            throw Failure(.dialogue, "the hub applied without saying what")
+            throw Failure(.dialogue, "the hub's answer has no report; check it with hub status")
         }
         return (try JSON.answer(ApplyReport.self, answer), answer)
     }

@@ -8,13 +8,13 @@ import Samples
 struct AssignCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "assign",
-        abstract: "Say whose records are: the guest was not anna.",
+        abstract: "Assign records to a person or to a guest.",
         discussion: """
             The record gets a new version under that person, which reaches listeners and
-            sinks; followers of the person it leaves learn that it left. No source can
-            undo it. What was measured together (a weight and its body fat) goes along.
-            hub inbox shows what no person was found for. A guest's reading leaves the
-            inbox and counts for nobody; hub samples --guest lists them all.
+            sinks; followers of the former person learn that it left. No source can undo
+            this. Records measured together (a weight and its body fat) move together. hub
+            inbox shows the records without a person. A guest's reading leaves the inbox
+            and counts for no person; hub samples --guest lists them all.
 
             Examples:
               hub inbox
@@ -25,10 +25,10 @@ struct AssignCommand: ParsableCommand {
               hub assign --inbox --to anna --dry-run
               hub assign --rules                      after hub.conf has changed
 
-            --inbox and --rules show what they would do and ask first. A number is asked
-            about if the odds in hub inbox speak against the person. With --rules each
-            waiting record is judged by hub.conf as if it came in now; what you put into
-            the inbox by hand stays there.
+            --inbox and --rules show their effect and ask first. For a number the command
+            asks if the odds in hub inbox speak against the person. With --rules each
+            waiting record is judged by hub.conf as if it came in now; records that you
+            put into the inbox by hand stay there.
 
             Exit codes: 0 assigned, or it was so already; 1 there is no such record,
             nothing was changed, or the answer was no; 64 no such person, or --yes is
@@ -39,21 +39,21 @@ struct AssignCommand: ParsableCommand {
     var number: [Int64] = []
     @Option(help: ArgumentHelp("A person of hub.conf.", valueName: "name"))
     var to: String?
-    @Flag(help: "No person's: into the inbox.")
+    @Flag(help: "To no person: into the inbox.")
     var nobody = false
-    @Flag(help: "A guest's: no person's, and out of the inbox.")
+    @Flag(help: "To a guest: to no person, and out of the inbox.")
     var guest = false
-    @Flag(help: "Take the assignments by hand back: as the rules of hub.conf had it.")
+    @Flag(help: "Undo assignments by hand: assign as the rules of hub.conf did.")
     var undo = false
-    @Flag(help: "All that waits in the inbox, in place of numbers.")
+    @Flag(help: "All records in the inbox, in place of numbers.")
     var inbox = false
-    @Flag(help: "Let the rules of hub.conf say whose the inbox is.")
+    @Flag(help: "Assign the records in the inbox by the rules of hub.conf.")
     var rules = false
-    @Flag(help: "Only these, without what was measured together with them.")
+    @Flag(help: "Only these records, without those measured together with them.")
     var alone = false
-    @Option(help: ArgumentHelp("Why, for those who trace the record.", valueName: "text"))
+    @Option(help: ArgumentHelp("The reason, for readers of the record's trace.", valueName: "text"))
     var reason: String?
-    @Flag(help: "Change nothing; show what would be.")
+    @Flag(help: "Change nothing; show what would be changed.")
     var dryRun = false
     @Flag(help: "Do not ask.")
     var yes = false
@@ -70,7 +70,7 @@ struct AssignCommand: ParsableCommand {
         }
         let words = [to != nil, nobody, guest, undo].count { $0 }
         if rules, words > 0 || alone || reason != nil { throw ValidationError("--rules stands alone.") }
-        if !rules, words != 1 { throw ValidationError("Say whose: --to NAME, --guest or --nobody; or --undo.") }
+        if !rules, words != 1 { throw ValidationError("Give one of --to NAME, --guest, --nobody and --undo.") }
         if inbox, nobody || undo {
             throw ValidationError("--inbox takes --to NAME or --guest: records there have no person already.")
         }
@@ -95,7 +95,7 @@ struct AssignCommand: ParsableCommand {
             guard !numbers.isEmpty else { return Terminal.say("the inbox is empty") }
         }
         if let to, ["guest", "gast"].contains(to.lowercased()), try door.open().persons.named(to) == nil {
-            throw Failure(.usage, "hub.conf has no person \(to); --guest says that it was a guest's")
+            throw Failure(.usage, "hub.conf has no person \(to); --guest assigns a guest's record")
         }
         let expected = try assign(door, numbers, sequences, isDryRun: true)
         for answer in expected { try answer.refuseRejections() }
@@ -230,7 +230,7 @@ struct AssignCommand: ParsableCommand {
         defer { bar.end() }
         let arguments = RawJSON(trusted: Array(try JSON.line(Arguments(rules: true)).utf8))
         let answer = try door.command("assign", arguments: arguments, isDryRun: isDryRun) { bar.update($0) }
-        guard let answer else { throw Failure(.dialogue, "the hub did not say what it did; look with hub inbox") }
+        guard let answer else { throw Failure(.dialogue, "the hub did not report the result; check it with hub inbox") }
         return (try JSON.answer(RuleReport.self, answer), answer.text)
     }
 }

@@ -10,9 +10,9 @@ struct BackfillCommand: AsyncParsableCommand {
         commandName: "backfill",
         abstract: "Have a plugin read the history of its service.",
         discussion: """
-            The same as hub do NAME backfill. What the hub has already stays as it is, and
-            one that was ended, in whatever way, goes on where it was. With --dry-run it
-            says from when on there is something, and how long it will take at least.
+            The same as hub do NAME backfill. Records that the hub has stay as they are. A
+            backfill that was interrupted in any way continues where it was. --dry-run
+            shows when the service's history begins, and how long it will take at least.
 
             Examples:
               hub backfill sami --dry-run

@@ -11,17 +11,17 @@ struct BackupCommand: AsyncParsableCommand {
         commandName: "backup",
         abstract: "Copy all records into one file, also while the hub runs.",
         discussion: """
-            The copy is what was confirmed at one instant. It is checked from end to end
-            before it gets its name, is readable by you alone, and replaces no file. In a
-            folder (the current one if none is given) it is called by its time. The hub
-            goes on storing meanwhile, and need not run at all.
+            The copy has all records confirmed at one instant. It is checked from end to
+            end before it gets its name, only you can read it, and it replaces no file. In
+            a folder (the current one if none is given) its name is its time. The hub goes
+            on storing meanwhile; it need not run.
 
-            With a recipient or a passphrase it is encrypted by age, and no byte of it
-            lies unencrypted on a disk. With --incremental only what changed since the
-            newest backup there is written; restoring one needs those before it.
+            With a recipient or a passphrase age encrypts it, and no byte of it is written
+            to a disk unencrypted. With --incremental only the changes since the newest
+            backup there are written; to restore one you need those before it.
 
-            Not in it: hub.conf, tokens (secrets.db), keys, and what plugins keep for
-            themselves; see Docs/Operating.md.
+            Not included: hub.conf, tokens (secrets.db), keys, and the plugins' own
+            states; see Docs/Operating.md.
 
             Examples:
               hub backup /media/stick                 hub-20260315T073005Z.sqlite there
@@ -43,7 +43,7 @@ struct BackupCommand: AsyncParsableCommand {
             "Remove this hub's backups in the folder, all but the newest n and those that these need.", valueName: "n"))
     var keep: Int?
     @Flag(
-        help: "Write what changed since the newest backup in the folder; a full one where there is none to go on from.")
+        help: "Write the changes since the newest backup in the folder; a full backup if none can be continued.")
     var incremental = false
     @Option(help: ArgumentHelp("Encrypt it for this public key of age, or of ssh; may be repeated.", valueName: "key"))
     var recipient: [String] = []
@@ -51,9 +51,9 @@ struct BackupCommand: AsyncParsableCommand {
     var recipientsFile: [String] = []
     @Flag(help: "Encrypt it with a passphrase, which age asks for at the terminal.")
     var passphrase = false
-    @Flag(help: "Make none; show the backups of the folder.")
+    @Flag(help: "Make no backup; list those of the folder.")
     var list = false
-    @Flag(help: "Make none; check this one from end to end.")
+    @Flag(help: "Make no backup; check this one from end to end.")
     var verify = false
     @Option(
         help: ArgumentHelp("With --verify: the private key of an encrypted one; may be repeated.", valueName: "file"))

@@ -8,12 +8,12 @@ import HubWire
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check hub.conf, and show all that is wrong with it at once.",
+        abstract: "Check hub.conf, and show all its errors at once.",
         discussion: """
-            Every plugin's program is asked what it is (--describe) and what it finds wrong
-            with its settings of hub.conf (--check-settings); no device is opened and
-            nothing changed. Each problem names file, line and key, what was found and what
-            is allowed; of a program that answers wrongly, the member of its answer.
+            Every plugin's program is asked for its manifest (--describe) and for faults of
+            its settings in hub.conf (--check-settings). No device is opened and nothing is
+            changed. Each problem names file, line and key, the found and the allowed
+            value; if a program's answer is wrong, the member of its answer.
 
             Examples:
               hub check

@@ -11,11 +11,11 @@ struct CompactCommand: AsyncParsableCommand {
         commandName: "compact",
         abstract: "Give free room in the store back to the disk, while the hub is stopped.",
         discussion: """
-            What is removed leaves free pages in the store, which new records fill again:
-            this is worth it after much was erased. A copy without them takes the place of
-            the store, with the same records, sequences and epoch: no one begins again.
-            It needs room for the copy beside the store. A kill or a full disk leaves the
-            old store or the new one, whole.
+            Removed records leave free pages in the store, which new records fill again, so
+            this only pays after much was erased. A copy without these pages replaces the
+            store, with the same records, sequences and epoch: followers do not notice.
+            The copy needs room beside the store. If the command is killed or the disk is
+            full, the old store or the new one remains, whole.
 
             Examples:
               hub compact --dry-run                  how much it would gain, and needs
@@ -26,7 +26,7 @@ struct CompactCommand: AsyncParsableCommand {
             full or cannot be written; 75 the hub runs: stop it first.
             """)
 
-    @Flag(help: "Change nothing; show what it would gain, also while the hub runs.")
+    @Flag(help: "Change nothing; show the space it would free. The hub may run.")
     var dryRun = false
     @OptionGroup var noQuestion: NoQuestion
     @Flag(help: "One JSON document: {\"store\",\"bytes\",\"free\",\"needed\",\"after\"}.")

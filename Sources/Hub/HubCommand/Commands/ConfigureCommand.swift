@@ -10,21 +10,21 @@ struct ConfigureCommand: ParsableCommand {
         commandName: "configure",
         abstract: "Change settings of a plugin or a person in hub.conf; the hub follows.",
         discussion: """
-            Writes into the section of one plugin; comments and all else of the file stay
-            as they are. Only settings that the plugin declares (hub plugins NAME), and
-            whether it is enabled: grants are hub permissions', and the other keys yours
-            to write by hand. What is wrong is said, and then nothing is written; the
-            plugin's program is asked, too. A file with changes that the hub does not
-            follow yet is left alone: hub apply first. On a terminal --enable asks whether
-            the plugin may do what you may do here, if it asks for that.
+            Writes into the section of one plugin; comments and all other lines of the file
+            stay as they are. It changes the settings that the plugin declares (hub plugins
+            NAME) and whether it is enabled. hub permissions changes grants; write other
+            keys by hand. The values are checked first, also by the plugin's program; if
+            one is wrong, nothing is written. If hub.conf has changes that the hub does not
+            follow yet, nothing is written: hub apply first. If the plugin asks for the
+            owner's rights, --enable on a terminal asks whether it may have them.
 
             --person NAME writes display_name, zone, locale, unit and expected_weight of a
-            person, who is added if there is none of that name and taken out again by you
-            alone, in hub.conf; slots.PLUGIN is the position of a person whom hub.conf has
-            on the device of that plugin. --hub writes the zone of those without their own.
+            person, who is added if hub.conf has none of that name; to remove one, edit
+            hub.conf. slots.PLUGIN is the position of a person in hub.conf on the device of
+            that plugin. --hub writes the zone of the persons without their own.
 
-            A list is key=a,b or key=a key=b. Secrets are not shown, also not what was
-            there before; they are better not typed here but named:
+            A list is key=a,b or key=a key=b. Secrets are not shown, and former ones
+            neither. Better name them than type them here:
             key='${file:/run/secrets/token}'.
 
             Examples:
@@ -48,15 +48,15 @@ struct ConfigureCommand: ParsableCommand {
     var name: String?
     @Argument(help: ArgumentHelp("Settings; hub plugins NAME lists them.", valueName: "key=value"))
     var settings: [String] = []
-    @Option(help: ArgumentHelp("A setting that is to have its default again; may be repeated.", valueName: "key"))
+    @Option(help: ArgumentHelp("A setting to reset to its default; may be repeated.", valueName: "key"))
     var unset: [String] = []
-    @Flag(help: "It is to run.")
+    @Flag(help: "Enable the plugin.")
     var enable = false
-    @Flag(help: "It is not to run.")
+    @Flag(help: "Disable the plugin.")
     var disable = false
-    @Option(help: "The person who is meant, and not a plugin.")
+    @Option(help: "Configure this person, not a plugin.")
     var person: String?
-    @Flag(help: "[hub] is meant, and not a plugin.")
+    @Flag(help: "Configure [hub], not a plugin.")
     var hub = false
     @OptionGroup var options: ConfigurationOptions
     @Flag(help: "Change nothing; show what would be written and done.")
@@ -136,11 +136,11 @@ struct ConfigureCommand: ParsableCommand {
         guard !asked.isEmpty, OwnerRight.granted(of: asked, by: editor.list("owner")).isEmpty else { return }
         let command = "hub permissions allow \(instance) '*' --owner"
         guard Terminal.canAsk else {
-            return Terminal.say("\(instance) may not do what you may do here; \(command) lets it")
+            return Terminal.say("\(instance) may not do what you may do here; \(command) allows it")
         }
         Terminal.progress("May it do what you may do here (\(asked.joined(separator: ", ")))? [Y/n] ")
         guard let answer = readLine(), answer.isEmpty || SettingAnswer.truth(answer) == true else {
-            return Terminal.say("\(command) lets it later")
+            return Terminal.say("\(command) allows it later")
         }
         do throws(GrantsEditor.Refusal) { try editor.set("owner", to: [OwnerRight.all]) } catch {
             throw Failure(.badConfiguration, "\(file): \(error)")
@@ -164,7 +164,8 @@ struct ConfigureCommand: ParsableCommand {
         case .failed("changed", let reason): throw Failure(.tryAgain, "configure: \(reason)")
         case .failed("file", let reason): throw Failure(.system, "configure: \(reason)")
         case .failed(let code, let reason): throw DoorClient.failure("configure", code: code, reason)
-        case .done, .ask, .cancelled: throw Failure(.dialogue, "configure: the hub did not say what it has done")
+        case .done, .ask, .cancelled:
+            throw Failure(.dialogue, "configure: the hub did not report the result; look into hub.conf")
         }
     }
 }
@@ -207,11 +208,11 @@ struct ConfigureText {
         guard report.applied else { return [] }
         if report.changes.isEmpty, report.added != true { return ["it is so already; nothing was changed"] }
         if report.dryRun { return ["nothing was changed"] }
-        if report.added == true { return ["only you take \(place) out again, in hub.conf; then hub apply"] }
+        if report.added == true { return ["to undo this, remove \(place) from hub.conf, then hub apply"] }
         let words = report.changes.compactMap(undo)
         guard words.count == report.changes.count else {
             let lost = report.changes.filter { undo($0) == nil }.map(\.name).joined(separator: ", ")
-            return ["what was there before can be had back by no line to type: \(lost)"]
+            return ["no command restores the former value of \(lost)"]
         }
         let target = report.instance ?? report.person.map { "--person \($0)" } ?? "--hub"
         return ["hub configure \(target) \(words.joined(separator: " ")) takes it back"]

@@ -11,9 +11,9 @@ struct DaysCommand: ParsableCommand {
         commandName: "days",
         abstract: "A value for every day: measured, or carried from the last day with one.",
         discussion: """
-            Days are made by the gap-filler ([plugin.gap-filler] in hub.conf); what they
-            are is in Docs/Days.md. Values and dates are as their person reads them (units
-            and locale in hub.conf); --json has every digit.
+            The gap-filler makes days ([plugin.gap-filler] in hub.conf); Docs/Days.md
+            explains them. Values and dates are as their person reads them (units and
+            locale in hub.conf); --json has every digit.
 
             Trends are lines through the measured days, computed now and never stored:
             hackers-diet, trendweight, time-aware, holt, linear.
@@ -32,7 +32,7 @@ struct DaysCommand: ParsableCommand {
             """)
 
     @OptionGroup var typeNames: TypeNames
-    @Option(help: ArgumentHelp("Only of this person; may be repeated.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only days of this person; may be repeated.", valueName: "name"))
     var person: [String] = []
     @Option(help: ArgumentHelp("From this day on.", valueName: "when"), transform: DateArgument.parsed)
     var from: DateArgument?
@@ -43,7 +43,7 @@ struct DaysCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp("A line through the measured days.", valueName: "name"), transform: DaysCommand.trend)
     var trend: Trend?
-    @Flag(help: "A JSON object per line, as on the feed; with --trend its value is a member more.")
+    @Flag(help: "A JSON object per line, as on the feed; with --trend also its value.")
     var json = false
     @OptionGroup var options: ConfigurationOptions
 

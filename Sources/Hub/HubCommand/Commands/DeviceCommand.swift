@@ -8,17 +8,17 @@ import HubWire
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device",
-        abstract: "Devices: which there are, how they are, and what they can be asked to do.",
+        abstract: "List devices and their state; run a command of a device's plugin.",
         discussion: """
-            Without a name it lists the devices that the plugins have told of: connected or
-            not, battery, last error; after a restart of the hub, what was known before it.
-            With the name of a plugin, as hub.conf has it, it lists what that plugin can
-            do; with words, it does it. Words are joined: users list is the plugin's
+            Without a name it lists the devices that the plugins reported: connected or
+            not, battery, last error. After a restart of the hub these are the last known
+            states. With the name of a plugin, as hub.conf has it, it lists the plugin's
+            commands; with words, it runs one. Words are joined: users list is the plugin's
             command users-list.
 
-            slot gives a person of hub.conf a position on the device of a plugin: what
-            the device measures at that position is that person's. It writes hub.conf,
-            and the hub follows; a scale need not be awake.
+            slot gives a person of hub.conf a position on the device of a plugin:
+            measurements at that position are that person's. It writes hub.conf, and the
+            hub follows; a scale need not be awake.
 
             Examples:
               hub device
@@ -27,7 +27,7 @@ struct DeviceCommand: AsyncParsableCommand {
               hub device ihealth-hs5 slot anna 3
               hub device ihealth-hs5 users create person=anna
 
-            A device has to be awake for what changes it: step on the scale when asked.
+            A device must be awake to be changed: step on the scale when asked.
 
             Exit codes: 0 done; 1 the plugin failed, does not run, or did not finish in
             time; 64 no such plugin or command, or wrong arguments; 65 another person has
@@ -36,9 +36,9 @@ struct DeviceCommand: AsyncParsableCommand {
             not applied; 130 given up at Ctrl-C.
             """)
 
-    @Argument(help: "The plugin, as hub.conf names it; without, the devices are listed.")
+    @Argument(help: "The plugin, as hub.conf names it; if not given, the devices are listed.")
     var name: String?
-    @Argument(help: ArgumentHelp("What it shall do, and arguments as key=value.", valueName: "words"))
+    @Argument(help: ArgumentHelp("The command, and its arguments as key=value.", valueName: "words"))
     var words: [String] = []
     @Flag(help: "Change nothing; show what would be done.")
     var dryRun = false
@@ -67,7 +67,7 @@ struct DeviceCommand: AsyncParsableCommand {
         let status = try JSON.answer(HubStatus.self, try door.ask(.status))
         if call.json { return try Output.json(try JSON.line(status.devices)) }
         guard !status.devices.isEmpty else {
-            return Terminal.say("no plugin has told of a device yet")
+            return Terminal.say("no plugin has reported a device yet")
         }
         for line in DeviceText.lines(status.devices, colours: Terminal.hasColours) { try Output.print(line) }
     }
@@ -86,15 +86,15 @@ struct DeviceRequest {
         (self.command, arguments) = (command, Array(words[spoken.endIndex...]))
         guard let commands = plugin.commands else {
             throw Failure(
-                .notWell, "what \(plugin.name) can do is not known: \(plugin.fault ?? "its program did not say")")
+                .notWell, "the commands of \(plugin.name) are not known: \(plugin.fault ?? "its program did not say")")
         }
         guard !commands.contains(where: { $0.name == command }) else { return }
         let known = commands.map { $0.name.replacing("-", with: " ") }
         let said = spoken.joined(separator: " ")
         let hint =
             nearestName(to: said, among: known).map { "did you mean \($0)?" }
-            ?? "it can: \(known.joined(separator: ", "))"
-        throw Failure(.usage, "\(plugin.name) cannot \(said.isEmpty ? "do that" : said); \(hint)")
+            ?? "its commands: \(known.joined(separator: ", "))"
+        throw Failure(.usage, "\(plugin.name) has no \(said.isEmpty ? "such command" : "command \(said)"); \(hint)")
     }
 }
 

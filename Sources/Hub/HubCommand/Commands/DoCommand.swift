@@ -7,12 +7,12 @@ import HubWire
 struct DoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "do",
-        abstract: "Ask a plugin for something it can do.",
+        abstract: "Run a command of a plugin.",
         discussion: """
-            Without a command it lists what the plugin can do, and with which arguments.
+            Without a command it lists the plugin's commands and their arguments.
             Arguments are written key=value; a list as key=a,b or key=a key=b. The hub
-            checks them before the plugin hears of it. Ctrl-C asks the plugin to give up,
-            a second one leaves at once.
+            checks them before it asks the plugin. Ctrl-C asks the plugin to give up, a
+            second Ctrl-C leaves at once.
 
             Examples:
               hub do sami
@@ -26,7 +26,7 @@ struct DoCommand: AsyncParsableCommand {
 
     @Argument(help: "The instance, as hub.conf names it.")
     var name: String
-    @Argument(help: "What it shall do; without, what it can do is listed.")
+    @Argument(help: "The command; if not given, the commands are listed.")
     var command: String?
     @Argument(help: ArgumentHelp("Arguments of the command.", valueName: "key=value"))
     var arguments: [String] = []
@@ -52,7 +52,7 @@ struct RefreshCommand: AsyncParsableCommand {
         commandName: "refresh",
         abstract: "Have a plugin ask its device or service again, now.",
         discussion: """
-            The same as hub do NAME refresh. What is new arrives as always, and is stored
+            The same as hub do NAME refresh. New records arrive as always, and are stored
             once.
 
             Examples:
@@ -83,7 +83,7 @@ struct CallOptions: ParsableArguments {
         transform: CallOptions.deadline)
     var deadline: Int64?
     @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "One JSON document: the command's result, or what is listed.")
+    @Flag(help: "One JSON document: the command's result, or the list.")
     var json = false
 
     var door: String { get throws { try options.endpoints().door } }

@@ -10,24 +10,24 @@ import HubWire
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Look for everything that is wrong, or will be, and say what repairs it.",
+        abstract: "Look for present and coming problems, and show their repairs.",
         discussion: """
-            hub.conf, sockets and locks, modes, disk, clock, the store's file, the machine,
-            systemd, Bluetooth, and what the running hub says of plugins and sinks. Works
-            while the hub runs and while it is stopped, and changes nothing without --fix.
-            What stands still for five seconds, as on a disk that does not answer, is left
-            alone and told.
+            Checks hub.conf, sockets and locks, modes, disk, clock, the store's file, the
+            machine, systemd, Bluetooth, and the running hub's report on plugins and sinks.
+            Works while the hub runs and while it is stopped, and changes nothing without
+            --fix. A check without an answer for five seconds, as from a disk that hangs,
+            is given up and reported.
 
-            With --rehearse it does one thing alone: it restores the newest backup into a
-            folder of its own, opens it as the hub would, reads all of it, says how much
-            would be lost and what it took, and removes it.
+            With --rehearse it only restores the newest backup into a separate folder,
+            opens it as the hub would, reads all of it, reports how much would be lost and
+            the time and room it took, and removes it.
 
             Examples:
               hub doctor
               hub doctor --deep                       reads every record and index
-              hub doctor --fix                        gives files their modes back
+              hub doctor --fix                        restores the modes of files
               hub doctor --deep --fix                 lets a hub go on that found damage
-              hub doctor --rehearse -q                for cron: silent where all is well
+              hub doctor --rehearse -q                for cron: silent if all is well
               hub doctor --rehearse --backup /media/stick --identity key.txt
               hub doctor --json | jq -r '.findings[] | select(.severity=="error").repair'
 
@@ -35,15 +35,15 @@ struct DoctorCommand: AsyncParsableCommand {
             66 there is no hub.conf.
             """)
 
-    @Flag(help: "Compare every index with its records and every counter with what it counts.")
+    @Flag(help: "Compare every index with its records, and recount every counter.")
     var deep = false
     @Flag(help: "Repair what needs no decision: modes of files.")
     var fix = false
-    @Flag(help: "Restore the newest backup into a folder of its own, and see whether it is whole.")
+    @Flag(help: "Restore the newest backup into a separate folder, and check it.")
     var rehearse = false
     @Option(
         help: ArgumentHelp(
-            "With --rehearse: this backup, or the newest of this folder; the newest that hub backup has made if not given.",
+            "With --rehearse: this backup, or the newest of this folder; if not given, the newest that hub backup made.",
             valueName: "path"))
     var backup: String?
     @Option(
@@ -54,7 +54,7 @@ struct DoctorCommand: AsyncParsableCommand {
             "One JSON document: {\"findings\":[{\"severity\",\"subject\",\"text\",\"repair\"}],\"worst\",\"rehearsal\"?}."
     )
     var json = false
-    @Flag(name: .shortAndLong, help: "Show only what is wrong.")
+    @Flag(name: .shortAndLong, help: "Show only problems.")
     var quiet = false
     @OptionGroup var options: ConfigurationOptions
 

@@ -9,10 +9,10 @@ struct EditCommand: ParsableCommand {
         commandName: "edit",
         abstract: "Correct a sample: its value, its time, or a note to it.",
         discussion: """
-            What you leave is what everyone sees, and stays so whatever its source sends;
-            listeners and sinks get it as a new version. What the source said is kept:
-            hub trace shows it, and --undo brings it back, with what the source may have
-            sent since. A day value cannot be edited: the samples it is made from can.
+            The corrected sample is shown everywhere, whatever its source sends later;
+            listeners and sinks get it as a new version. The source's version is kept: hub
+            trace shows it, and --undo brings back the newest that the source sent. A day
+            value cannot be edited: edit the samples it is made from.
 
             Examples:
               hub samples weight --last 5             NUMBER is the last column
@@ -46,13 +46,13 @@ struct EditCommand: ParsableCommand {
     var to: MomentArgument?
     @Option(help: ArgumentHelp("A remark, kept with the record.", valueName: "text"))
     var note: String?
-    @Option(help: ArgumentHelp("Why, for those who trace the record.", valueName: "text"))
+    @Option(help: ArgumentHelp("The reason, for readers of the record's trace.", valueName: "text"))
     var reason: String?
-    @Flag(help: "Take all edits of it away.")
+    @Flag(help: "Undo all edits of the record.")
     var undo = false
-    @Flag(help: "Change nothing; show what would be.")
+    @Flag(help: "Change nothing; show what would be changed.")
     var dryRun = false
-    @Flag(help: "Do not ask, however odd it looks.")
+    @Flag(help: "Do not ask about unlikely values.")
     var yes = false
     @Flag(help: "One JSON document: {\"records\":[{\"number\",\"outcome\",\"record\",…}]}.")
     var json = false
@@ -62,7 +62,7 @@ struct EditCommand: ParsableCommand {
         if number < 1 { throw ValidationError("\(number) is not the number of a record.") }
         let isEmpty = value.isEmpty && at == nil && to == nil && note == nil
         if undo, !isEmpty || reason != nil { throw ValidationError("--undo stands alone.") }
-        if !undo, isEmpty { throw ValidationError("Say what is right: a value, --at, --to or --note; or --undo.") }
+        if !undo, isEmpty { throw ValidationError("Give the correct value, --at, --to or --note; or --undo.") }
     }
 
     func run() throws {
@@ -71,7 +71,7 @@ struct EditCommand: ParsableCommand {
         let before = try door.records([number]).first
         if before == nil, !undo {
             throw Failure(
-                .notWell, "there is no record \(number), or it was taken back: hub trace \(number) tells which")
+                .notWell, "there is no record \(number), or it was taken back: hub trace \(number) shows which")
         }
         let arguments = try arguments(before, welcome)
         let expected = try door.hand("edit", arguments, isDryRun: true)
@@ -133,7 +133,7 @@ struct EditCommand: ParsableCommand {
             guard let after = entry.record else { continue }
             try tell(after, before.flatMap { $0.number == entry.number ? $0 : nil })
         }
-        if !undo, !dryRun { Terminal.say("hub edit \(number) --undo brings back what its source says") }
+        if !undo, !dryRun { Terminal.say("hub edit \(number) --undo restores its source's version") }
     }
 
     /// - Parameter before: the same record before the edit; it is not known for a member of a group.

@@ -9,23 +9,24 @@ import Samples
 struct EraseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "erase",
-        abstract: "Take records out of every file of the hub, for good.",
+        abstract: "Erase records from every file of the hub, permanently.",
         discussion: """
             By number a meal, a blood pressure or a workout goes with all its members.
 
             hub retract hides a record and keeps it; this leaves no byte of it: values,
             all versions, keys, notes, reasons, raw payloads. It cannot be undone.
-            Listeners and sinks are told as of a retraction. A source that sends the same
-            again is answered as if it were here, unless --allow. Days that are made of
-            it lose their values, too, and are made again of what is left. Older copies
-            of the store beside it go as a whole, with records that only they have, such
-            as those of before hub restore; --keep-copies leaves them. Shows what it is
-            about and asks before it does it.
+            Listeners and sinks get a retraction. A source that sends the same record
+            again is answered as if it were stored, unless you say --allow. Days made from
+            it lose their values, and are made again from the other records. Older copies
+            of the store beside it are removed as a whole, with records that only they
+            have, such as those from before hub restore; --keep-copies leaves them. The
+            command shows the records and asks before it erases them.
 
-            Not erased: backups (those the hub knows of are named), what a plugin has not
-            given the hub yet, what targets make of the retraction, what retention has
-            kept of these records in days (series kept.PLUGIN; --source takes those days
-            with it), snapshots of the file system, and blocks that an SSD keeps.
+            Not erased: backups (the command names those that the hub knows), records that
+            a plugin has not given to the hub yet, copies that sinks' targets keep, values
+            of these records that retention has kept in days (series kept.PLUGIN; --source
+            erases those days too), snapshots of the file system, and blocks that an SSD
+            keeps.
 
             Examples:
               hub erase 1043 1044
@@ -48,7 +49,7 @@ struct EraseCommand: ParsableCommand {
     var forget: String?
     @Flag(name: .customLong("keep-copies"), help: "Leave older copies of the store beside it.")
     var keep = false
-    @Flag(help: "Erase nothing: let sources send again what had these numbers.")
+    @Flag(help: "Erase nothing: let sources send the records of these numbers again.")
     var allow = false
     @Flag(help: "Change nothing; show what would be erased.")
     var dryRun = false
@@ -135,13 +136,14 @@ struct EraseCommand: ParsableCommand {
         }
         if let left = answer.left, !left.isEmpty {
             let files = left.map { "\($0.path) (\($0.reason))" }.joined(separator: ", ")
-            complaints.append("could not remove \(files): what was erased may be in there; see that it goes")
+            complaints.append(
+                "could not remove \(files): erased records may still be in there; make sure that they are removed")
         }
         if !complaints.isEmpty { throw Failure(.notWell, complaints.joined(separator: "\n")) }
     }
 
     static let missing =
-        "not erased: what plugins have not given yet, what targets make of it, days of retention (series kept.PLUGIN; --source takes them too), backups, snapshots of the file system, blocks that an SSD keeps; see Docs/Security.md"
+        "not erased: what plugins have not given yet, copies that sinks' targets keep, days of retention (series kept.PLUGIN; --source takes them too), backups, snapshots of the file system, blocks that an SSD keeps; see Docs/Security.md"
 
     private func arguments(_ filter: QueryRequest.Filter) -> Arguments {
         Arguments(
@@ -158,7 +160,9 @@ struct EraseCommand: ParsableCommand {
             Terminal.progress("\(step.text ?? "") \(NumberText.grouped(step.done))\(total)")
         }
         if Terminal.canAsk { Terminal.progress("") }
-        guard let result else { throw Failure(.dialogue, "the hub erased without saying what") }
+        guard let result else {
+            throw Failure(.dialogue, "the hub's answer has no report; check the records with hub trace")
+        }
         return result
     }
 
@@ -198,7 +202,9 @@ struct EraseCommand: ParsableCommand {
             "\(NumberText.count(plan.records, "record")) in \(NumberText.count(plan.versions, "version")), about \(NumberText.bytes(plan.bytes)); this cannot be undone"
         ]
         if let forget { lines.append("the name \(forget)") }
-        lines += plan.sinks.map { "\($0.sink) may have \(NumberText.grouped($0.records)) of them, and will be told" }
+        lines += plan.sinks.map {
+            "\($0.sink) may have \(NumberText.grouped($0.records)) of them, and will be notified"
+        }
         lines += plan.copies.map { path in
             keep
                 ? "\(path) stays, and may have them"
@@ -229,7 +235,7 @@ struct EraseCommand: ParsableCommand {
             lines.append(
                 sinks.isEmpty
                     ? "\(keys) are being removed; hub status says when that is done"
-                    : "\(keys) stay until \(sinks.joined(separator: " and ")) \(sinks.count == 1 ? "has" : "have") been told; hub status says when"
+                    : "\(keys) stay until \(sinks.joined(separator: " and ")) \(sinks.count == 1 ? "has" : "have") been notified; hub status says when"
             )
         }
         return lines

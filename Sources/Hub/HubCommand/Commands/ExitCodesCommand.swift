@@ -9,7 +9,7 @@ struct ExitCodesCommand: ParsableCommand {
         discussion: """
             \(HubExit.table)
 
-            Each command's own help says when it ends with which.
+            Each command's help says when it ends with which code.
 
             Examples:
               hub exit-codes

@@ -11,19 +11,19 @@ struct ExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Write records to a file that other programs read.",
         discussion: """
-            The end of the file's name says the format, or --format does:
+            The format is that of the end of the file's name, or of --format:
             \(ExportFormat.table)
 
-            By default all of everybody is written. The file has its name once it is whole:
-            until then, and when the command is ended before, there is none. It is yours
-            alone to read, and replaces no other file. Without a path the records go to
+            By default all records of all persons are written. The file gets its name once
+            it is complete; if the command is ended before, there is no file. Only you can
+            read it, and it replaces no other file. Without a path the records go to
             stdout.
 
-            What a format has no place for is left out and told, by number and reason;
-            Docs/Exports.md has what each can carry. JSON Lines carry everything, and come
-            back: hub import all.jsonl. The order depends on the records alone: the same
-            records make the same file. JSON Lines are without the hub's own numbers,
-            which --numbers adds.
+            Records that a format cannot hold are left out and reported, by number and
+            reason; Docs/Exports.md lists the contents of each format. JSON Lines hold all
+            records, and can be imported: hub import all.jsonl. The order depends only on
+            the records: the same records make the same file. JSON Lines leave out the
+            hub's own numbers unless you say --numbers.
 
             Examples:
               hub export all.jsonl
@@ -48,7 +48,7 @@ struct ExportCommand: ParsableCommand {
     @OptionGroup var only: RecordFilterOptions
     @Option(
         name: .customLong("where"),
-        help: ArgumentHelp("Only what meets this; see hub help samples.", valueName: "conditions"))
+        help: ArgumentHelp("Only records that meet these; see hub help samples.", valueName: "conditions"))
     var condition: String?
     @Flag(help: "Also the values that were made for whole days, such as the gap-filler's.")
     var days = false
@@ -60,9 +60,9 @@ struct ExportCommand: ParsableCommand {
             valueName: "columns"),
         transform: Self.columns)
     var columns: [CSVColumn]?
-    @Flag(help: "Take the place of a file that has the name.")
+    @Flag(help: "Replace an existing file of this name.")
     var replace = false
-    @Flag(help: "One JSON document about what was written, on stdout; needs a path.")
+    @Flag(help: "One JSON document about the written file, on stdout; needs a path.")
     var json = false
     @OptionGroup var options: ConfigurationOptions
 
@@ -98,8 +98,8 @@ struct ExportCommand: ParsableCommand {
         }
         guard let format = format ?? path.flatMap(ExportFormat.init(nameOf:)) else {
             throw ValidationError(
-                path.map { "The end of \($0) says no format; say --format." }
-                    ?? "Without a path the format is not known; say --format.")
+                path.map { "The end of \($0) names no format; give --format." }
+                    ?? "Without a path the format is not known; give --format.")
         }
         if columns != nil, format != .csv { throw ValidationError("--columns goes with csv.") }
         if !typeNames.all.isEmpty, format == .gpx {
@@ -108,7 +108,7 @@ struct ExportCommand: ParsableCommand {
         if numbers, format != .jsonLines { throw ValidationError("--numbers goes with json-lines.") }
         if days, !format.takesDays {
             throw ValidationError(
-                "--days goes with json-lines, csv and sqlite: \(format.rawValue) has no word for them.")
+                "--days goes with json-lines, csv and sqlite: \(format.rawValue) cannot hold them.")
         }
     }
 
@@ -142,7 +142,7 @@ struct ExportCommand: ParsableCommand {
             return try Output.json(try JSON.line(ExportReport(path: path ?? "", format: format, account)))
         }
         for line in ExportReport.lines(account, to: path) { Terminal.say(line) }
-        if format == .gpx, account.written == 0 { Terminal.say("no workout that was asked for has a route") }
+        if format == .gpx, account.written == 0 { Terminal.say("none of the selected workouts has a route") }
     }
 }
 

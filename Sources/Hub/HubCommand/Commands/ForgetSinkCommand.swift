@@ -8,10 +8,11 @@ struct ForgetSinkCommand: ParsableCommand {
         commandName: "forget-sink",
         abstract: "Drop a subscription whose plugin is gone.",
         discussion: """
-            The hub keeps what a sink wants until it has it, also when its plugin has left
-            hub.conf: what waits for it grows. This drops the subscription and what is
-            known of its deliveries. A plugin that asks for it again begins as if new.
-            The sink is an instance, or instance/subscription as hub status shows it.
+            The hub keeps records for a sink until they are delivered, even if its plugin
+            is no longer in hub.conf: more and more records wait. This drops the
+            subscription and the memory of its deliveries. A plugin that asks for it again
+            begins as if new. The sink is an instance, or instance/subscription as hub
+            status shows it.
 
             Examples:
               hub forget-sink old-cloud --dry-run
@@ -52,7 +53,7 @@ struct ForgetSinkCommand: ParsableCommand {
     private func ask(_ door: DoorClient, isDryRun: Bool) throws -> RawJSON {
         let arguments = RawJSON(trusted: Array(try JSON.line(Arguments(sink: sink)).utf8))
         guard let result = try door.command("forget-sink", arguments: arguments, isDryRun: isDryRun) else {
-            throw Failure(.dialogue, "the hub dropped without saying what")
+            throw Failure(.dialogue, "the hub's answer has no report; check it with hub status")
         }
         return result
     }
@@ -62,7 +63,7 @@ struct ForgetSinkCommand: ParsableCommand {
             throw Failure(.usage, "there is no terminal to ask at; say --yes, or look first with --dry-run")
         }
         for line in try lines(expected, "") { Terminal.say(line) }
-        Terminal.progress("Drop what the hub knows of this? [y/N] ")
+        Terminal.progress("Drop all that the hub knows of this? [y/N] ")
         let answer = readLine()?.lowercased() ?? ""
         guard answer == "y" || answer == "yes" else { throw Failure(.notWell, "nothing was changed") }
     }

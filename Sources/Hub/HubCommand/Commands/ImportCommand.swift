@@ -9,49 +9,49 @@ import Samples
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Store what a file has: an export of Apple Health, or records of a hub.",
+        abstract: "Store the records of a file: an export of Apple Health, or records of a hub.",
         discussion: """
             Takes export.zip (or export.xml, or the unpacked folder) as the Health app of
-            an iPhone makes it: your picture, Export All Health Data. What a newer export
-            has more is added, and nothing is taken back; a file that is damaged gives all
-            that is good in it. Ctrl-C ends it: give it again, and it goes on. Look first:
-            --dry-run says what there is, from when to when, by source, how much is new.
+            an iPhone makes it: your picture, Export All Health Data. A newer export adds
+            its new records, and takes none back. Of a damaged file all readable records
+            are stored. After Ctrl-C, give the file again, and it continues. Look first:
+            --dry-run shows types, dates and sources, and how much is new.
 
             An element that cannot be read is kept as it is written if it has a time. Each
             such element, and each that is lost, is reported with place, date and reason:
             five of a kind, with --json a thousand, and their number.
 
             Takes JSON Lines as hub export, hub samples --json and the sink json-lines
-            write them, or as Docs/Samples.md describes records. Each record comes back as
-            its source gave it, under that source's name, and goes to the person whom it
-            names. What the hub has already stays as it is: a file may be given again, also
-            one that was cut short.
+            write them, or as Docs/Samples.md describes records. Each record is stored as
+            its source gave it, under that source's name, for the person that it names.
+            Records that the hub has stay as they are: you may give a file again, also one
+            that was cut short.
 
-            A record gets a new number. What does not come back is told: what was taken
-            back, which value was a person's correction, and numbers of the other hub's
-            records. For a copy with all of that take hub backup and hub restore.
+            A record gets a new number. The command reports losses: retracted records,
+            which values were corrections by a person, and the other hub's record numbers.
+            For a copy with all of that use hub backup and hub restore.
 
             Examples:
               hub import export.zip --dry-run
               hub import export.zip --from 2024-01-01 --type heartRate --type weight
-              hub import all.jsonl --dry-run          what is in it, how much is new
+              hub import all.jsonl --dry-run          its contents, and how much is new
               hub import all.jsonl
               hub import all.jsonl --json | jq 'select(.result=="rejected")'
 
-            Of a type that a plugin of its own had declared (x.acme.glow) the file does not
-            say how values are added up: --declare x.acme.glow=cumulative does, or one of
+            If a plugin had declared a type (x.acme.glow), the file does not say how its
+            values are added up. Say it: --declare x.acme.glow=cumulative, or one of
             discreteArithmetic, discreteTemporallyWeighted and
             discreteEquivalentContinuousLevel.
 
             Exit codes: 0 all is stored, or kept as it is written; 1 something was lost,
-            damaged or refused, and it is said why; 64 it is no such file (another app's is
-            named), or of persons whom hub.conf does not name; 69 no hub answers; 75 ended
+            damaged or refused, with the reason; 64 it is no such file (another app's is
+            named), or it has persons who are not in hub.conf; 69 no hub answers; 75 ended
             before all was given, as when the disk of the hub is full: give it again.
             """)
 
     @Argument(help: "The file.")
     var file: String
-    @Flag(help: "Store nothing; say what is in it.")
+    @Flag(help: "Store nothing; list the file's contents.")
     var dryRun = false
     @OptionGroup var noQuestion: NoQuestion
     @Option(
@@ -60,7 +60,7 @@ struct ImportCommand: AsyncParsableCommand {
             valueName: "type=aggregation"),
         transform: Self.declaration)
     var declare: [Declaration] = []
-    @Flag(help: "What became of each record, a JSON object a line; with --dry-run one JSON document.")
+    @Flag(help: "The outcome of each record, a JSON object a line; with --dry-run one JSON document.")
     var json = false
     @OptionGroup var export: AppleExportOptions
     @OptionGroup var options: ConfigurationOptions
@@ -82,7 +82,7 @@ struct ImportCommand: AsyncParsableCommand {
     func run() async throws {
         let endpoint = try options.endpoints().door
         guard try !isAppleExport() else {
-            guard declare.isEmpty else { throw Failure(.usage, "--declare goes with JSON Lines of a hub alone") }
+            guard declare.isEmpty else { throw Failure(.usage, "--declare goes only with JSON Lines of a hub") }
             return try await AppleExportRun(
                 file: file, options: export, isDryRun: dryRun, json: json, door: endpoint
             ).run()
@@ -91,7 +91,7 @@ struct ImportCommand: AsyncParsableCommand {
             throw foreign
                 ?? Failure(
                     .usage,
-                    "\(file) is not an export of Apple Health: leave out the options for one; of JSON Lines all is taken"
+                    "\(file) is not an export of Apple Health: leave out the options for one; JSON Lines are read whole"
                 )
         }
         let work = try LineImport(
@@ -108,8 +108,8 @@ struct ImportCommand: AsyncParsableCommand {
             throw foreign
                 ?? Failure(
                     .usage,
-                    "\(file): not one line is a record of a hub (\(survey.firstFault ?? "")); nothing was stored. What can "
-                        + "be imported is an export of Apple Health, and JSON Lines: of hub export, hub samples --json or "
+                    "\(file): not one line is a record of a hub (\(survey.firstFault ?? "")); nothing was stored. "
+                        + "hub import reads an export of Apple Health, and JSON Lines: of hub export, hub samples --json or "
                         + "the sink json-lines, or written as Docs/Samples.md says, one object a line with source.plugin"
                 )
         }
@@ -170,7 +170,7 @@ struct ImportCommand: AsyncParsableCommand {
                 + (survey.first.map { ", from \(day($0)) to \(day(survey.last))" } ?? ""))
         if survey.retractions > 0 {
             let count = NumberText.count(survey.retractions, "line")
-            try Output.print("\(count) of what was taken back: lines before them of the same records are not given")
+            try Output.print("\(count) of retractions: earlier lines of the same records are skipped")
         }
         if let known = survey.known { try Output.print("\(NumberText.grouped(known)) of them the hub has") }
         for (plugin, count) in survey.plugins.sorted(by: { $0.key < $1.key }) {

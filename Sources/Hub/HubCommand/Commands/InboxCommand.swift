@@ -9,13 +9,13 @@ struct InboxCommand: ParsableCommand {
         commandName: "inbox",
         abstract: "List records without a person and values that look wrong.",
         discussion: """
-            A record that the rules of hub.conf give to no person is kept here and reaches
-            no sink. What was measured together is one line. Where a weight fits several
-            people, or none well enough, WHY names them with their probabilities.
+            A record that the rules of hub.conf assign to no person is kept here and
+            reaches no sink. Records measured together are one line. If a weight fits
+            several people, or none well enough, WHY names them with their probabilities.
 
-            A second table has what is implausible: a value that a body hardly has, a time
-            to come. It reaches sinks with its mark, and no day is made of it. To edit what
-            is marked takes the mark away; the same again confirms it.
+            A second table has implausible records: a value that a body hardly has, a time
+            in the future. They reach sinks with a mark, and no day is made from them. To
+            remove the mark, edit the record; the same value again confirms it.
 
             Examples:
               hub inbox

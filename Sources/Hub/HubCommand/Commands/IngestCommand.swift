@@ -7,11 +7,11 @@ import HubWire
 struct IngestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ingest",
-        abstract: "Tokens for phones and programs that post to the hub.",
+        abstract: "Manage the tokens of phones and programs that post to the hub.",
         discussion: """
-            The plugin http-ingest takes what Health Auto Export, Health Connect apps,
-            openScale, shortcuts and curl post. Each phone has a token of its own, which
-            says whose it is; it is shown once and kept as a hash.
+            The plugin http-ingest receives posts of Health Auto Export, Health Connect
+            apps, openScale, shortcuts and curl. Each phone has its own token, which names
+            its person; it is shown once and kept as a hash.
 
             Examples:
               hub ingest new anna-iphone
@@ -46,11 +46,11 @@ struct IngestNewCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "new", abstract: "Make a token for one phone or program, and show it once.",
         discussion: """
-            A token whose name begins with a person's, such as anna-iphone, writes for that
-            person alone; so does one made with --person. Without a person, and if there
-            are several, it belongs to no one: the hub's rules say whose each record is,
-            and what they give to no one waits in the inbox. For Health Auto Export there
-            is a code to scan, which sets the app up.
+            A token whose name begins with a person's, such as anna-iphone, writes only for
+            that person; so does one made with --person. Without a person, and if there are
+            several, it belongs to no one: the hub's rules decide whose each record is, and
+            records that they assign to no one wait in the inbox. For Health Auto Export
+            there is a code to scan, which sets the app up.
 
             Examples:
               hub ingest new anna-iphone
@@ -58,16 +58,16 @@ struct IngestNewCommand: AsyncParsableCommand {
               hub ingest new anna-iphone --dry-run
             """)
 
-    @Argument(help: "What the phone is called: letters, digits, . _ and -.")
+    @Argument(help: "The phone's name: letters, digits, . _ and -.")
     var name: String
-    @Option(help: ArgumentHelp("For whom it writes, by either name and in any case.", valueName: "name"))
+    @Option(help: ArgumentHelp("The person it writes for, by either name and in any case.", valueName: "name"))
     var person: String?
     @Option(
         help: ArgumentHelp(
-            "What it may send: hae, hc-webhook, openscale, ble-scale-sync, ble-scale-lines, plain, api; several with commas.",
+            "Its formats: hae, hc-webhook, openscale, ble-scale-sync, ble-scale-lines, plain, api; separate several with commas.",
             valueName: "list"))
     var formats: String?
-    @Flag(help: "Make nothing; show whose it would be.")
+    @Flag(help: "Make nothing; show whose token it would be.")
     var dryRun = false
     @OptionGroup var noQuestion: NoQuestion
     @OptionGroup var ingest: IngestOptions
@@ -92,9 +92,9 @@ struct IngestNewCommand: AsyncParsableCommand {
         let options = (formats.map { " --formats \($0)" } ?? "") + plugin
         let revoke = dryRun ? "" : "hub ingest revoke \(answer.name)\(plugin) && "
         return [
-            "It belongs to no person. The hub's rules say whose each record is; a record that they",
-            "give to no one waits in the inbox (hub inbox), a value of a day is refused, and whoever",
-            "has the token may name any person. For the phone of one person make it so:",
+            "It belongs to no person. The hub's rules decide whose each record is. A record that they",
+            "assign to no one waits in the inbox (hub inbox); a value of a day is refused. Anyone who",
+            "has the token may name any person. For the phone of one person use:",
             "  \(revoke)hub ingest new \(answer.name) --person \(answer.meant ?? "NAME")\(options)",
         ]
     }
@@ -105,13 +105,13 @@ struct IngestNewCommand: AsyncParsableCommand {
         guard let token = answer.token else { return ["would make the token \(answer.name), \(whose)"] + note }
         var lines = [
             "\(answer.name), \(whose)", "", "address  \(answer.address)", "header   Authorization: Bearer \(token)", "",
-            "It is shown this once. \(answer.address)/ says how each app is set up.",
+            "It is shown only this once. \(answer.address)/ explains how to set up each app.",
         ]
         lines += [""] + note
         if answer.isLocal {
             lines += [
-                "", "Nothing but this machine reaches that address. For a phone set address, and what it needs",
-                "(Docs/Phones.md), in [plugin.\(ingest.plugin)] of hub.conf, and revoke and make the token again.",
+                "", "Only this machine reaches that address. For a phone set address, and the settings it needs",
+                "(Docs/Phones.md), in [plugin.\(ingest.plugin)] of hub.conf; then revoke this token and make it again.",
             ]
         } else if let qr = answer.qr {
             lines += ["", "Health Auto Export: scan this with the camera, and the automation is there.", ""] + qr
@@ -122,7 +122,7 @@ struct IngestNewCommand: AsyncParsableCommand {
 
 struct IngestListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "The tokens: whose they are, and when each was last used.",
+        commandName: "list", abstract: "List the tokens, with their persons and when each was last used.",
         discussion: """
             Examples:
               hub ingest list
@@ -153,7 +153,7 @@ struct IngestListCommand: AsyncParsableCommand {
 
 struct IngestRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "End a token; what it sent stays.",
+        commandName: "revoke", abstract: "End a token; the records that it sent stay.",
         discussion: """
             A post that is under way ends with it.
 

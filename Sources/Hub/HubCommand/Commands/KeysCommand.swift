@@ -10,9 +10,9 @@ import ZeroMQ
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
-        abstract: "The keys with which plugins on other machines come to this hub.",
+        abstract: "Manage the keys with which plugins on other machines connect to this hub.",
         discussion: """
-            hub.conf says where they come in and what each may:
+            hub.conf has the address for them and the rights of each:
 
               [hub]
               tcp = "tcp://0.0.0.0:7788"
@@ -22,9 +22,9 @@ struct KeysCommand: ParsableCommand {
               kind = "ihealth-hs3"
               grants = { write = ["weight"] }
 
-            Who has a key is that instance: give it to one machine, over a safe way,
-            and keep the file at mode 0600. The hub keeps the public part only, so a key
-            that was lost cannot be shown again: make another with --replace.
+            Any program with the key can act as that instance: give it to one machine, over
+            a safe way, and keep the file at mode 0600. The hub keeps only the public part,
+            so a lost key cannot be shown again: make another with --replace.
 
             Examples:
               hub keys new bedroom-scale > bedroom-scale.key
@@ -34,8 +34,8 @@ struct KeysCommand: ParsableCommand {
               hub keys revoke bedroom-scale
 
             Exit codes: 0; 1 there is such a key already, or none; 65 hub.conf does not
-            expect the instance; 69 the hub runs and does not answer: what was changed
-            holds for it only once it does; 71 the keys cannot be read or written.
+            expect the instance; 69 the hub runs and does not answer: it follows the
+            change once it does; 71 the keys cannot be read or written.
             """,
         subcommands: [KeysNewCommand.self, KeysListCommand.self, KeysRevokeCommand.self])
 }
@@ -43,7 +43,7 @@ struct KeysCommand: ParsableCommand {
 struct KeysNewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "new",
-        abstract: "Make a key for an instance, and print once what its machine needs.",
+        abstract: "Make a key for an instance, and print its key file once.",
         discussion: """
             The file on stdout is JSON: instance, door, feed (where feed_port is set), and
             the keys as ZeroMQ writes them. A plugin takes it by --key FILE or $HUB_KEY.
@@ -116,7 +116,7 @@ struct KeysNewCommand: ParsableCommand {
                 .badConfiguration, "[hub] of hub.conf has no tcp; add it first, such as tcp = \"tcp://0.0.0.0:7788\"")
         }
         guard !configuration.hub.isInsecure else {
-            throw Failure(.badConfiguration, "[hub] of hub.conf has insecure = true: no key is asked for")
+            throw Failure(.badConfiguration, "[hub] of hub.conf has insecure = true: keys are not used")
         }
         return (endpoint, plugin)
     }
@@ -131,7 +131,7 @@ struct KeysNewCommand: ParsableCommand {
 
 struct KeysListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "Which instances have a key, and since when.",
+        commandName: "list", abstract: "List the instances that have a key, and since when.",
         discussion: """
             Examples:
               hub keys list
@@ -161,7 +161,7 @@ struct KeysListCommand: ParsableCommand {
 
 struct KeysRevokeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "Make an instance's key void, at once, also for who has connected with it.",
+        commandName: "revoke", abstract: "Make an instance's key void at once, also for connections made with it.",
         discussion: """
             A running hub ends its sessions and connections. At the door all connections
             over the network end, because ZeroMQ cannot end one alone: the other machines
@@ -189,7 +189,9 @@ struct KeysRevokeCommand: ParsableCommand {
         // Tell the hub even if the file was already gone: it may have missed the last message.
         try KeysCommand.tellHub(configuration)
         if json { try Output.json(try JSON.line(Result(instance: name, revoked: had))) }
-        guard had else { throw Failure(.notWell, "\(name) has no key; hub keys list shows who has") }
+        guard had else {
+            throw Failure(.notWell, "\(name) has no key; hub keys list shows the instances that have one")
+        }
         if !json { try Output.print("\(name): its key is void") }
     }
 }

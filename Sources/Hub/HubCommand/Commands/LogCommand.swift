@@ -11,12 +11,12 @@ struct LogCommand: ParsableCommand {
         abstract: "Enter a value of your own: a weight, a meal, a workout, a night's sleep.",
         discussion: """
             The record is stored like a scale's, under the source hand, and reaches
-            listeners and sinks. A value far from the last one is asked about, or needs
-            --yes without a terminal: by more than a third of a weight, height or waist, by
-            more than three times of others; amounts that are added up, such as water
-            or steps, are not compared. None is dropped. Each entry is a record of its own,
-            unless --key says that it is the same one again. A mistake is taken back by
-            hub retract NUMBER, as the answer says.
+            listeners and sinks. If a value is far from the last one, the command asks, or
+            needs --yes without a terminal: more than a third for a weight, height or
+            waist, more than three times for others. Amounts that are added up, such as
+            water or steps, are not compared. No value is dropped. Each entry is a new
+            record, unless --key says that it is the same one again. To take a mistake
+            back: hub retract NUMBER, as the answer says.
 
             Examples:
               hub log weight 80.4kg
@@ -33,26 +33,26 @@ struct LogCommand: ParsableCommand {
               hub log insulinDelivery 4IU --metadata insulinDeliveryReason=bolus
               hub log weight 80.4kg --at 2024-03-15T07:30:00+01:00 --key 2024-03-15 --json
 
-            A food with more than its energy, and a workout with what was measured, are a
-            group of records: stored together, and taken back together by the number of
-            the first. A workout without --at or --from ends now.
+            A food with more than its energy, and a workout with measurements, are a group
+            of records: stored together, and taken back together by the number of the
+            first. A workout without --at or --from ends now.
 
             A unit stands after its number, with a space or without; a number without one
             is in the unit in which the person reads it (hub types has them). A comma is a
-            decimal comma unless it can part thousands: 80,4kg is read, 1,250 is not.
+            decimal comma unless it could separate thousands: 80,4kg is read, 1,250 is not.
 
-            Times are by the person's zone (hub.conf): a time of day, a day and a time
+            Times are in the person's zone (hub.conf): a time of day, a day and a time
             ("last monday 7:30", "15.3.2024 7:30", "8am yesterday"), one with an offset, a
-            span back from now (90min, 2h, "2 hours ago"), or now, which is what is meant
-            without --at. A day alone means its noon. An hour that the clocks skipped is
-            refused; one that came twice is asked about.
+            span back from now (90min, 2h, "2 hours ago"), or now, the default of --at. A
+            day alone means its noon. A time that the clocks skipped is refused; if it came
+            twice, the command asks which.
 
-            Exit codes: 0; 1 it was refused, or the answer was no; 64 what was typed is no
+            Exit codes: 0; 1 it was refused, or the answer was no; 64 an argument is not a
             value, type, time or person, or --yes is missing without a terminal;
             69 no hub answers.
             """)
 
-    @Argument(help: "What was measured, as in hub samples; food; or an activity, such as swim.")
+    @Argument(help: "The type, as in hub samples; food; or an activity, such as swim.")
     var type: String
     @Argument(help: "The value, with its unit; a food's name and energy; how long an activity lasted.")
     var value: [String] = []
@@ -64,7 +64,7 @@ struct LogCommand: ParsableCommand {
     var from: MomentArgument?
     @Option(help: ArgumentHelp("Its end.", valueName: "when"), transform: LogCommand.moment)
     var to: MomentArgument?
-    @Option(help: ArgumentHelp("Whose; needed where hub.conf has several persons.", valueName: "name"))
+    @Option(help: ArgumentHelp("The person; needed if hub.conf has several persons.", valueName: "name"))
     var person: String?
     @Option(help: ArgumentHelp("A remark, kept with the record.", valueName: "text"))
     var note: String?
@@ -73,7 +73,7 @@ struct LogCommand: ParsableCommand {
     var key: String?
     @Flag(help: "Change nothing; show what would be stored.")
     var dryRun = false
-    @Flag(help: "Do not ask, however odd it looks.")
+    @Flag(help: "Do not ask about unlikely values.")
     var yes = false
     @Flag(help: "One JSON document: {\"records\":[{\"number\",\"outcome\",\"record\",…}]}.")
     var json = false
@@ -110,7 +110,7 @@ struct LogCommand: ParsableCommand {
         if dryRun { return try tell(expected) }
         if !doubts.isEmpty {
             let values = expected.entries.compactMap(\.record).map { ValueText.text($0, units) }
-            try Consent.ask("Enter \(values.joined(separator: ", ")) all the same?", about: [], isGiven: yes)
+            try Consent.ask("Enter \(values.joined(separator: ", ")) anyway?", about: [], isGiven: yes)
         }
         let done = try door.hand("log", arguments, isDryRun: false)
         try done.refuseRejections(isDone: true)

@@ -10,11 +10,11 @@ struct LogInCommand: AsyncParsableCommand {
         discussion: """
             Opens the service's page in your browser, waits for its answer at an address
             of this machine, and has the plugin turn it into a token, which the hub keeps.
-            The plugin must be running (hub status); one that rests is started for it.
-            Without a browser here, or over ssh: --paste shows the page's address, and
-            takes what the browser of any other machine ended on. A plugin whose service
-            hands out a long-lived token asks for that; it is not displayed, and may come
-            from a pipe.
+            The plugin must be running (hub status); a resting plugin is started for it.
+            Without a browser here, or over ssh: --paste shows the page's address; paste
+            the address on which the browser of any other machine ends. If the service
+            hands out a long-lived token, the plugin asks for that; it is not displayed,
+            and may come from a pipe.
 
             $BROWSER names another browser than the desktop's.
 
@@ -34,7 +34,7 @@ struct LogInCommand: AsyncParsableCommand {
     var name: String
     @Argument(help: ArgumentHelp("Arguments; hub do NAME lists them.", valueName: "key=value"))
     var arguments: [String] = []
-    @Flag(help: "Open no browser and no port; paste what the service answers.")
+    @Flag(help: "Open no browser and no port; paste the service's answer.")
     var paste = false
     @Option(
         help: ArgumentHelp("Give up after this time, such as 90s or 30min; up to 24h.", valueName: "time"),
@@ -83,7 +83,7 @@ struct LogInPlugin {
         }
         let names = plugin.commands.map { $0.map(\.name) }
         if command == "login", let names, !names.contains("login") {
-            throw Failure(.usage, "login: \(name) has no log-in; hub do \(name) lists what it can do")
+            throw Failure(.usage, "login: \(name) has no log-in; hub do \(name) lists its commands")
         }
         canLogOut = names?.contains("logout") == true
     }

@@ -5,19 +5,19 @@ import HubWire
 struct LogOutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "logout",
-        abstract: "Take a log-in back: at the service where it can, and here.",
+        abstract: "Log out: revoke the token at the service if it can, and forget it here.",
         discussion: """
-            Where the plugin's service has a way to revoke a token, the plugin asks for
-            that first; then the hub forgets the token, and says what the service did. If
-            the service cannot be told, nothing is forgotten, so that it can be tried
-            again; --only-here forgets all the same. A token that was only forgotten here
-            goes on working wherever there is a copy of it, until it ends or is withdrawn
-            at the service. The records that came from there stay.
+            If the plugin's service can revoke a token, the plugin asks it to do so. Then
+            the hub forgets the token, and reports the service's answer. If the service
+            cannot be reached, nothing is forgotten, so that you can try again; --only-here
+            forgets the token anyway. A token that was only forgotten here still works
+            wherever there is a copy of it, until it expires or is withdrawn at the
+            service. Records from the service stay.
 
             With --json each account has "service": revoked (the service refuses the token
             now; that was tried), accepted (it said yes; that was not tried), unknown (it
-            did not take the token any more), unsaid (the plugin says no more than that it
-            is done), untold (it was not told); of --dry-run asked, or untold.
+            no longer accepted the token), unsaid (the plugin only says that it is done),
+            untold (the service was not notified); with --dry-run asked, or untold.
 
             Examples:
               hub logout exist --dry-run
@@ -25,20 +25,20 @@ struct LogOutCommand: AsyncParsableCommand {
               hub logout exist --account me --yes --json
               hub logout exist --only-here
 
-            Exit codes: 0 done, or no one was logged in; 1 the service could not be told,
-            said no or takes the token all the same; 64 no such plugin; 69 no hub answers;
-            75 the plugin or the hub is busy or stopping; 130 given up at Ctrl-C.
+            Exit codes: 0 done, or no one was logged in; 1 the service could not be
+            reached, said no or still accepts the token; 64 no such plugin; 69 no hub
+            answers; 75 the plugin or the hub is busy or stopping; 130 given up at Ctrl-C.
             """)
 
     @Argument(help: "The instance, as hub.conf names it.")
     var name: String
     @Option(help: "Only this account; hub status shows them.")
     var account: String?
-    @Flag(help: "Do not tell the service.")
+    @Flag(help: "Do not notify the service.")
     var onlyHere = false
     @Flag(help: "Change nothing; show what would be done.")
     var dryRun = false
-    @Flag(help: "Do not ask whether it is meant.")
+    @Flag(help: "Do not ask.")
     var yes = false
     @OptionGroup var options: ConfigurationOptions
     @Flag(help: "One JSON document: instance, dryRun, accounts (account, service).")
@@ -52,11 +52,11 @@ struct LogOutCommand: AsyncParsableCommand {
             switch self {
             case .revoked: "the service has revoked the token (it refuses it now), and the hub has forgotten it"
             case .accepted: "the service says that it has revoked the token (not tried), and the hub has forgotten it"
-            case .unknown: "the service did not take the token any more; the hub has forgotten it"
+            case .unknown: "the service no longer accepted the token; the hub has forgotten it"
             case .unsaid:
-                "the plugin is done and does not say what the service did; the hub has forgotten the token"
+                "the plugin did not report whether the service revoked the token; the hub has forgotten it"
             case .untold:
-                "forgotten by this hub only; the service was not told, and may take the token until it ends or you withdraw it there"
+                "forgotten by this hub only; the service was not notified, and may accept the token until it expires or you withdraw it there"
             case .asked: "the service would be asked to revoke the token; then the hub would forget it"
             }
         }
@@ -69,7 +69,7 @@ struct LogOutCommand: AsyncParsableCommand {
         func line(isDryRun: Bool) -> String {
             guard isDryRun, service == .untold else { return "\(account): \(service.text)" }
             return
-                "\(account): would be forgotten by this hub only; the service would not be told, and may go on taking the token"
+                "\(account): would be forgotten by this hub only; the service would not be notified, and may still accept the token"
         }
     }
 

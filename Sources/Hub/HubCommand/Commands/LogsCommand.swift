@@ -10,13 +10,13 @@ import Samples
 struct LogsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "logs",
-        abstract: "What a plugin has printed, and what the hub did with its process.",
+        abstract: "Show a plugin's output, and the hub's messages about its process.",
         discussion: """
             Reads the files below the data directory, logs/NAME.log, whether the hub runs
-            or not. A line has its time, a level, where it comes from (out, err, or hub:
-            the hub's own words about the process) and its text. Secrets stand there as
-            <secret>; of what a plugin prints faster than the hub keeps, some is left out.
-            The files of a plugin hold 5 MiB together, the oldest lines go first.
+            or not. A line has its time, a level, its origin (out, err, or hub: the hub's
+            messages about the process) and its text. Secrets stand there as <secret>. If
+            a plugin prints more than ten lines a second for long, some are left out. The
+            files of a plugin hold 5 MiB together; the oldest lines are removed first.
 
             Examples:
               hub logs ihealth-hs3
@@ -31,10 +31,10 @@ struct LogsCommand: ParsableCommand {
     @Flag(name: [.customShort("f"), .long], help: "Wait for more, until Ctrl-C.")
     var follow = false
     @Option(
-        help: ArgumentHelp("Only the newest so many lines; 200 if --since is not given.", valueName: "n"))
+        help: ArgumentHelp("Only the newest n lines; 200 if --since is not given.", valueName: "n"))
     var last: Int?
     @Option(
-        help: ArgumentHelp("Only lines from then on: \(DateArgument.forms).", valueName: "time"),
+        help: ArgumentHelp("Only lines from this time on: \(DateArgument.forms).", valueName: "time"),
         transform: DateArgument.parsed)
     var since: DateArgument?
     @OptionGroup var options: ConfigurationOptions

@@ -42,7 +42,7 @@ extension PermissionChange {
         Terminal.say(
             isUndo
                 ? "\(opposite) takes it back"
-                : "\(opposite) is not what it was: for that write the former list into \(file)")
+                : "\(opposite) does not restore the former list; write it into \(file)")
     }
 
     /// - Throws: a failure for a word that the plugin does not ask for.
@@ -50,13 +50,13 @@ extension PermissionChange {
         guard !read, !share else {
             throw Failure(.usage, "--owner is neither reading nor sharing: leave --read and --share out")
         }
-        guard !types.isEmpty else { throw Failure(.usage, "name a word, such as status; * is all that it asks for") }
-        if asked.isEmpty { throw Failure(.usage, "\(plugin) asks for nothing of what is the owner's") }
+        guard !types.isEmpty else { throw Failure(.usage, "name a right, such as status; * is all that it asks for") }
+        if asked.isEmpty { throw Failure(.usage, "\(plugin) asks for no owner's rights") }
         if let missing = types.first(where: { $0 != OwnerRight.all && !asked.contains($0) }) {
             let meant = nearestName(to: missing, among: asked).map { "; did you mean \($0)?" } ?? ""
             throw Failure(
                 .usage,
-                "of what is the owner's \(plugin) does not ask for \(Terminal.cut(missing))\(meant); it asks for \(asked.joined(separator: ", "))"
+                "\(plugin) does not ask for the owner's right \(Terminal.cut(missing))\(meant); it asks for \(asked.joined(separator: ", "))"
             )
         }
     }

@@ -29,8 +29,8 @@ struct PermissionsDenyCommand: ParsableCommand {
         commandName: "deny", abstract: "Keep a plugin from reading or sharing types.",
         discussion: """
             Without --read and --share both, as far as the plugin asks for them. "*" stands
-            for all that it asks for. What it has read it may have kept, and what it has
-            shared stays.
+            for all that it asks for. The plugin may have kept records that it read before;
+            records that it shared stay.
 
             Examples:
               hub permissions deny exist heartRate --read
@@ -47,13 +47,13 @@ struct PermissionsDenyCommand: ParsableCommand {
 struct PermissionChange: ParsableArguments {
     @Argument(help: "The plugin, as hub.conf calls it.")
     var plugin: String
-    @Argument(help: "Types, such as weight, or with --owner words; * for all that it asks for.")
+    @Argument(help: "Types, such as weight, or rights with --owner; * for all that it asks for.")
     var types: [String]
     @Flag(help: "Reading alone.")
     var read = false
     @Flag(help: "Sharing alone: writing to the hub.")
     var share = false
-    @Flag(help: "What is yours alone to ask and do, such as status and trace.")
+    @Flag(help: "The owner's rights, such as status and trace.")
     var owner = false
     @Flag(help: "Change nothing; show what would be written.")
     var dryRun = false
@@ -140,7 +140,7 @@ struct PermissionChange: ParsableArguments {
             Terminal.say(
                 isUndo
                     ? "\(opposite) takes it back"
-                    : "\(opposite) \(isAllowed ? "denies" : "allows") it, which is not what it was: for that write the former list into \(file)"
+                    : "\(opposite) \(isAllowed ? "denies" : "allows") it, but does not restore the former list; write that into \(file)"
             )
         }
     }
@@ -177,7 +177,7 @@ struct PermissionChange: ParsableArguments {
         if let missing = ids.first(where: { !found.contains($0) }) {
             let how = read == share ? "to read or share" : read ? "to read" : "to share"
             throw Failure(
-                .usage, "\(plugin) does not ask \(how) \(missing); hub permissions \(plugin) lists what it asks for")
+                .usage, "\(plugin) does not ask \(how) \(missing); hub permissions \(plugin) lists its requests")
         }
         return wishes
     }

@@ -6,22 +6,22 @@ import HubWire
 struct PermissionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "permissions",
-        abstract: "What each plugin may read and share, by type; shows and changes it.",
+        abstract: "Show or change which types each plugin may read and share.",
         discussion: """
             A plugin asks in its manifest for types to read and to share (to write). Each
-            is granted, denied, or not decided: hub.conf has a list then, and the type is
-            not in it. Without a list all that a plugin asks for is granted.
+            is granted, denied, or not decided, which means that hub.conf has a list
+            without the type. Without a list all requested types are granted.
 
-            A plugin is not told that reading was denied: it finds its own records of the
-            type, as if there were no others. That sharing was denied it is told.
+            A plugin does not learn that reading was denied: it finds only its own records
+            of the type, as if there were no others. It does learn that sharing was denied.
 
             allow and deny write grants of [plugin.NAME] in hub.conf, keep all else of the
             file as it is, and have the hub follow it at once, as hub apply does.
             Correlations, such as bloodPressure and food, come with their members. since
             and days of grants limit how far back a plugin reads.
 
-            What is the owner's, such as hub status and hub trace, a plugin may ask only
-            where its manifest asks for it and hub.conf grants it by name, in the section
+            The owner's rights, such as hub status and hub trace, are for plugins whose
+            manifest asks for them and to whom hub.conf grants them by name, in the section
             [plugin.NAME]: grants = { owner = ["status", "trace"] }, or ["*"] for all that
             it asks for. allow and deny write that with --owner.
 
@@ -33,8 +33,9 @@ struct PermissionsCommand: ParsableCommand {
               hub permissions --json | jq '.[] | select(.plugin == "exist")'
 
             Exit codes: 0; 64 there is no such plugin or type, or it does not ask for it;
-            65 hub.conf has errors, or cannot be changed without losing something: what to
-            write is said; 69 no hub answers; 71 hub.conf cannot be written.
+            65 hub.conf has errors, or cannot be changed without losing something: the
+            message has the lines to write; 69 no hub answers; 71 hub.conf cannot be
+            written.
             """,
         subcommands: [PermissionsShowCommand.self, PermissionsAllowCommand.self, PermissionsDenyCommand.self],
         defaultSubcommand: PermissionsShowCommand.self)
@@ -42,7 +43,7 @@ struct PermissionsCommand: ParsableCommand {
 
 struct PermissionsShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "What each plugin may read and share.",
+        commandName: "show", abstract: "Show which types each plugin may read and share.",
         discussion: """
             Examples:
               hub permissions show exist
@@ -84,7 +85,7 @@ struct PermissionsShowCommand: ParsableCommand {
         }
         for entry in entries {
             if let history = entry.history {
-                try Output.print("\(entry.plugin) reads what is \(history), and nothing older")
+                try Output.print("\(entry.plugin) reads records \(history), and nothing older")
             }
             if let line = entry.owner.map({ PermissionText.owner($0.asked, $0.granted, of: entry.plugin) }) {
                 try Output.print(line)
@@ -113,7 +114,7 @@ enum PermissionText {
         let refused = asked.filter { !granted.contains($0) }
         let may =
             granted.isEmpty
-            ? "nothing of what is the owner's" : "of what is the owner's: " + granted.joined(separator: ", ")
+            ? "use no owner's rights" : "use the owner's rights " + granted.joined(separator: ", ")
         guard !refused.isEmpty else { return "\(plugin) may \(may)" }
         return
             "\(plugin) may \(may); it asks also for \(refused.joined(separator: ", ")): \(OwnerRight.line(asked, of: plugin))"

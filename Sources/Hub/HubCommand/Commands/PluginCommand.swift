@@ -4,7 +4,7 @@ import ArgumentParser
 struct PluginCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plugin",
-        abstract: "For those who write plugins: make one, see it work, examine one.",
+        abstract: "For plugin authors: make a plugin, see it work, examine it.",
         discussion: """
             Runs hub-plugin; make build builds it. hub plugin --help lists what it does.
             The plugins of a running hub are shown by hub plugins.
@@ -12,10 +12,10 @@ struct PluginCommand: ParsableCommand {
             Examples:
               hub plugin new NAME        a folder with a plugin that runs as it is
               hub plugin dev DIR         see it work, started again at each save
-              hub plugin test DIR        does this plugin do what it must?
-              hub plugin rules           what that is
-              hub plugin pack DIR        one file of it
-              hub plugin install FILE    what does it ask for? Then install it
+              hub plugin test DIR        does this plugin follow the rules?
+              hub plugin rules           list the rules
+              hub plugin pack DIR        make one file of it
+              hub plugin install FILE    show its requests, then install it
               hub plugin enable NAME     its section of hub.conf
 
             Exit codes: those of hub-plugin; 71 it is missing.

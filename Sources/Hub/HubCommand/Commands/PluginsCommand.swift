@@ -7,11 +7,11 @@ import HubWire
 struct PluginsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plugins",
-        abstract: "The plugins of a running hub; with a name, one of them with its settings.",
+        abstract: "List the plugins of a running hub; with a name, show one with its settings.",
         discussion: """
-            Without a name, one line for each plugin. With a name, what it may read and
-            write, its log-ins and commands, and each setting: its value, where it comes
-            from, and what it means. Secrets print as <secret>.
+            Without a name, one line for each plugin. With a name, the types that it may
+            read and write, its log-ins and commands, and each setting with its value, the
+            value's origin and its meaning. Secrets print as <secret>.
 
             Examples:
               hub plugins

@@ -9,12 +9,12 @@ import Samples
 struct ProfileCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "profile",
-        abstract: "What is known of people themselves: age, sex, blood type and the like.",
+        abstract: "Show or enter facts about people: age, sex, blood type and the like.",
         discussion: """
-            What [person.NAME] of hub.conf says holds: sex and birth_date. All else, and
-            these where it says nothing, are records: of a source, or entered here. Of
-            several the one with the latest start holds. "not set" is an answer, too:
-            nothing about a body is made up.
+            sex and birth_date come from [person.NAME] of hub.conf. All other facts, and
+            these if hub.conf lacks them, are records: of a source, or entered here. Of
+            several the one with the latest start counts. "not set" is an answer, too: the
+            hub invents no fact about a body.
 
             An option enters a record, as hub log does, and hub retract takes it back.
 
@@ -28,11 +28,11 @@ struct ProfileCommand: ParsableCommand {
             Ages are in years of the calendar, today by the person's zone. A person born
             on 29 February is a year older on 1 March of a year without that day.
 
-            Exit codes: 0; 1 it was refused; 64 what was typed is not a value, date or
-            person, or hub.conf says it; 69 no hub answers.
+            Exit codes: 0; 1 it was refused; 64 an argument is not a value, date or person,
+            or hub.conf has the fact; 69 no hub answers.
             """)
 
-    @Argument(help: "Whose; all if not given.")
+    @Argument(help: "The person; all if not given.")
     var name: String?
     @Option(help: ArgumentHelp("The day of the age; today if not given.", valueName: "date"), transform: Self.date)
     var on: LocalDate?
@@ -48,7 +48,7 @@ struct ProfileCommand: ParsableCommand {
     var wheelchair: String?
     @Option(help: ArgumentHelp("active-energy, move-time.", valueName: "mode"))
     var moveMode: String?
-    @Flag(help: "Change nothing; show whether it could be.")
+    @Flag(help: "Change nothing; check whether it could be stored.")
     var dryRun = false
     @OptionGroup var noQuestion: NoQuestion
     @Flag(
@@ -83,7 +83,11 @@ struct ProfileCommand: ParsableCommand {
         var persons = try persons(door)
         if !wishes.isEmpty {
             guard persons.count == 1, let person = persons.first else {
-                throw Failure(.usage, "whose is it? Say one of: \(persons.map(\.name).joined(separator: ", "))")
+                throw Failure(
+                    .usage,
+                    persons.isEmpty
+                        ? "hub.conf has no person; hub configure --person NAME locale=en_GB adds one"
+                        : "several persons are possible; name one of: \(persons.map(\.name).joined(separator: ", "))")
             }
             if try enter(wishes, of: person, door) { persons = try self.persons(door) }
         }

@@ -8,9 +8,9 @@ struct ReleaseCommand: ParsableCommand {
         commandName: "release",
         abstract: "Start a plugin again that the hub has given up for now.",
         discussion: """
-            A plugin that crashes again and again is quarantined: hub status says why, and
-            hub logs NAME what it said last. When the cause is mended, this starts it. It
-            also shortens any other wait, and runs a finished plugin once more.
+            A plugin that crashes again and again is quarantined: hub status shows the
+            reason, and hub logs NAME its last output. When you have removed the cause,
+            this starts it. It also ends any other wait, and runs a finished plugin again.
 
             Examples:
               hub release ihealth-hs3
@@ -23,7 +23,7 @@ struct ReleaseCommand: ParsableCommand {
     @Argument(help: "The instance, as hub.conf names it.")
     var name: String
     @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "Change nothing; say what state it is in.")
+    @Flag(help: "Change nothing; show its state.")
     var dryRun = false
     @OptionGroup var noQuestion: NoQuestion
     @Flag(help: "One JSON document: {\"instance\",\"state\",\"released\"}; state is the one it was in.")
@@ -40,7 +40,7 @@ struct ReleaseCommand: ParsableCommand {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "release")
         let arguments = RawJSON(trusted: Array(try JSON.line(Arguments(instance: name)).utf8))
         guard let answer = try door.command("release", arguments: arguments, isDryRun: dryRun) else {
-            throw Failure(.dialogue, "the hub released without saying what")
+            throw Failure(.dialogue, "the hub's answer has no report; check it with hub status")
         }
         if json { return try Output.json(answer.text) }
         let result = try JSON.answer(Result.self, answer)

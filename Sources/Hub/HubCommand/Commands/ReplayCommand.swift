@@ -8,14 +8,14 @@ import Samples
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Deliver records to a sink once more.",
+        abstract: "Deliver records to a sink again.",
         discussion: """
-            For a file that was lost, or a cloud that forgot. Records go out in their
-            current version; what waits for the sink already, or is not its business, is
-            left out. The sink is an instance, or instance/subscription as hub status
-            shows it. --since takes a date and means when it was measured, or a cursor
-            and means what changed after it. With --dry-run a running sink that can plan
-            (hub do NAME plan) also says what it would send to its service by now.
+            For a lost file, or a cloud that lost records. Records go out in their current
+            version; records that wait for the sink already, or that it does not ask for,
+            are left out. The sink is an instance, or instance/subscription as hub status
+            shows it. --since takes a date, for records measured since then, or a cursor,
+            for records changed after it. With --dry-run a running sink that can plan
+            (hub do NAME plan) also reports the requests that it would send to its service.
 
             Examples:
               hub replay --to json-lines --since 2026-03-01 --dry-run
@@ -30,7 +30,7 @@ struct ReplayCommand: ParsableCommand {
     var to: String
     @Option(
         help: ArgumentHelp(
-            "Only records from this time on, or what changed after this cursor; all without it.",
+            "Only records from this time on, or changed after this cursor; if not given, all.",
             valueName: "date|cursor"))
     var since: String?
     @Option(
@@ -81,7 +81,7 @@ struct ReplayCommand: ParsableCommand {
             Terminal.progress("\(step.text ?? "") \(NumberText.count(step.done, "record"))")
         }
         if Terminal.canAsk { Terminal.progress("") }
-        guard let result else { throw Failure(.dialogue, "the hub replayed without saying what") }
+        guard let result else { throw Failure(.dialogue, "the hub's answer has no report; check it with hub status") }
         if json { return try Output.json(result.text) }
         for entry in try JSON.answer(Answer.self, result).sinks {
             let count = NumberText.count(entry.records, "record")

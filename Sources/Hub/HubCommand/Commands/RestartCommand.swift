@@ -9,17 +9,17 @@ struct RestartCommand: ParsableCommand {
         abstract: "End a plugin's process and start it again.",
         discussion: """
             The plugin is asked to finish (STOP) and has five seconds; then its process is
-            ended, and started again with the settings the hub follows. What it had not
-            given to the hub yet it keeps, and gives then. One that waits, or was given up,
-            is started at once. The other plugins do not notice.
+            ended, and started again with the settings that the hub follows. It keeps
+            records that it had not given to the hub, and gives them then. A plugin that
+            waits, or was given up, is started at once. Other plugins are not disturbed.
 
-            After a change of hub.conf, or of the plugin's program, hub apply restarts all
-            that it concerns, and no other.
+            After a change of hub.conf, or of the plugin's program, hub apply restarts the
+            plugins concerned, and no other.
 
             Examples:
               hub restart ihealth-hs3
-              hub restart ihealth-hs3 --dry-run       what state it is in; nothing happens
-              hub logs ihealth-hs3 --last 20          what it says then
+              hub restart ihealth-hs3 --dry-run       show its state; change nothing
+              hub logs ihealth-hs3 --last 20          its messages after that
 
             Exit codes: 0 it is being started again; 1 there is no such plugin, or the hub
             does not start it (disabled, on another machine, without its program); 69 no
@@ -29,7 +29,7 @@ struct RestartCommand: ParsableCommand {
     @Argument(help: "The instance, as hub.conf names it.")
     var name: String
     @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "Change nothing; say what state it is in.")
+    @Flag(help: "Change nothing; show its state.")
     var dryRun = false
     @OptionGroup var noQuestion: NoQuestion
     @Flag(
@@ -49,7 +49,7 @@ struct RestartCommand: ParsableCommand {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "restart")
         let arguments = RawJSON(trusted: Array(try JSON.line(Arguments(instance: name)).utf8))
         guard let answer = try door.command("restart", arguments: arguments, isDryRun: dryRun) else {
-            throw Failure(.dialogue, "the hub restarted without saying what")
+            throw Failure(.dialogue, "the hub's answer has no report; check it with hub status")
         }
         if json { return try Output.json(answer.text) }
         let result = try JSON.answer(Result.self, answer)

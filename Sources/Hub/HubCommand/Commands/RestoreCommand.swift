@@ -12,19 +12,19 @@ struct RestoreCommand: AsyncParsableCommand {
         commandName: "restore",
         abstract: "Put a backup in the place of the store, while the hub is stopped.",
         discussion: """
-            The backup is checked from end to end first, and what the store has that the
-            backup lacks is shown, and what it has erased since and the backup brings
-            back, with the commands that erase it again; not where one of the two was
-            restored since. The replaced store stays beside the new one as
-            hub.sqlite.replaced-TIME. The restored store has a new epoch: what follows the
-            hub by a cursor begins again by itself.
+            The backup is checked from end to end first. Then the command shows how much
+            only the store has, and the erased records that the backup brings back, with
+            the commands that erase them again. It cannot show these if the store or the
+            backup was restored in between. The replaced store stays beside the new one
+            as hub.sqlite.replaced-TIME. The restored store has a new epoch: programs that
+            follow the hub by a cursor begin again automatically.
 
-            An encrypted backup is decrypted by age, with the private key of --identity
-            or a passphrase that age asks for. An increment is put together with those
-            before it, which have to be in the same folder.
+            age decrypts an encrypted backup, with the private key of --identity or a
+            passphrase that age asks for. An increment is restored with the backups before
+            it, which must be in the same folder.
 
-            Sources send again only what was never confirmed: what was stored after the
-            backup is in the replaced file alone; see Docs/Operating.md.
+            Sources send only unconfirmed records again: records stored after the backup
+            are only in the replaced file; see Docs/Operating.md.
 
             Examples:
               hub restore hub-20260315T073005Z.sqlite --dry-run
@@ -46,7 +46,7 @@ struct RestoreCommand: AsyncParsableCommand {
     var dryRun = false
     @Flag(help: "Do not ask.")
     var yes = false
-    @Flag(help: "Also where the store is that of another hub than the backup.")
+    @Flag(help: "Restore even if the store belongs to another hub than the backup.")
     var otherHub = false
     @Flag(help: "One JSON document.")
     var json = false
@@ -108,7 +108,7 @@ struct RestoreCommand: AsyncParsableCommand {
                 // The restore is done, so report it even though the list failed.
                 try print(report)
                 throw Failure(
-                    .system, "\(list), the numbers of what was erased and is back, was not written: \(error)")
+                    .system, "the list of erased records that are back, \(list), was not written: \(error)")
             }
         }
         try print(report)
@@ -181,7 +181,7 @@ struct RestoreReport: Encodable {
     private var erasures: [String] {
         guard let revived else {
             return current == nil
-                ? [] : ["erased   " + (lost == nil ? untold : "cannot be told: the store cannot be read so far")]
+                ? [] : ["erased   " + (lost == nil ? untold : "unknown: that part of the store cannot be read")]
         }
         guard !revived.isEmpty else { return [] }
         var words: [String] = []
@@ -203,7 +203,7 @@ struct RestoreReport: Encodable {
     }
 
     private var untold: String {
-        "cannot be told: the store \(damage == nil ? "and the backup have no common past" : "cannot be read")"
+        "unknown: the store \(damage == nil ? "and the backup have no common past" : "cannot be read")"
     }
 
     private var loss: String {

@@ -9,18 +9,18 @@ import Samples
 struct RetentionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retention",
-        abstract: "Thin and remove what hub.conf keeps no longer.",
+        abstract: "Thin and remove records by the rules of hub.conf.",
         discussion: """
             The rules are the tables [retention.NAME] of hub.conf; without one everything
-            is kept for ever. The hub follows them by itself, every hour and in small
-            steps; this does it at once, or says what it would do. What is thinned becomes
-            a value a day, series kept.PLUGIN, with count, min, max, mean, sum, the values
-            of the earliest and latest sample (first, last) and when those began
-            (firstStart, lastStart). Sinks keep what they have; what one is still to be
-            given waits. What is thinned or removed comes back only from a backup: shows
-            how much it is and asks before it does it.
+            is kept for ever. The hub applies them every hour, in small steps; this applies
+            them at once, or shows the effect. Thinned samples become a value a day, series
+            kept.PLUGIN, with count, min, max, mean, sum, the values of the earliest and
+            latest sample (first, last) and when those began (firstStart, lastStart). Sinks
+            keep their records; records not yet delivered to a sink stay until they are.
+            Thinned or removed records come back only from a backup: the command shows how
+            many they are and asks first.
 
-            While the clock is more than a day ahead of when the hub last believed it,
+            While the clock is more than a day ahead of when the hub last trusted it,
             nothing is thinned or removed: set it, or say that it is right.
 
             Examples:
@@ -39,7 +39,7 @@ struct RetentionCommand: ParsableCommand {
     var dryRun = false
     @Flag(help: "Do not ask.")
     var yes = false
-    @Flag(help: "The hub's clock is right, although it is far ahead of when it was last believed.")
+    @Flag(help: "The hub's clock is right, although it is far ahead of when it was last trusted.")
     var clockIsRight = false
     @Flag(
         help:
@@ -68,7 +68,7 @@ struct RetentionCommand: ParsableCommand {
             let arguments = Arguments(rule: rule, trust: clockIsRight && !isDryRun)
             let text = RawJSON(trusted: Array(try JSON.line(arguments).utf8))
             guard let result = try door.command("retention", arguments: text, isDryRun: isDryRun) else {
-                throw Failure(.dialogue, "the hub did not say what it did")
+                throw Failure(.dialogue, "the hub did not report the result; check it with hub status")
             }
             return (result.text, try JSON.answer(Answer.self, result).rules)
         }

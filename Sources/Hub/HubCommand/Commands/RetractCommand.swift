@@ -7,12 +7,12 @@ import Samples
 struct RetractCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retract",
-        abstract: "Take records back: the dog stood on the scale.",
+        abstract: "Take records back, such as when the dog stood on the scale.",
         discussion: """
-            A retracted record is in no list any more, listeners and sinks are told, and
-            no source can bring it back. hub trace still knows it, and --undo brings it
-            back. A meal, a blood pressure and a workout go and come back with all that
-            belongs to them. Shows what it is about and asks before it does it.
+            A retracted record is in no list any more, listeners and sinks get a
+            retraction, and no source can bring it back. hub trace still shows it, and
+            --undo brings it back. A meal, a blood pressure and a workout go and come back
+            with all their members. The command shows the records and asks first.
 
             Examples:
               hub samples weight --last 5             NUMBER is the last column
@@ -23,8 +23,8 @@ struct RetractCommand: ParsableCommand {
               hub retract --type heartRate --from yesterday --to yesterday --source hand
               hub retract --type heartRate --from yesterday --source hand --undo
 
-            --from and --to as in hub samples. By a filter samples are taken back, never
-            days; with --undo what was taken back by hand.
+            --from and --to as in hub samples. A filter takes samples back, never days;
+            with --undo it brings back samples that were retracted by hand.
 
             Exit codes: 0 retracted or brought back, now or before; 1 there is no such
             record, nothing was changed, or the answer was no; 64 no such type or person,
@@ -34,9 +34,9 @@ struct RetractCommand: ParsableCommand {
     @Argument(help: "Numbers of records, in place of the filter.")
     var number: [Int64] = []
     @OptionGroup var selection: RecordSelectionOptions
-    @Option(help: ArgumentHelp("Why, for those who read the retraction.", valueName: "text"))
+    @Option(help: ArgumentHelp("The reason, for readers of the retraction.", valueName: "text"))
     var reason: String?
-    @Flag(help: "Bring back what was retracted by hand.")
+    @Flag(help: "Bring back records that were retracted by hand.")
     var undo = false
     @Flag(help: "Change nothing; show what would be done.")
     var dryRun = false
@@ -44,7 +44,7 @@ struct RetractCommand: ParsableCommand {
     var yes = false
     @Flag(
         help:
-            "One JSON document: {\"records\":[{\"number\",\"outcome\",…}]}; outcome is stored, or duplicate for what was retracted before."
+            "One JSON document: {\"records\":[{\"number\",\"outcome\",…}]}; outcome is stored, or duplicate if it was retracted before."
     )
     var json = false
     @OptionGroup var options: ConfigurationOptions

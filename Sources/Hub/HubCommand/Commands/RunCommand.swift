@@ -11,15 +11,14 @@ struct RunCommand: AsyncParsableCommand {
         commandName: "run",
         abstract: "Run the hub, in the foreground, until Ctrl-C or SIGTERM.",
         discussion: """
-            Checks hub.conf first and shows all that is wrong. With an error in [hub], in
+            Checks hub.conf first and shows all errors. With an error in [hub], in
             [person.…] or in the file's grammar nothing is started. A [plugin.…] with an
-            error, or without its program, is left out, and the rest runs: hub status says
-            so. The log goes to stderr ([hub] log_level says how much).
+            error, or without its program, is left out, and the rest runs: hub status shows
+            that. The log goes to stderr ([hub] log_level sets how much).
 
-            Ctrl-C and SIGTERM end it in order: plugins finish, what was accepted is
-            stored. A second Ctrl-C ends it at once; nothing that was confirmed is lost.
-            SIGHUP does what hub apply does; when the terminal it runs in is closed, it
-            ends.
+            Ctrl-C and SIGTERM end it in order: plugins finish, and accepted records are
+            stored. A second Ctrl-C ends it at once; no confirmed record is lost. SIGHUP
+            does the same as hub apply. When its terminal is closed, the hub ends.
 
             Examples:
               hub run
@@ -29,7 +28,7 @@ struct RunCommand: AsyncParsableCommand {
             Exit codes: 0 ended in order; 64 wrong arguments; 65 hub.conf has an error
             outside [plugin.…]; 66 there is no hub.conf, or it cannot be read; 71 the store
             or the sockets cannot be opened; 75 another hub runs already, or the hub left
-            at memory_limit and shall be started again.
+            at memory_limit and must be started again.
             """)
 
     @OptionGroup var options: ConfigurationOptions

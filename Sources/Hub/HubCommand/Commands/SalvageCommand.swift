@@ -10,31 +10,31 @@ import HubWire
 struct SalvageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "salvage",
-        abstract: "Take what is whole of a damaged store into a new file.",
+        abstract: "Copy all readable rows of a damaged store into a new file.",
         discussion: """
-            When the disk has not kept pages of the store, the hub confirms nothing more
-            (hub status says which page). A backup is the best answer. Where there is
-            none, or it lacks much, this reads every row that can still be read into a
-            new file, makes its counters right, and says what is lost: which sequences,
-            and of whom as far as that is known. The damaged store is only read.
+            If the disk has lost pages of the store, the hub confirms no more records (hub
+            status names the page). Restoring a backup is best. If there is none, or it
+            lacks much, this copies every readable row into a new file, corrects its
+            counters, and reports the losses: which sequences, and of whom as far as that
+            is known. The damaged store is only read.
 
             hub restore FILE then puts the new file in the place of the store, under a
-            new epoch. Subscriptions keep what they know of their targets, as far as it
-            can be read; what they were still to be given and is lost is counted.
+            new epoch. Subscriptions keep their readable state of deliveries; lost records
+            that were still to be delivered are counted.
 
             Examples:
               hub salvage --dry-run                   only what would be lost
               hub salvage whole.sqlite
               hub restore whole.sqlite
 
-            Exit codes: 0 the file is made, also where something is lost; 1 so much is
-            damaged that nothing can be told from it; 64 there is such a file; 71 the
-            disk is full or cannot be written; 75 the hub runs: stop it first.
+            Exit codes: 0 the file is made, even if something is lost; 1 so much is
+            damaged that nothing can be read; 64 there is such a file; 71 the disk is full
+            or cannot be written; 75 the hub runs: stop it first.
             """)
 
     @Argument(help: "The new file, outside the hub's own folder.")
     var file: String?
-    @Flag(help: "Say what would be in it; the file is made beside the store, and removed.")
+    @Flag(help: "Report its contents; the file is made beside the store, and removed.")
     var dryRun = false
     @OptionGroup var noQuestion: NoQuestion
     @Flag(help: "One JSON document.")
@@ -83,16 +83,16 @@ enum SalvageText {
         lines += shortened(
             report.lostSequences.map { "           sequence \(range($0))" }, "more runs of sequences")
         lines += report.lostSinks.map {
-            "sink     \(PlainText.escaped($0)) is lost: what its target has is not known any more, and it begins again"
+            "sink     \(PlainText.escaped($0)) is lost: its target's contents are no longer known, and it begins again"
         }
         lines += report.lostDeliveries.sorted { $0.key < $1.key }.map { sink, count in
             let sink = PlainText.escaped(sink)
             return
-                "sink     \(sink): \(NumberText.count(count, "delivery", "deliveries")) that were still to be made are lost; hub replay --to \(sink) gives it all once more"
+                "sink     \(sink): \(NumberText.count(count, "delivery is", "deliveries are")) lost; hub replay --to \(sink) delivers all records again"
         }
         if report.hasLostErasures {
             lines.append(
-                "erased   part of what is remembered of erased and removed records is lost: sources may bring them back"
+                "erased   part of the list of erased and removed records is lost: sources may bring them back"
             )
         }
         if let target { lines.append("made     \(target); now: hub restore \(target)") }

@@ -8,7 +8,7 @@ import Samples
 struct SamplesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "samples",
-        abstract: "What has been measured.",
+        abstract: "List measurements.",
         discussion: """
             Types are named as in HealthKit, without its prefixes: weight (also bodyMass),
             bodyFatPercentage, heartRate, stepCount. Without a type, all are shown. Times,
@@ -23,18 +23,18 @@ struct SamplesCommand: ParsableCommand {
               hub samples weight --where 'value > 80kg and not userEntered'
               hub samples weight heartRate --latest   the most recent of each
               hub samples sleepAnalysis --order -end --where 'category asleepREM, 4'
-              hub samples --nobody                    what could not be assigned
+              hub samples --nobody                    records without a person
               hub samples --guest                     readings of guests
-              hub samples --retracted                 what was taken back, days too
+              hub samples --retracted                 retracted records, days too
               hub samples weight --json --since 0 > all.jsonl
               hub samples weight --json --since "$(tail -1 all.jsonl | jq -r .cursor)"
 
             --from and --to take a date (2026-03-01, 1.3.2026), today, yesterday, "2 days
             ago", "last monday", each with a time (yesterday 7:30, 8:15pm) or without, a
             span back from now (90min, 12h, 7d, 4w, 5y) or an RFC 3339 time
-            (2026-03-01T07:30:00+01:00). A date in --to is meant whole. Days are by the
-            zone of the person with --person, or of the only one there is; of several
-            persons by that of [hub] in hub.conf, else this machine's.
+            (2026-03-01T07:30:00+01:00). A date in --to includes the whole day. Days are in
+            the zone of the person of --person, or of the only person; for several persons
+            in the zone of [hub] in hub.conf, else this machine's.
 
             --where takes conditions with and, or, not and parentheses:
               value > 80kg             any unit that fits; >= = != <= < likewise
@@ -49,21 +49,22 @@ struct SamplesCommand: ParsableCommand {
                                        a record of this type in its group meets this
               device.name = "Watch"    also source. and revision.; none for no text
               type weight, height      number 12, 13    key "a b"
-            A record that has no such thing does not meet a condition, also not with !=.
+            A record without the property does not meet a condition, not even with !=.
 
             On a terminal, without --last, --latest, --order, --since, --json or a span in
             --from or --to, the newest 50 are shown; a pipe or a file gets all of them.
 
-            --since gives what has changed after a cursor, in the order of the changes, and
-            where to go on the next time: with --json as a last line {"cursor":"..."}, else
-            on stderr. Put each record in the place of what you have under its number, and
-            drop what comes as a retraction: taken back, or out of the question. Ask the
-            same each time: with a date in --from, not a span. After a restore, or where
-            what was taken back is no longer told, it begins again: --since 0.
+            --since prints the records that changed after a cursor, in the order of the
+            changes, and the cursor for the next time: with --json as a last line
+            {"cursor":"..."}, else on stderr. Each record replaces the one that you have
+            under its number; a retraction removes it, because it was taken back or no
+            longer fits your question. Ask the same question each time: with a date in
+            --from, not a span. After a restore, or if retractions are no longer known, you
+            must begin again: --since 0.
 
-            An event that came by several sources is shown once, as the record that came
-            first; --mirrors shows all of them. With --json they are all there, each with
-            the numbers of the others in its member mirrors (without --since).
+            An event that came from several sources is shown once, as the record that came
+            first; --mirrors shows all of them. --json prints all, each with the numbers of
+            the others in its member mirrors (without --since).
 
             Exit codes: 0, also when there is none; 64 no such type or person; 69 no hub
             answers.
@@ -83,15 +84,19 @@ struct SamplesCommand: ParsableCommand {
     var order: QueryRequest.Order?
     @Flag(help: "Only the most recent of each type and person: the one that ended last.")
     var latest = false
-    @Option(help: ArgumentHelp("Only what has changed after it, retractions too; 0: all.", valueName: "cursor"))
+    @Option(
+        help: ArgumentHelp("Only records that changed after this cursor, retractions too; 0: all.", valueName: "cursor")
+    )
     var since: String?
-    @Option(name: .customLong("where"), help: ArgumentHelp("Only what meets this; see above.", valueName: "conditions"))
+    @Option(
+        name: .customLong("where"),
+        help: ArgumentHelp("Only records that meet these; see above.", valueName: "conditions"))
     var condition: String?
     @Flag(help: "Only records that wait in the inbox for a person.")
     var nobody = false
     @Flag(help: "Only records that were assigned to a guest.")
     var guest = false
-    @Flag(help: "Only what was taken back; hub retract --undo brings back what a person did.")
+    @Flag(help: "Only retracted records; hub retract --undo brings back those retracted by hand.")
     var retracted = false
     @Flag(help: "All records of an event that came by several sources, not only the first.")
     var mirrors = false
@@ -131,7 +136,7 @@ struct SamplesCommand: ParsableCommand {
         }
         if retracted, latest || condition != nil {
             throw ValidationError(
-                "--retracted: what was taken back is not found by \(latest ? "--latest" : "--where").")
+                "--retracted: retracted records are not found by \(latest ? "--latest" : "--where").")
         }
         if [nobody, guest, !only.person.isEmpty].count(where: { $0 }) > 1 {
             throw ValidationError("--nobody, --guest and --person exclude each other.")
@@ -202,7 +207,8 @@ struct SamplesCommand: ParsableCommand {
             }
         } catch let failure as Failure where failure.isForeignCursor {
             throw Failure(
-                .usage, "\(failure.message); what you have is no longer right: forget it, and begin with --since 0")
+                .usage,
+                "\(failure.message); your copy of the records is out of date: discard it, and begin with --since 0")
         }
         listing.cursor = last
     }

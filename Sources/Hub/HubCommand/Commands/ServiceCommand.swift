@@ -9,11 +9,11 @@ struct ServiceCommand: AsyncParsableCommand {
         commandName: "service",
         abstract: "Run the hub under systemd: print, install or remove its unit.",
         discussion: """
-            systemd starts the hub, learns when it is ready, how it is and that it still
-            works, and starts it again when it has left at memory_limit (75) or crashed.
-            install writes the file and says what to type next; it starts nothing.
+            systemd starts the hub and learns from it when it is ready, its state and that
+            it still works. It starts the hub again if it left at memory_limit (75) or
+            crashed. install writes the file and shows the next commands; it starts no hub.
 
-            --user (the default) is for a hub of your own, --system for one of the machine,
+            --user (the default) is for your own hub, --system for a hub of the machine,
             under the account health-hub.
 
             Examples:
@@ -75,7 +75,7 @@ struct ServiceCommand: AsyncParsableCommand {
         let options = manager == .user ? "--user " : ""
         // systemd still knows the running unit, which must be stopped before daemon-reload.
         Terminal.explain(
-            "next:\n  systemctl \(options)stop hub      # where it runs\n  systemctl \(options)disable hub\n  systemctl \(options)daemon-reload"
+            "next:\n  systemctl \(options)stop hub      # if it runs\n  systemctl \(options)disable hub\n  systemctl \(options)daemon-reload"
         )
     }
 

@@ -11,16 +11,17 @@ struct SetupCommand: AsyncParsableCommand {
         abstract: "Set the hub up: asks for people, units and plugins, and writes hub.conf.",
         discussion: """
             Each answer is tested at once: names, zones and addresses by the rules of
-            hub.conf, settings by the plugin's own program, and where you want it a plugin
-            logs in or connects for real. What is wrong is said in words, and asked again.
-            The changes are shown before anything is written. Run again, it shows what is
-            set, and changes only what is answered otherwise; comments and all other lines
-            stay as they are. The file as it was is kept beside it (hub.conf.before), and
-            --undo puts it back. Secrets go into files of their own, mode 0600.
+            hub.conf, settings by the plugin's own program. If you want, a plugin logs in
+            or connects for real. A wrong answer is explained, and the question repeated.
+            The changes are shown before anything is written. If you run it again, it shows
+            the present settings, and changes only those with another answer; comments and
+            all other lines stay as they are. The former file is kept beside the new one
+            (hub.conf.before), and --undo restores it. Secrets go into separate files, mode
+            0600.
 
-            Scripts answer with --answers FILE and --yes. FILE holds lines of hub.conf that
-            are to stand in it: [hub], [person.NAME], [plugin.NAME]; a plugin is enabled
-            unless it says enabled = false.
+            Scripts answer with --answers FILE and --yes. FILE holds lines for hub.conf:
+            [hub], [person.NAME], [plugin.NAME]; a plugin is enabled unless it says
+            enabled = false.
 
             Examples:
               hub setup
@@ -32,8 +33,8 @@ struct SetupCommand: AsyncParsableCommand {
             is nothing to undo; 64 wrong arguments or answers, or no terminal to ask at;
             65 hub.conf has errors, or would; 66 it cannot be read; 71 it cannot be
             written; 75 another hub setup is at work, or the file was changed meanwhile;
-            130 ended by Ctrl-C. Where it is not 0, nothing was written; Ctrl-C once it is
-            written means that a running hub does not follow yet, and the code is 0.
+            130 ended by Ctrl-C. If the code is not 0, nothing was written. After Ctrl-C
+            once the file is written, a running hub does not follow yet, and the code is 0.
             """)
 
     @OptionGroup var options: ConfigurationOptions
@@ -41,9 +42,9 @@ struct SetupCommand: AsyncParsableCommand {
     var answers: String?
     @Flag(help: "Write without asking, and have a running hub follow.")
     var yes = false
-    @Flag(help: "Write nothing; show what would be.")
+    @Flag(help: "Write nothing; show what would be written.")
     var dryRun = false
-    @Flag(help: "Put back what the last setup has replaced.")
+    @Flag(help: "Restore the file that the last setup replaced.")
     var undo = false
     @Flag(help: "One JSON document: {\"file\",\"written\",\"changes\",\"secrets\",\"before\",…}.")
     var json = false
@@ -61,7 +62,7 @@ struct SetupCommand: AsyncParsableCommand {
                 .usage,
                 undo
                     ? "there is no terminal to ask at; say --yes, or look first with --dry-run"
-                    : "there is no terminal to ask at: say it in one, or give --answers FILE and --yes (hub setup --help says what FILE holds)"
+                    : "there is no terminal to ask at: run it in one, or give --answers FILE and --yes (see hub setup --help)"
             )
         }
         let file = try SetupFile(named: options.config)
@@ -148,7 +149,7 @@ struct SetupCommand: AsyncParsableCommand {
         let checked = await draft.check()
         var report = SetupReport(draft)
         if !json { for line in report.lines { try Output.print(line) } }
-        Terminal.say("What hub.conf got after the last setup, by you or a command, is taken back with it.")
+        Terminal.say("This also undoes changes of hub.conf that you or a command made after the last setup.")
         guard !dryRun else { return try report.tell(json, "nothing was written") }
         let prompt = yes ? nil : SetupPrompt()
         if let prompt {

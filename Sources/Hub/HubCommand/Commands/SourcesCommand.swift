@@ -7,17 +7,16 @@ import Samples
 struct SourcesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sources",
-        abstract: "Which sources have measured what: how much of each type and person, from when to when.",
+        abstract: "List the sources of each type and person, with their numbers of records and dates.",
         discussion: """
-            A source is a plugin, and the device and account that it reads from. What was
-            taken back does not count. Dates are by each person's zone.
+            A source is a plugin, and the device and account that it reads from. Retracted
+            records do not count. Dates are in each person's zone.
 
-            Of a type and person the best source comes first: where several have counted
-            the same steps at the same time, that one counts (hub stats, hub days). A
-            source of sums, which says what a whole hour came to, comes before all others;
-            these in the order in which the hub had their first records; what is entered
-            by hand comes last. Another order is a table of hub.conf, followed with hub
-            apply:
+            For each type and person the best source comes first: if several sources
+            counted the same steps at the same time, the best one counts (hub stats, hub
+            days). Sources of sums, such as a total of each hour, come before all others.
+            The others come in the order of their first records in the hub; entries by hand
+            come last. To change the order, add a table to hub.conf, then hub apply:
               [priority.steps]
               types = ["stepCount"]            # all types if not set
               persons = ["anna"]               # all persons if not set
@@ -29,7 +28,7 @@ struct SourcesCommand: ParsableCommand {
               hub sources heartRate --from 30d
               hub sources --json | jq -r '.[].source.device'   in the same order
 
-            All records that fit are looked at: of millions this takes some seconds.
+            The command reads all records that fit: millions take some seconds.
 
             Exit codes: 0, also when there is none; 64 no such type or person; 69 no hub
             answers.
@@ -108,7 +107,7 @@ struct SourcesCommand: ParsableCommand {
             && TypeRegistry.standard.resolve(tally.type)?.aggregation == .cumulative
         {
             return
-                "where several have counted \(tally.type) at one time, the first counts; a table [priority.NAME] of hub.conf"
+                "if several counted \(tally.type) at the same time, the first counts; a table [priority.NAME] of hub.conf"
                 + " changes that (hub help sources)"
         }
         return nil

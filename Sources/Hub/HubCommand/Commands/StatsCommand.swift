@@ -11,10 +11,9 @@ struct StatsCommand: ParsableCommand {
         commandName: "stats",
         abstract: "Sums, averages, least and greatest: by hour, day, week, month or year.",
         discussion: """
-            Of steps and whatever is added up, the sum; what a phone and a watch have
-            counted of one walk counts once. Of weights and whatever is not added up, the
-            average, the least and the greatest. What a figure is made of is in
-            Docs/Statistics.md.
+            Types that are added up, such as steps, show the sum; a walk that both a phone
+            and a watch counted counts once. Other types, such as weight, show the average,
+            the least and the greatest. Docs/Statistics.md explains each figure.
 
             Examples:
               hub stats weight --by month --from 5y
@@ -28,9 +27,9 @@ struct StatsCommand: ParsableCommand {
             Days, weeks and months are those of the person's zone (hub.conf), or of --zone.
             Weeks begin as the person's locale has it (hub.conf, else this machine's): on
             Monday in de_DE, Sunday in en_US, Saturday in ar_EG; --week-from names another
-            day. --from, --to and --on are as in hub samples. An interval that has nothing
+            day. --from, --to and --on are as in hub samples. An interval without records
             is empty, not zero. Days that a [retention.NAME] of hub.conf has thinned do not
-            count: how many those are is told, and which hub days shows them.
+            count: the output has their number, and the hub days command that shows them.
 
             Exit codes: 0, also when there is none; 64 no such type, person, zone or
             figure; 69 no hub answers.
@@ -40,15 +39,15 @@ struct StatsCommand: ParsableCommand {
     var type: String
     @Option(help: ArgumentHelp("A line for each hour, day, week, month or year.", valueName: "unit"))
     var by: Unit?
-    @Option(help: ArgumentHelp("So many units together, with --by.", valueName: "n"))
+    @Option(help: ArgumentHelp("Combine n units into one line, with --by.", valueName: "n"))
     var every = 1
-    @Option(help: ArgumentHelp("Whose; needed where hub.conf has several persons.", valueName: "name"))
+    @Option(help: ArgumentHelp("The person; needed if hub.conf has several persons.", valueName: "name"))
     var person: String?
-    @Option(help: ArgumentHelp("From this on.", valueName: "when"), transform: DateArgument.parsed)
+    @Option(help: ArgumentHelp("From this time on.", valueName: "when"), transform: DateArgument.parsed)
     var from: DateArgument?
     @Option(help: ArgumentHelp("Up to the end of this.", valueName: "when"), transform: DateArgument.parsed)
     var to: DateArgument?
-    @Option(help: ArgumentHelp("This alone, such as yesterday.", valueName: "when"), transform: DateArgument.parsed)
+    @Option(help: ArgumentHelp("Only this, such as yesterday.", valueName: "when"), transform: DateArgument.parsed)
     var on: DateArgument?
     @Option(help: ArgumentHelp("Only from plugins of this kind; may be repeated.", valueName: "kind"))
     var source: [String] = []
@@ -57,10 +56,10 @@ struct StatsCommand: ParsableCommand {
             "sum, duration, average, minimum, maximum or mostRecent, as they fit the type; may be repeated.",
             valueName: "name"), transform: StatsCommand.figure)
     var figure: [StatisticsFigure] = []
-    @Flag(help: "Each source by itself, too.")
+    @Flag(help: "Also show each source separately.")
     var perSource = false
     @Option(
-        help: ArgumentHelp("By whose clocks days begin, such as Europe/Berlin.", valueName: "zone"),
+        help: ArgumentHelp("The zone in which days begin, such as Europe/Berlin.", valueName: "zone"),
         transform: ZoneArgument.zone)
     var zone: String?
     @Option(help: ArgumentHelp("With --by week: the day with which weeks begin.", valueName: "day"))

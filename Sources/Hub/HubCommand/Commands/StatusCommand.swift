@@ -6,22 +6,23 @@ import HubWire
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "How the hub and its plugins are.",
+        abstract: "Show the state of the hub and its plugins.",
         discussion: """
-            The first line says whether all is well, or what is wrong and what to do.
+            The first line says whether all is well, or names the problem and its remedy.
 
             Three lamps per plugin: alive (it runs and talks to the hub), fresh (it gave a
-            record within the last day) and delivering (what it shall have, it has got).
-            A lamp shows - if it means nothing. Below the table there is a line for each
-            plugin with which something is wrong: what it is, and the command to run next.
-            --all adds disabled plugins, addresses, ids, and what each plugin gave and each
-            sink received.
+            record within the last day) and delivering (records reach it; none is stuck).
+            A lamp shows - if it does not apply. Below the table there is a line for each
+            plugin with a problem, and the command to run next. --all adds disabled
+            plugins, addresses, ids, and the numbers of records that each plugin gave and
+            each sink received.
 
-            States: running, starting, restarting (in so many seconds), silent (its process
-            lives without a word), quarantined (crashed too often; see hub release), failed
-            (a person has to mend something), finished (all done), resting (runs when
-            something waits for it), ending (told to end), stopped (not started, or ended
-            with the hub), away (on another machine, without a session), disabled.
+            States: running, starting, restarting (in that many seconds), silent (its
+            process lives but sends no messages), quarantined (crashed too often; see hub
+            release), failed (a person must repair something), finished (all done), resting
+            (runs when something waits for it), ending (asked to end), stopped (not
+            started, or ended with the hub), away (on another machine, without a session),
+            disabled.
 
             Examples:
               hub status
@@ -31,10 +32,10 @@ struct StatusCommand: ParsableCommand {
               hub status > /dev/null || echo 'look at the hub'
 
             Exit codes: 0 all is well; 1 an enabled plugin is not alive, does not deliver,
-            wants a log-in that is missing, tells of an error that is not over (of severity
-            error: a warning is shown), or had to go back to its former settings, or the
-            store has a problem or soon will have one (little room); 69 no hub answers.
-            --env always succeeds: the addresses stand in hub.conf.
+            needs a log-in, reports an error that is not over (a warning does not count),
+            or had to go back to its former settings, or the store has a problem or soon
+            will have one (little room); 69 no hub answers. --env always succeeds: the
+            addresses are in hub.conf.
             """)
 
     @OptionGroup var options: ConfigurationOptions

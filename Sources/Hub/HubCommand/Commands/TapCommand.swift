@@ -8,12 +8,12 @@ import Samples
 struct TapCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tap",
-        abstract: "Print what the hub publishes, as it happens.",
+        abstract: "Print the hub's messages as it publishes them.",
         discussion: """
             Topics are sample/TYPE/PERSON/PLUGIN/, day/TYPE/PERSON/SERIES/,
             retraction/TYPE/PERSON/PLUGIN/, live/TYPE/PERSON/PLUGIN/, device/PLUGIN/EVENT/
-            and hub/pulse/, hub/inbox/, hub/person/, hub/plugin/, hub/notice/. Any
-            beginning of one will do; without one, everything but the pulse is shown.
+            and hub/pulse/, hub/inbox/, hub/person/, hub/plugin/, hub/notice/. Give any
+            beginning of a topic; without one, all messages but the pulse are shown.
             Values and dates are as their person reads them; --json has every digit.
 
             Examples:
@@ -22,15 +22,15 @@ struct TapCommand: ParsableCommand {
               hub tap live/ device/
               hub tap sample/ --since k7qz2m5a-1042 --json   nothing missed, then live
 
-            The hub may come and go meanwhile: tap says so on stderr and waits. Without
-            --since it also says when it has missed something.
+            If the hub ends meanwhile, tap says so on stderr and waits for it. Without
+            --since it also says when it has missed messages.
 
             Exit codes: 0 after --count messages; 64 no such topic.
             """)
 
     @Argument(help: ArgumentHelp("Beginnings of topics.", valueName: "topic"))
     var topics: [String] = []
-    @Option(help: ArgumentHelp("End after so many messages.", valueName: "n"))
+    @Option(help: ArgumentHelp("End after n messages.", valueName: "n"))
     var count: Int?
     @Option(
         help: ArgumentHelp(
@@ -122,7 +122,7 @@ enum TopicArgument {
         } else {
             let nearest = TypeRegistry.standard.suggestion(for: parts[1]).map { "; did you mean \($0)?" } ?? ""
             warn(
-                "\(parts[1]) is not a type that is known here\(nearest); waiting all the same, a plugin may declare it")
+                "\(parts[1]) is not a known type\(nearest); waiting anyway, because a plugin may declare it")
         }
         return parts.joined(separator: "/") + "/"
     }

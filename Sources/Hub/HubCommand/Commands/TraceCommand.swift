@@ -6,11 +6,11 @@ import Samples
 struct TraceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trace",
-        abstract: "The story of a record: its versions, who took it back, which sinks have it.",
+        abstract: "Show a record's story: its versions, who took it back, which sinks have it.",
         discussion: """
-            The number is the last column of hub samples; it stays the same whatever
-            happens to the record. Of a record with many versions the newest 50 are shown;
-            --all shows the others after them, a page at a time.
+            The number is the last column of hub samples; it never changes. Of a record
+            with many versions the newest 50 are shown; --all shows the others after them,
+            a page at a time.
 
             Examples:
               hub trace 1043
@@ -19,9 +19,9 @@ struct TraceCommand: ParsableCommand {
 
             With --json there is one document, with --all one for each page, a line each.
 
-            What was erased, or removed by a rule of hub.conf, has no story any more; of
-            what such a rule has thinned the numbers of each day stay, which hub days shows
-            as series kept.PLUGIN.
+            Records that were erased, or removed by a rule of hub.conf, have no story any
+            more. If such a rule thinned them, their figures of each day stay; hub days
+            shows them as series kept.PLUGIN.
 
             Exit codes: 0; 1 there is no such record; 69 no hub answers.
             """)

@@ -6,12 +6,13 @@ import Samples
 struct TypesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "types",
-        abstract: "What can be measured: all types, their units and everyday names.",
+        abstract: "List all types with their units and everyday names.",
         discussion: """
             Commands take a type by its name here, in any case, or by an everyday name:
             hub stats steps, hub log "body fat" 18.2. UNITS are those in which people read
-            it, the usual one first; a number without a unit is in the person's (unit,
-            units and locale in hub.conf). Plugins may declare more (hub plugins NAME).
+            the type, the usual one first; a number without a unit is in the person's unit
+            (unit, units and locale in hub.conf). Plugins may declare more types (hub
+            plugins NAME).
 
             Examples:
               hub types

@@ -7,19 +7,19 @@ import HubWire
 struct WebCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "web",
-        abstract: "The page for the browser: a link to log in.",
+        abstract: "Make a link to log in to the hub's page in a browser.",
         discussion: """
-            The plugin web serves pages with the values of each person, and with how the
-            hub and its plugins are. A browser gets in by a link, which is good for one
-            log-in within ten minutes; it stays logged in for thirty days after it was
-            used last. For browsers of this machine the link has a name below .localhost
-            that no other program knows. Safari does not find such names: open the second
-            link there.
+            The plugin web serves pages with the values of each person, and with the state
+            of the hub and its plugins. A browser logs in with a link, which is good for
+            one log-in within ten minutes; the browser stays logged in until thirty days
+            after its last use. For browsers of this machine the link has a name below
+            .localhost that no other program knows. Safari does not find such names: open
+            the second link there.
 
             Examples:
               hub web
               hub web --open
-              hub web --person anna        a link by which anna sees her own values alone
+              hub web --person anna        a link for anna, with only her own values
               hub web sessions
               hub web end afe03a64         logs one browser out; without a name, all
               hub web token new backup     a token by which a program reads the API
@@ -54,7 +54,9 @@ struct WebLinkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "link", abstract: "Make a link by which a browser logs in, once.")
 
-    @Option(help: ArgumentHelp("Who sees their own values alone; not given: you, who see all.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "Make it for this person, with only their values; if not given, for you, with all.", valueName: "name"))
     var person: String?
     @Flag(help: "Open it in the browser of this machine.")
     var open = false
@@ -73,7 +75,7 @@ struct WebLinkCommand: AsyncParsableCommand {
         let link = try JSON.answer(Link.self, answer)
         try Output.print(link.url)
         let until = LocalTime.text(link.until, zone: web.zone(of: person)) ?? link.until
-        Terminal.say("good for one log-in until \(until)\(person.map { ", to see what is \($0)'s" } ?? "")")
+        Terminal.say("good for one log-in until \(until)\(person.map { ", to see \($0)'s values" } ?? "")")
         if let plain = link.plain { Terminal.say("for Safari, which does not find such a name: \(plain)") }
         guard open else { return }
         let opener = Process()
@@ -122,7 +124,7 @@ struct WebSessionsCommand: AsyncParsableCommand {
 struct WebEndCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "end", abstract: "Log browsers out.")
 
-    @Argument(help: "The session, as hub web sessions shows it; not given: all.")
+    @Argument(help: "The session, as hub web sessions shows it; if not given, all.")
     var session: String?
     @OptionGroup var web: WebOptions
 

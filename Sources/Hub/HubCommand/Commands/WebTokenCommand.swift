@@ -7,12 +7,12 @@ import Foundation
 struct WebTokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Tokens by which programs use the API.",
+        abstract: "Manage the tokens by which programs use the API.",
         discussion: """
             A program sends its token to the API of the plugin web, below /api/v1, as
-            Authorization: Bearer TOKEN. It is shown once, when it is made, and holds until
-            it is revoked. With read it sees, with write it also enters, edits and takes
-            back records, with manage it may all else that is the owner's.
+            Authorization: Bearer TOKEN. It is shown once, when it is made, and is valid
+            until it is revoked. With read it reads records, with write it also enters,
+            edits and takes back records, with manage it has all the owner's rights.
 
             Examples:
               hub web token new grafana
@@ -39,11 +39,11 @@ struct WebTokenNewCommand: AsyncParsableCommand {
 
     enum Scope: String, ExpressibleByArgument, CaseIterable { case read, write, manage }
 
-    @Argument(help: "How it is called in the list.")
+    @Argument(help: "Its name in the list.")
     var name: String
-    @Option(help: "What it may: read, write or manage.")
+    @Option(help: "Its rights: read, write or manage.")
     var scope = Scope.read
-    @Option(help: ArgumentHelp("Whose values alone; not given: everybody's.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only this person's values; if not given, all persons'.", valueName: "name"))
     var person: String?
     @OptionGroup var web: WebOptions
 
@@ -52,7 +52,7 @@ struct WebTokenNewCommand: AsyncParsableCommand {
         let answer = try await web.ask("token-new", words)
         if web.json { return try Output.json(answer.text) }
         guard let token = try JSON.answer(WebToken.self, answer).token else {
-            throw Failure(.dialogue, "web has made no token, or does not say it; hub web token list tells")
+            throw Failure(.dialogue, "web's answer has no token; check it with hub web token list")
         }
         try Output.print(token)
         Terminal.say("it is not shown again; hub web token revoke \(name) ends it")

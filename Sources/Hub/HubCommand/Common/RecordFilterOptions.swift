@@ -17,12 +17,14 @@ struct TypeNames: ParsableArguments {
 
 /// The records that a command is about, in addition to their types.
 struct RecordFilterOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Only of this person; may be repeated.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only records of this person; may be repeated.", valueName: "name"))
     var person: [String] = []
-    @Option(help: ArgumentHelp("Only what ends at or after this.", valueName: "when"), transform: DateArgument.parsed)
+    @Option(
+        help: ArgumentHelp("Only records that end at or after this.", valueName: "when"), transform: DateArgument.parsed
+    )
     var from: DateArgument?
     @Option(
-        help: ArgumentHelp("Only what begins before the end of this.", valueName: "when"),
+        help: ArgumentHelp("Only records that begin before the end of this.", valueName: "when"),
         transform: DateArgument.parsed)
     var to: DateArgument?
     @Option(help: ArgumentHelp("Only from plugins of this kind; may be repeated.", valueName: "kind"))
@@ -75,7 +77,8 @@ extension Welcome {
             .usage,
             persons.isEmpty
                 ? "hub.conf has no person; hub configure --person NAME locale=en_GB adds one"
-                : "whose is it? Name one with --person: \(persons.map(\.bothNames).joined(separator: ", "))")
+                : "several persons are possible; name one with --person: \(persons.map(\.bothNames).joined(separator: ", "))"
+        )
     }
 
     /// The clock for the days and moments of a command: that of the only person it is about, else that of `[hub]`.

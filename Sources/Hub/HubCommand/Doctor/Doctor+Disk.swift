@@ -22,7 +22,7 @@ extension Doctor {
                 Finding(
                     .note, "disk",
                     "\(NumberText.count(old.count, "older copy", "older copies")) of the store take \(NumberText.bytes(bytes)) in \(files.data)",
-                    repair: "delete hub.sqlite.replaced-… and .before-… once you need nothing of them"))
+                    repair: "delete hub.sqlite.replaced-… and .before-… once you no longer need them"))
         }
         return found
     }

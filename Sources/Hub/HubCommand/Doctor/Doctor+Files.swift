@@ -28,7 +28,7 @@ extension Doctor {
                     Finding(
                         .error, "endpoints",
                         "a hub\(holder) has \(files.run) but does not answer: it is starting, or it hangs",
-                        repair: "look at its log; as the last means kill it and start it again"))
+                        repair: "look at its log; as a last resort, kill it and start it again"))
             } else if !absent.isEmpty {
                 found.append(
                     Finding(

@@ -55,10 +55,10 @@ extension Doctor {
         let gaps = isolation.gaps.map { gap in
             Finding(
                 .warning, "isolation",
-                "\(Isolation.consequence(of: gap.subject)): this machine lacks what keeps them from it (\(gap.reason))",
+                "\(Isolation.consequence(of: gap.subject)): this machine cannot prevent it (\(gap.reason))",
                 repair: gap.reason.hasPrefix("no user namespace")
-                    ? "allow unprivileged user namespaces (Docs/Security.md, What the kernel must give)"
-                    : "a kernel with Landlock and seccomp (Docs/Security.md, What the kernel must give)")
+                    ? "allow unprivileged user namespaces (Docs/Security.md, Kernel requirements)"
+                    : "a kernel with Landlock and seccomp (Docs/Security.md, Kernel requirements)")
         }
         let held = Finding(.good, "isolation", "plugins are confined: \(isolation.text)")
         return (gaps.isEmpty ? [held] : gaps) + loose + ownersRights()
@@ -71,7 +71,9 @@ extension Doctor {
                 of: checked.manifests[plugin.name]?.owner ?? [], by: plugin.grants.owner)
             return words.isEmpty
                 ? nil
-                : Finding(.note, "isolation", "plugin \(plugin.name) may, as you may: \(words.joined(separator: ", "))")
+                : Finding(
+                    .note, "isolation", "plugin \(plugin.name) has the owner's rights: \(words.joined(separator: ", "))"
+                )
         }
     }
 

@@ -12,7 +12,7 @@ extension Doctor {
     func clock() -> [Finding] {
         var found: [Finding] = []
         if case .simulated? = configuration?.hub.clock {
-            found.append(Finding(.warning, "clock", "[hub] clock is simulated: for tests, not for a body's records"))
+            found.append(Finding(.warning, "clock", "[hub] clock is simulated: only for tests, not for real records"))
         }
         var state = timex()
         if adjtimex(&state) == TIME_ERROR {
@@ -33,10 +33,10 @@ extension Doctor {
         for zone in zones.sorted() where access("/usr/share/zoneinfo/\(zone)", R_OK) != 0 {
             found.append(
                 Finding(
-                    .error, "clock", "the machine has no time zone data of \(zone): local days cannot be told",
+                    .error, "clock", "the machine has no time zone data for \(zone): local days cannot be computed",
                     repair: "sudo apt-get install tzdata"))
         }
-        return found.isEmpty ? [Finding(.good, "clock", "it is kept right, and the zones are known")] : found
+        return found.isEmpty ? [Finding(.good, "clock", "it is synchronized, and the time zones are known")] : found
     }
 
     func store() -> [Finding] {
@@ -55,7 +55,7 @@ extension Doctor {
             found += try file.schemaFaults().map { fault in
                 Finding(
                     .error, "store", "\(fault): another program has changed the store",
-                    repair: "stop the hub, then hub restore BACKUP, or hub salvage FILE, which takes the records alone")
+                    repair: "stop the hub, then hub restore BACKUP, or hub salvage FILE, which copies only the records")
             }
             if isDeep, found.isEmpty { found += try rollups(file) }
             if case .system = configuration?.hub.clock ?? .system { found += try times(file, summary) }
@@ -127,7 +127,7 @@ extension Doctor {
             gap in
             Finding(
                 gap.cause == .lost ? .warning : .note, "store", "\(LocalTime.text(gap.at)): \(gap.text)",
-                repair: gap.cause == .lost ? "smartctl -a and dmesg: does the disk keep what it confirms?" : nil)
+                repair: gap.cause == .lost ? "see smartctl -a and dmesg: the disk may lose confirmed writes" : nil)
         }
     }
 
@@ -138,10 +138,10 @@ extension Doctor {
         case .input: "see dmesg and the disk's own report (smartctl -a); then hub doctor again"
         case .busy: "hub status says how the hub is; then hub doctor again"
         case .readOnly:
-            "ls -ld its folder and ls -l the file: they have to be the hub's; hub doctor --fix gives modes back"
+            "ls -ld its folder and ls -l the file: they must belong to the hub's user; hub doctor --fix restores modes"
         case .full: "make room"
         case .corrupt:
-            "say hub doctor --deep once more; if it finds this again, stop the hub, then hub restore BACKUP"
+            "run hub doctor --deep again; if it finds this again, stop the hub, then hub restore BACKUP"
         default: "stop the hub, then hub restore BACKUP"
         }
     }
@@ -163,8 +163,8 @@ extension Doctor {
             found.append(
                 Finding(
                     .warning, "store",
-                    "there are samples of the future, up to \(LocalTime.text(latest)): a device's clock is wrong",
-                    repair: "hub samples --from today; set the device's clock, hub retract what is wrong"))
+                    "there are samples in the future, up to \(LocalTime.text(latest)): a device's clock is wrong",
+                    repair: "see hub samples --from today; set the device's clock, then hub retract the wrong ones"))
         }
         return found
     }

@@ -58,8 +58,8 @@ struct Doctor: Sendable {
         let seconds = watch.patience.formatted(.units(allowed: [.seconds, .milliseconds], width: .wide))
         return Finding(
             .error, subject,
-            "\(name): not looked at, for nothing has come back for \(seconds): a disk, or what it is mounted from, does not answer",
-            repair: "see dmesg and mount; say hub doctor again when it answers")
+            "\(name): not checked, because no answer came for \(seconds): a disk, or the server it is mounted from, does not answer",
+            repair: "see dmesg and mount; run hub doctor again when it answers")
     }
 
     // MARK: - hub.conf

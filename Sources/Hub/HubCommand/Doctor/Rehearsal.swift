@@ -115,7 +115,7 @@ struct Rehearsal: Sendable {
         guard let versions = report.lostVersions, let records = report.lostRecords else {
             return Finding(
                 .warning, "backup",
-                what + "; what would be lost cannot be told: it has no common past with the present store",
+                what + "; how much would be lost is unknown: the backup has no common past with the present store",
                 repair: "hub backup FOLDER")
         }
         let loss =

@@ -70,7 +70,9 @@ extension HandEntry {
         let food = name.joined(separator: " ")
         guard !food.allSatisfy(\.isWhitespace),
             energy.isEmpty == false || (try? Member(.dietaryEnergyConsumed, food)) == nil
-        else { throw Failure(.usage, "what was eaten? Its name comes first: hub log food 'Ham Sandwich' 350kcal") }
+        else {
+            throw Failure(.usage, "the food's name is missing; it comes first: hub log food 'Ham Sandwich' 350kcal")
+        }
         self = try Failure.ofHand { () throws(HandFault) in
             try HandEntry(food: food, energy: energy, details)
         }

@@ -14,28 +14,28 @@ struct AppleExportOptions: ParsableArguments {
     var types: [String] = []
     @Option(
         help: ArgumentHelp(
-            "Of an export: only what this source has given, by the name that the phone shows; may be repeated.",
+            "Of an export: only records of this source, by the name that the phone shows; may be repeated.",
             valueName: "name"))
     var source: [String] = []
     @Option(
-        help: ArgumentHelp("Of an export: only what ends at or after this.", valueName: "when"),
+        help: ArgumentHelp("Of an export: only records that end at or after this.", valueName: "when"),
         transform: DateArgument.parsed)
     var from: DateArgument?
     @Option(
-        help: ArgumentHelp("Of an export: only what begins before the end of this.", valueName: "when"),
+        help: ArgumentHelp("Of an export: only records that begin before the end of this.", valueName: "when"),
         transform: DateArgument.parsed)
     var to: DateArgument?
     @Option(
-        help: ArgumentHelp("Whose export it is; needed where hub.conf has several people.", valueName: "name"))
+        help: ArgumentHelp("The person of the export; needed if hub.conf has several people.", valueName: "name"))
     var person: String?
     @Option(
         help: ArgumentHelp(
-            "What tells the records of this person's exports from those of others; the person's name if not given.",
+            "A name that distinguishes this person's exports from those of others; the person's name if not given.",
             valueName: "name"))
     var account: String?
     @Option(
         help: ArgumentHelp(
-            "Where the person lives, such as Europe/Berlin: the zone of what was measured without one.",
+            "The person's time zone, such as Europe/Berlin, for records without one.",
             valueName: "zone"), transform: ZoneArgument.zone)
     var zone: String?
 

@@ -107,7 +107,7 @@ struct AppleExportRun {
             if !report.finished {
                 return Failure(
                     .tryAgain,
-                    "ended before the end of the file; what was given is stored: give it again for the rest")
+                    "ended before the end of the file; the records up to here are stored: import it again for the rest")
             }
             if report.refused > 0 {
                 return Failure(
@@ -119,8 +119,8 @@ struct AppleExportRun {
             guard report.complete, report.fault == nil else {
                 return Failure(
                     .notWell,
-                    "\(file): \(report.fault ?? "it ends before its end"); "
-                        + (isDryRun ? "what is good in it would be stored" : "what is good in it is stored"))
+                    "\(file): \(report.fault ?? "it is cut off before its end"); "
+                        + (isDryRun ? "its readable records would be stored" : "its readable records are stored"))
             }
             guard report.lost == 0 else {
                 return Failure(

@@ -236,7 +236,7 @@ final class LineImport {
 
     private func take(_ record: ExportedLine, _ line: Int) throws(ExportedLine.Fault) {
         guard !record.isRetraction else {
-            return account.note("a record was taken back in the other hub; what this one has of it stays")
+            return account.note("a record was taken back in the other hub; this hub's version stays")
         }
         if let end = takenBack[Self.digest(record)], end > line {
             return account.note("not given, because a later line takes the record back")
@@ -302,8 +302,8 @@ final class LineImport {
             if own.record != waiting.record {
                 account.note(
                     waiting.wasEdited
-                        ? "a person had changed them by hand there and here: what this hub has stays"
-                        : "a person has changed others of their group by hand here: what this hub has stays")
+                        ? "a person had changed them by hand there and here: this hub's version stays"
+                        : "a person has changed others of their group by hand here: this hub's version stays")
             }
             try tell(Outcome(line: waiting.line, key: waiting.key, was: waiting.number, result: own.result))
         }
@@ -323,7 +323,8 @@ final class LineImport {
             case .stored(let number, _):
                 account.stored += 1
                 if waiting.wasEdited {
-                    account.note("a person had changed them by hand: what they said is now their source's word")
+                    account.note(
+                        "a person had changed them by hand: the changed values now count as their source's own")
                 }
                 if waiting.isSample { numbers.append((number, waiting.owner, true)) }
             case .duplicate(let number, _):

@@ -7,7 +7,7 @@ enum StoreFault {
         let cause = isFullDisk(reason) ? "the disk of the hub is full" : "the hub cannot store now"
         return Failure(
             .tryAgain,
-            "\(cause): \(reason). Everything before is stored. Then give the file again: it goes on, and nothing is doubled"
+            "\(cause): \(reason). Everything before is stored. Then give the file again: it continues, and duplicates nothing"
         )
     }
 

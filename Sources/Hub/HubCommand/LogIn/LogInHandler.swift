@@ -29,7 +29,7 @@ final class LogInHandler {
         guard let mark = LogInHandler.mark(of: url) else {
             throw Failure(
                 .dialogue,
-                "the plugin wants a page opened without the state by which its answer is known (R11.10); that is a mistake of the plugin, and --paste does without"
+                "the page of the plugin has no state to recognize its answer (R11.10); that is a fault of the plugin; use --paste"
             )
         }
         let listener = try RedirectListener(address, page: url, mark: mark)
@@ -66,7 +66,7 @@ final class LogInHandler {
         let isPlain = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
         guard isPlain, url.hasPrefix("https://") || url.hasPrefix("http://") else {
             throw Failure(
-                .dialogue, "the plugin wants a page opened whose address is none: expected http:// or https://")
+                .dialogue, "the page of the plugin has no valid address: expected http:// or https://")
         }
     }
 }

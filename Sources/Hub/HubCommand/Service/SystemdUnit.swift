@@ -43,21 +43,21 @@ struct SystemdUnit {
             "Type=notify", "NotifyAccess=main", "TimeoutStartSec=15min",
             "ExecStart=\(SystemdUnit.word(program)) run --config \(SystemdUnit.word(configuration))",
             "ExecReload=/bin/kill -HUP $MAINPID",
-            "# 75 (memory_limit, or another hub still ends) and crashes are tried again; what only a person can mend is not:",
+            "# 75 (memory_limit, or another hub still ends) and crashes are tried again; errors that only a person can repair are not:",
             "# 64 arguments, 65 and 66 hub.conf.", "Restart=on-failure", "RestartSec=5", "RestartForceExitStatus=75",
             "RestartPreventExitStatus=64 65 66",
-            "# A sign of life comes only while the poll loop turns and commits return.", "WatchdogSec=60",
-            "# The hub ends its plugins itself, in order; what is left after it is killed.", "KillMode=mixed",
-            "# The kernel holds each plugin to its memory_limit, in groups that the hub makes: so without ProtectControlGroups=.",
+            "# The hub reports to the watchdog only while its poll loop runs and commits return.", "WatchdogSec=60",
+            "# The hub ends its plugins itself, in order; processes left after it are killed.", "KillMode=mixed",
+            "# The kernel enforces each plugin's memory_limit, in groups that the hub makes: therefore no ProtectControlGroups=.",
             "Delegate=memory", "TimeoutStopSec=30", "LimitNOFILE=65536", "LimitCORE=0", "UMask=0077",
         ]
     }
 
     private var hardening: [String] {
         var lines = [
-            "# hub-confine keeps each plugin to what it needs, by namespaces, Landlock and a filter of its own: the calls for that stay, and",
-            "# so does what some plugin needs: Bluetooth (RFCOMM), serial devices, the network. No plugin gets more than this unit has.",
-            "# Without ProtectProc=: the hub looks up in /proc who comes to its owner's endpoints.",
+            "# hub-confine confines each plugin with namespaces, Landlock and a system call filter: the calls for that stay allowed, and",
+            "# so do the needs of some plugins: Bluetooth (RFCOMM), serial devices, the network. No plugin gets more than this unit has.",
+            "# No ProtectProc=: the hub looks up in /proc which process connects to its owner's endpoints.",
             "NoNewPrivileges=yes", "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK AF_BLUETOOTH",
             "RestrictNamespaces=user mnt pid", "SystemCallArchitectures=native",
             "SystemCallFilter=@system-service @mount landlock_create_ruleset landlock_add_rule landlock_restrict_self",
@@ -122,7 +122,8 @@ struct SystemdUnit {
             return "\(folder)/systemd/user/\(name)"
         }
         guard let home = environment["HOME"], !home.isEmpty else {
-            throw Failure(.usage, "HOME is not set: whose service shall it be? hub service print shows the unit")
+            throw Failure(
+                .usage, "HOME is not set, so the service's user is not known; set it, or see hub service print")
         }
         return "\(home)/.config/systemd/user/\(name)"
     }

@@ -109,7 +109,7 @@ extension SetupDialogue {
         guard HubTemplate.shown(draft.kind(plugin)).written.contains("persons"), draft.persons.count > 1 else { return }
         let declaration = SettingDeclaration(
             "persons", .list(of: .string()),
-            help: "Whose records it deals with: \(draft.persons.joined(separator: ", ")).")
+            help: "The persons whose records it handles: \(draft.persons.joined(separator: ", ")).")
         try await ask(declaration, of: table)
     }
 
@@ -120,7 +120,7 @@ extension SetupDialogue {
         // For a plugin that ran before, Enter keeps the former decision.
         let usually = isAll || !draft.ran(plugin) && !HubTemplate.owner(draft.kind(plugin)).isEmpty && granted.isEmpty
         if !granted.isEmpty, !isAll {
-            Terminal.say("  Of what you may do here it may: \(granted.joined(separator: ", "))")
+            Terminal.say("  It has only these of your rights here: \(granted.joined(separator: ", "))")
         }
         let rights = manifest.owner.joined(separator: ", ")
         let meaning = "With yes it may do for you: \(rights). hub permissions \(plugin) shows and changes it."

@@ -13,9 +13,9 @@ struct SetupDialogue {
     mutating func run() async throws {
         Terminal.explain(
             """
-            hub setup asks what \(draft.path) is to say\(draft.isNew ? "" : ", and changes only what you answer otherwise").
-            Enter takes what stands in [brackets], ? says what is allowed, - takes a setting out.
-            Nothing is written before you have seen it at the end; Ctrl-C ends all of it.
+            hub setup asks for the contents of \(draft.path)\(draft.isNew ? "" : ", and changes only settings with another answer").
+            Enter takes the value in [brackets], ? shows the allowed values, - removes a setting.
+            Nothing is written before you have seen it at the end; Ctrl-C ends the setup.
             """)
         Terminal.say("")
         try await hub()
@@ -82,14 +82,14 @@ struct SetupDialogue {
         let own: [(key: String, title: String, usual: String)] = [
             (
                 "locale", "language and region for numbers and dates, such as de_DE",
-                machine ?? "not said: kilograms, and dates such as 2026-03-15"
+                machine ?? "not set: kilograms, and dates such as 2026-03-15"
             ),
             ("unit", "unit of weights (kg, lb or st)", "kg, or lb in the US"),
         ]
         guard !isAlone else { return own }
         return own + [
             ("zone", "time zone", "as above"),
-            ("expected_weight", "usual weight in kg, by which people on one scale are told apart", "not said"),
+            ("expected_weight", "usual weight in kg, to tell people on one scale apart", "not set"),
         ]
     }
 

@@ -27,7 +27,7 @@ struct SetupFile {
         guard access(folder, W_OK) == 0 else {
             throw Failure(
                 .system,
-                "\(folder): \(String(cString: strerror(errno))), and hub setup writes there at its end; name another place with --config FILE, or say it as the folder's owner"
+                "\(folder): \(String(cString: strerror(errno))), and hub setup writes there at its end; name another place with --config FILE, or run it as the folder's owner"
             )
         }
         let isFree: Bool
@@ -110,7 +110,7 @@ struct SetupFile {
         guard text != nil, access(former, F_OK) == 0 else {
             throw Failure(
                 .notWell,
-                "there is no \(former): hub setup keeps there what it replaces, and it has replaced nothing"
+                "there is no \(former): hub setup keeps a replaced hub.conf there, and has replaced none"
             )
         }
         return try ConfigurationFile.text(former)

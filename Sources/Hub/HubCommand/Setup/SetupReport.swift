@@ -47,7 +47,7 @@ struct SetupReport: Encodable {
             table = change.table
             lines.append(change.line)
         }
-        return lines + secrets.map { "\(Folder.parent(of: file))/\($0) is new, mode 0600: the secret alone" }
+        return lines + secrets.map { "\(Folder.parent(of: file))/\($0) is new, mode 0600: only the secret" }
     }
 
     func tell(_ isJSON: Bool, _ words: String?) throws {

@@ -102,7 +102,7 @@ struct PluginText: Codable {
             ? may : "\(may) (asks also for \(refused.joined(separator: ", ")); not granted: hub permissions --help)"
     }
 
-    private var told: String { profiles == true ? "; it is told their height, sex, birth date, unit and slot" : "" }
+    private var told: String { profiles == true ? "; it gets their height, sex, birth date, unit and slot" : "" }
 
     /// The hub's entry for an instance.
     ///

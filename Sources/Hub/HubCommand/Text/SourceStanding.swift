@@ -68,6 +68,6 @@ struct SourceStanding {
         let own = "source \(place + 1) of \(others.count) (\(reason(others[place])))"
         guard place > 0 else { return "in sums    it counts before all others of its time: \(own)" }
         let better = others[..<place].map { "\(SourceStanding.name($0)) (\(reason($0)))" }.joined(separator: ", ")
-        return "in sums    \(own): what \(better) has of its time counts instead"
+        return "in sums    \(own): the records of \(better) at its time count instead"
     }
 }

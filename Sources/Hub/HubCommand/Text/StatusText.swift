@@ -121,7 +121,10 @@ struct StatusText {
             }
             if erasure.named > 0 {
                 let sinks = erasure.waitingFor.joined(separator: ", ")
-                let keys = sinks.isEmpty ? "which are being removed" : "until \(sinks) has been told"
+                let keys =
+                    sinks.isEmpty
+                    ? "which are being removed"
+                    : "until \(sinks) \(erasure.waitingFor.count == 1 ? "has" : "have") been notified"
                 lines.append("erased   \(NumberText.count(erasure.named, "record")) but for their keys, \(keys)")
             }
             if let failed = erasure.failed {
@@ -261,7 +264,7 @@ struct StatusText {
         }
         return table.takeLines()
             + status.accounts.filter(\.isByHand).map {
-                "\($0.instance): what was done by hand, and a retraction for each person or type that a record has left"
+                "\($0.instance): entries and changes by hand, and a retraction for each person or type that a record has left"
             }
     }
 

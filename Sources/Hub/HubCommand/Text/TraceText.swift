@@ -22,7 +22,7 @@ struct TraceText {
         let story: RecordStory
         do { story = try RecordStory(answer) } catch { throw Failure(.dialogue, "\(error.reason); try --json") }
         guard !story.versions.isEmpty || !isFirst else {
-            throw Failure(.dialogue, "the hub told a story without versions; try --json")
+            throw Failure(.dialogue, "the hub's answer has no versions; try --json")
         }
         var lines: [String] = []
         if isFirst {

@@ -5,25 +5,26 @@ import Samples
 /// `assign`: a person assigns samples to a person, or applies the rules to the whole inbox.
 struct Assign: OwnCommand {
     static let declaration = CommandDeclaration(
-        "assign", help: "Says whose samples are; no source can undo it.",
+        "assign", help: "Assigns samples to a person; no source can undo it.",
         arguments: [
             SettingDeclaration(
                 "numbers", .list(of: .integer(Bounds(1))), help: "Record numbers, at most \(RecordQuery.maximumPage)."),
             SettingDeclaration("to", .string(), help: "A person of hub.conf."),
             SettingDeclaration(
-                "nobody", .boolean, help: "Put them into the inbox, in place of to.", default: .boolean(false)),
+                "nobody", .boolean, help: "Put them into the inbox, instead of to.", default: .boolean(false)),
             SettingDeclaration(
-                "guest", .boolean, help: "They are a guest's: no person's, and out of the inbox; in place of to.",
+                "guest", .boolean,
+                help: "Mark them as a guest's: they have no person and leave the inbox; instead of to.",
                 default: .boolean(false)),
             SettingDeclaration(
-                "undo", .boolean, help: "Take assignments by hand back: as the rules had it; in place of to.",
+                "undo", .boolean, help: "Undo assignments by hand and restore those of the rules; instead of to.",
                 default: .boolean(false)),
             SettingDeclaration(
                 "alone", .boolean, help: "Without the others of their groups.", default: .boolean(false)),
-            SettingDeclaration("reason", .string(), help: "Why, for those who trace the record."),
+            SettingDeclaration("reason", .string(), help: "The reason, shown when the record is traced."),
             ManualChange.sequencesArgument, ManualChange.ownerArgument,
             SettingDeclaration(
-                "rules", .boolean, help: "Ask the rules of hub.conf about all of the inbox, in place of the rest.",
+                "rules", .boolean, help: "Apply the rules of hub.conf to the whole inbox; without other arguments.",
                 default: .boolean(false)),
         ], canDryRun: true)
 
@@ -42,7 +43,7 @@ struct Assign: OwnCommand {
         if rules {
             guard numbers == nil, to == nil, !nobody, !guest, !undo, !alone, reason == nil, seqs == nil, of == nil
             else {
-                throw CommandFailure(problems: ["rules: takes nothing beside it"])
+                throw CommandFailure(problems: ["rules: cannot be combined with other arguments"])
             }
             try call.scope?.demandAll(for: "rules")
             return try await RuleRun(isDryRun: call.isDryRun).run(call.progress, on: hub)
@@ -119,12 +120,12 @@ struct RuleRun {
     private static func why(_ record: StoredRecord, _ rule: ManualChange.RuledRecord) -> String {
         // If the slot has an owner, the record's own reason is more specific: a person put it there, or its weight excludes the owner.
         if let household = rule.household, household.owner == nil, !household.members.isEmpty {
-            return "neither their source nor their weight tells well enough"
+            return "neither their source nor their weight is clear enough"
         }
         return switch (rule.assignment, record.assignment) {
         case (.nobody(let reason), _): reason
         case (.person, .nobody(let reason)): reason  // A person put it there: rules do not override that.
-        case (.person, .person): "it has a person by now"
+        case (.person, .person): "it has a person already"
         }
     }
 }

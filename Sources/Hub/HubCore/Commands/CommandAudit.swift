@@ -35,7 +35,7 @@ extension Commands {
             plugin: session.instance, instance: String((instance ?? "hub").prefix(64)),
             command: String(command.prefix(64)), isDryRun: isDryRun)
         audits[key] = audit
-        note(audit, "a plugin has the hub do something")
+        note(audit, "a plugin has begun a command")
     }
 
     /// Logs the outcome of a command.
@@ -57,11 +57,11 @@ extension Commands {
 
     private func end(_ key: CommandKey, _ word: String) {
         guard let audit = audits.removeValue(forKey: key) else { return }
-        note(audit, "what a plugin had the hub do has ended", ["outcome": "\(word)"])
+        note(audit, "a plugin's command has ended", ["outcome": "\(word)"])
         guard !audit.isDryRun else { return }
         outlet.publish(
             PluginNews(
-                instance: audit.plugin, word: "command", text: "had the hub do \(audit.deed): \(word)", level: .notice,
+                instance: audit.plugin, word: "command", text: "ran the command \(audit.deed): \(word)", level: .notice,
                 isNotice: false))
     }
 

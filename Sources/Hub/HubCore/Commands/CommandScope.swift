@@ -48,7 +48,7 @@ struct CommandScope: Sendable {
         guard !isAll else { return }
         throw CommandFailure(
             "forbidden",
-            "\(command): only a plugin that may read and write all types of all persons; \(instance) may not (hub permissions \(instance))"
+            "\(command): needs the right to read and write all types of all persons, which \(instance) does not have (hub permissions \(instance))"
         )
     }
 

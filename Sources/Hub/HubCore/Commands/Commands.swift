@@ -20,7 +20,7 @@ actor Commands {
     let deliveries: Deliveries
     let outlet: Outlet
     let logger: Logger
-    /// Ends the hub in order.
+    /// Stops the hub in an orderly way.
     var stopHub: (@Sendable () -> Void)?
     /// Carries out commands about plugins; nil until plugins are started.
     private(set) weak var supervisor: Supervisor?
@@ -111,7 +111,7 @@ actor Commands {
         do {
             return try JSONDecoder().decode(type, from: Data(checked.bytes))
         } catch {
-            preconditionFailure("\(type) does not decode what it declares")
+            preconditionFailure("\(type) cannot decode its declared arguments")
         }
     }
 
@@ -152,7 +152,7 @@ actor Commands {
     }
 
     private func overdue(_ key: CommandKey, _ deadline: Int64) {
-        let reason = "not done within \(deadline) ms; it was told to give up, and may have done a part of it"
+        let reason = "not done within \(deadline) ms; it was cancelled, and a part of it may be done"
         finish(.failed(code: "deadline", reason: reason), key)
     }
 

@@ -3,21 +3,22 @@ import HubWire
 /// `configure`: writes settings of an instance, a person or `[hub]`, and whether an instance is enabled, into `hub.conf`, and applies the file.
 struct ConfigurePlugin: OwnCommand {
     static let declaration = CommandDeclaration(
-        "configure", help: "Writes settings of an instance, a person or [hub] into hub.conf, and follows it.",
+        "configure", help: "Writes settings of an instance, a person or [hub] into hub.conf, and applies it.",
         arguments: [
-            SettingDeclaration("instance", .string(), help: "As hub.conf names it; or:"),
-            SettingDeclaration("person", .string(), help: "Who is added where hub.conf has no such section; or:"),
+            SettingDeclaration("instance", .string(), help: "Its name in hub.conf; or:"),
+            SettingDeclaration(
+                "person", .string(), help: "Name of a person, added if hub.conf has no such section; or:"),
             SettingDeclaration("hub", .boolean, help: "Whether [hub] is meant."),
             SettingDeclaration("enabled", .boolean, help: "Whether it is to run."),
             SettingDeclaration(
                 "set", .list(of: .string()),
                 help:
-                    "Settings that its manifest declares, or those of persons and [hub] that this writes, each NAME=VALUE, VALUE in JSON."
+                    "Settings that its manifest declares, or those of persons and [hub] that can be set, each NAME=VALUE, VALUE in JSON."
             ),
-            SettingDeclaration("unset", .list(of: .string()), help: "Settings that are to have their defaults again."),
+            SettingDeclaration("unset", .list(of: .string()), help: "Settings to reset to their defaults."),
             SettingDeclaration(
                 "revision", .string(),
-                help: "As an answer said it: nothing is written where hub.conf is another by now."),
+                help: "The revision of an earlier answer: nothing is written if hub.conf has changed since."),
         ], canDryRun: true)
 
     var instance, person: String?
@@ -32,7 +33,7 @@ struct ConfigurePlugin: OwnCommand {
         if section.plugin == nil, let scope = call.scope, scope.persons != nil {
             throw CommandFailure(
                 "forbidden",
-                "\(scope.instance) is for some persons alone (persons in its section), and changes what holds for others; \(section.command) does"
+                "\(scope.instance) serves only some persons (persons in its section) and cannot change settings of others; use \(section.command)"
             )
         }
         let edit = try ConfigurationEdit(

@@ -6,21 +6,21 @@ import Samples
 /// `edit`: a person corrects a sample, or takes the correction back.
 struct Edit: OwnCommand {
     static let declaration = CommandDeclaration(
-        "edit", help: "Corrects a sample, or takes its corrections back; no source can undo it.",
+        "edit", help: "Corrects a sample, or undoes its corrections; no source can undo it.",
         arguments: [SettingDeclaration("number", .integer(Bounds(1)), help: "The record's number.", required: true)]
             + ManualRecord.valueArguments + [
                 SettingDeclaration(
                     "values", .list(of: .number()),
                     help: "Of a correlation: the values of its members in their order, such as systolic, diastolic."),
-                SettingDeclaration("start", .string(), help: "When, RFC 3339; of an instant the end moves with it."),
+                SettingDeclaration("start", .string(), help: "When, RFC 3339; the end of an instant moves with it."),
                 SettingDeclaration("end", .string(), help: "The end of an interval, RFC 3339."),
                 SettingDeclaration("note", .string(), help: "A remark, kept in the metadata."),
-                SettingDeclaration("reason", .string(), help: "Why, for those who trace the record."),
+                SettingDeclaration("reason", .string(), help: "The reason, shown when the record is traced."),
                 SettingDeclaration(
-                    "undo", .boolean, help: "Take all edits of it away: what its source said last shows again.",
+                    "undo", .boolean, help: "Undo all its edits: the last version of its source is shown again.",
                     default: .boolean(false)),
                 ManualChange.sequenceArgument,
-                ManualChange.sequencesArgument("of a correlation or a workout those of its members by number"),
+                ManualChange.sequencesArgument("for a correlation or a workout those of its members by number"),
                 ManualChange.ownerArgument,
             ], canDryRun: true)
 
@@ -45,7 +45,7 @@ struct Edit: OwnCommand {
             throw CommandFailure(
                 problems: [
                     undo
-                        ? "undo: takes the number alone, seq and seqs"
+                        ? "undo: can be combined only with number, seq and seqs"
                         : "expected value, name, start, end or note, or undo"
                 ])
         }

@@ -6,12 +6,12 @@ import Samples
 /// `erase`: removes records from the hub for good, with all their versions (R8.43).
 struct Erase: OwnCommand {
     static let declaration = CommandDeclaration(
-        "erase", help: "Takes records out of every file of the hub, for good.",
+        "erase", help: "Removes records from every file of the hub, for good.",
         arguments: [
             SettingDeclaration(
                 "numbers", .list(of: .integer(Bounds(1))),
                 help:
-                    "Record numbers, at most \(RecordQuery.maximumPage), in place of the filter; a correlation or workout takes its group along."
+                    "Record numbers, at most \(RecordQuery.maximumPage), instead of the filter; with a correlation or workout, its group is erased too."
             ),
             SettingDeclaration(
                 "types", .list(of: .string(TextRule(example: "weight"))), help: "Only records of these types."),
@@ -26,11 +26,11 @@ struct Erase: OwnCommand {
                 "to", .string(TextRule(example: "2024-03-16T00:00:00+01:00")),
                 help: "Only records that start before this time."),
             SettingDeclaration(
-                "forget", .string(), help: "A person whom hub.conf does not name: all records, and the name."),
+                "forget", .string(), help: "A person missing from hub.conf: erase all their records and the name."),
             SettingDeclaration(
                 "keep", .boolean, help: "Leave older copies of the store beside it.", default: .boolean(false)),
             SettingDeclaration(
-                "allow", .boolean, help: "Erase nothing: let sources send again what was erased under these numbers.",
+                "allow", .boolean, help: "Erase nothing: let sources send the erased records with these numbers again.",
                 default: .boolean(false)),
         ], canDryRun: true)
 
@@ -115,7 +115,7 @@ struct Erase: OwnCommand {
     /// The erasure has already removed the older copies unless `keep` is set; removing a remaining copy again gives the reason for the failure.
     private func lookAtCopies(of path: String, _ result: inout Result) {
         var left = StoreCopies.underWay(beside: path).map {
-            Result.Left(path: $0, reason: "another program is making it; it goes when that ends")
+            Result.Left(path: $0, reason: "another program is writing it; it is removed when that ends")
         }
         if !keep {
             let stuck = StoreCopies.remove(of: path)
@@ -127,7 +127,7 @@ struct Erase: OwnCommand {
 
     private func allowAgain(_ call: CommandCall, _ hub: isolated Commands) async throws -> RawJSON {
         guard let numbers, !call.isDryRun, types ?? persons ?? sources == nil, from ?? to ?? forget == nil else {
-            throw CommandFailure(problems: ["allow: takes numbers and nothing beside them, and cannot be tried"])
+            throw CommandFailure(problems: ["allow: needs numbers; no other argument or dryRun can be given"])
         }
         return ManualReport(try await hub.store.allowAgain(numbers), others: [:], isDryRun: false).json
     }
@@ -138,24 +138,26 @@ struct Erase: OwnCommand {
         let hasFilter = types ?? persons ?? sources != nil || from ?? to != nil
         if let numbers {
             guard !hasFilter, forget == nil else {
-                throw CommandFailure(problems: ["numbers: take no filter beside them"])
+                throw CommandFailure(problems: ["numbers: cannot be combined with a filter"])
             }
             return .numbers(numbers)
         }
         var query = RecordQuery()
         if let forget {
-            guard !hasFilter else { throw CommandFailure(problems: ["forget: takes no filter beside it"]) }
+            guard !hasFilter else { throw CommandFailure(problems: ["forget: cannot be combined with a filter"]) }
             if let name = hub.facts.knownName(forget), hub.facts.persons.contains(where: { $0.name == name }) {
                 throw CommandFailure(
                     "person",
-                    "forget: hub.conf names \"\(forget.prefix(64))\": take [person.\(name)] out of it, which is all that is known of the body, say hub apply, and then this again"
+                    "forget: hub.conf names \"\(forget.prefix(64))\": remove [person.\(name)] from it, which also has the profile of the body, run hub apply, then repeat this command"
                 )
             }
             query.persons = try known([forget], "forget", hub)
             return .matching(query)
         }
         guard hasFilter else {
-            throw CommandFailure(problems: ["numbers: expected record numbers, or a filter; nothing is erased without"])
+            throw CommandFailure(problems: [
+                "numbers: expected record numbers, or a filter; without one, nothing is erased"
+            ])
         }
         query.types = try types.map { try RecordQuery.types($0) }
         query.persons = try persons.map { try known($0, "persons", hub) }

@@ -22,16 +22,16 @@ struct Log: OwnCommand {
                     "metadata", .string(), help: "A JSON object, as a text: more about the record and its members."),
                 SettingDeclaration("start", .string(), help: "When, RFC 3339; now if not given."),
                 SettingDeclaration("end", .string(), help: "The end of an interval."),
-                SettingDeclaration("zone", .timeZone, help: "Where."),
-                SettingDeclaration("person", .string(), help: "Whose; needed where hub.conf has several persons."),
+                SettingDeclaration("zone", .timeZone, help: "Time zone of the place."),
+                SettingDeclaration("person", .string(), help: "The person; needed if hub.conf has several."),
                 SettingDeclaration("note", .string(), help: "A remark, kept in the metadata."),
                 SettingDeclaration(
                     "key", .string(),
-                    help: "The same key again is the same entry: at most 56 bytes, time first; made up if not given."),
+                    help: "A repeated key means the same entry: at most 56 bytes, time first; generated if not given."),
                 SettingDeclaration(
                     "of", .string(),
                     help:
-                        "The person whose an entry of this key must be, if there is one: another's stays as it is (forbidden)."
+                        "The person who must own an existing entry of this key: another's is not changed (forbidden)."
                 ),
             ], canDryRun: true)
 
@@ -133,14 +133,14 @@ struct Log: OwnCommand {
             guard units == nil, values.count == required.count else {
                 let problem =
                     required.isEmpty
-                    ? "values: only with members, or of a correlation that always has the same; use value"
+                    ? "values: only with members, or for a correlation with fixed members; use value"
                     : "values: expected one for each of \(required.map(\.rawValue).joined(separator: ", "))"
                 throw CommandFailure(problems: [problem])
             }
             return zip(required, values).map { Part(type: $0.rawValue, value: $1, unit: unit) }
         }
         guard required.isEmpty, known?.kind == .workout || known?.kind == .correlation else {
-            throw CommandFailure(problems: ["members: only a food and a workout have members that are named"])
+            throw CommandFailure(problems: ["members: only a food and a workout can name members"])
         }
         let units = units ?? []
         guard (1...Self.mostMembers).contains(members.count), values.count == members.count,

@@ -39,7 +39,7 @@ struct LogOut: OwnCommand {
         let removed = try await secrets.remove(instance: instance, account: account)
         // In its new session, the plugin asks for its tokens again.
         if !removed.isEmpty {
-            hub.outlet.dismiss(instance, because: "the log-in has been taken back")
+            hub.outlet.dismiss(instance, because: "the log-in was removed")
         }
         return RawJSON(encoding: Result(instance: instance, accounts: removed, dryRun: false))
     }

@@ -45,13 +45,14 @@ extension ManualChange {
     // MARK: - Expected versions (R8.186)
 
     static let sequenceArgument = SettingDeclaration(
-        "seq", .integer(Bounds(1)), help: "The version to change: at another the record stays as it is (changed).")
+        "seq", .integer(Bounds(1)), help: "The version to change; a record at another version is not changed (changed)."
+    )
     static let sequencesArgument = sequencesArgument("one for each of numbers")
 
     static func sequencesArgument(_ which: String) -> SettingDeclaration {
         SettingDeclaration(
             "seqs", .list(of: .integer(Bounds(0))),
-            help: "The versions to change, \(which) (0: any): at another a record stays as it is (changed).")
+            help: "The versions to change, \(which) (0: any); a record at another version is not changed (changed).")
     }
 
     /// The expected version of each of `numbers`, from `seqs`.
@@ -67,7 +68,9 @@ extension ManualChange {
         let pairs = Dictionary(zip(numbers, given).map { ($0, [$1]) }, uniquingKeysWith: +)
         return try pairs.mapValues { sequences in
             guard Set(sequences).count == 1 else {
-                throw CommandFailure(problems: ["seqs: a record that is named twice has two of them"])
+                throw CommandFailure(problems: [
+                    "seqs: a record that is named twice has two different ones; give the same one twice"
+                ])
             }
             return sequences[0]
         }
@@ -92,7 +95,7 @@ extension ManualChange {
     static let ownerArgument = SettingDeclaration(
         "of", .string(),
         help:
-            "The person whose the records must be when the turn of the command comes: others stay as they are (unknown)."
+            "The person who must own the records when the command runs: others are not changed (unknown)."
     )
 
     /// The same change, limited to records that belong to one person when it is carried out.

@@ -33,6 +33,6 @@ extension CommandFailure {
     init(noDryRunOf name: String) {
         self.init(
             "command",
-            "COMMAND.dryRun: \(name) cannot say beforehand what it would do; ask without dryRun, or not at all")
+            "COMMAND.dryRun: \(name) has no dry run; send the command without dryRun, or not at all")
     }
 }

@@ -63,7 +63,8 @@ extension Commands {
         guard plugin.enabled else { throw CommandFailure(disabled: instance, "absent") }
         guard let commands = facts.instances[instance]?.commands else {
             throw CommandFailure(
-                "absent", "what \(instance) can do is not known: \(plugin.lastError ?? "its program did not say")")
+                "absent",
+                "the commands of \(instance) are not known: \(plugin.lastError ?? "its program has reported none")")
         }
         guard let declaration = commands.first(where: { $0.name == command }) else {
             throw CommandFailure(unknown: command, of: instance, known: commands.map(\.name))

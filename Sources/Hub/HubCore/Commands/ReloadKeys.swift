@@ -3,7 +3,7 @@ import HubWire
 /// `reload-keys`: reads the changed keys of plugins on other machines from the disk, and ends sessions with a revoked key at once.
 struct ReloadKeys: OwnCommand {
     static let declaration = CommandDeclaration(
-        "reload-keys", help: "Reads the keys of plugins on other machines again, and ends what was revoked.")
+        "reload-keys", help: "Reads the keys of plugins on other machines again, and ends sessions of revoked keys.")
 
     private struct Result: Encodable {
         var keys: Int

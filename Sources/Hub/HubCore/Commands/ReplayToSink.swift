@@ -5,7 +5,7 @@ import Samples
 /// `replay`: delivers records that a sink wants to it again.
 struct ReplayToSink: OwnCommand {
     static let declaration = CommandDeclaration(
-        "replay", help: "Delivers records to a sink once more, in their current version.",
+        "replay", help: "Delivers records to a sink again, in their current version.",
         arguments: [
             SettingDeclaration(
                 "to", .string(TextRule(example: "json-lines")),
@@ -67,7 +67,7 @@ struct ReplayToSink: OwnCommand {
 /// `forget-sink`: removes a subscription whose plugin is gone.
 struct ForgetSink: OwnCommand {
     static let declaration = CommandDeclaration(
-        "forget-sink", help: "Drops a subscription and what is known of its deliveries; opened again, it is new.",
+        "forget-sink", help: "Drops a subscription and the state of its deliveries; opened again, it is new.",
         arguments: [
             SettingDeclaration(
                 "sink", .string(TextRule(example: "json-lines")),

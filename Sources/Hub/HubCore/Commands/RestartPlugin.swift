@@ -4,7 +4,7 @@ import HubWire
 struct RestartPlugin: OwnCommand {
     static let declaration = CommandDeclaration(
         "restart",
-        help: "Asks the process of an instance to finish, and starts it again; what waits is started at once.",
+        help: "Asks the process of an instance to finish, and starts it again; a waiting instance starts at once.",
         arguments: [SettingDeclaration("instance", .string(), help: "As hub.conf names it.", required: true)],
         canDryRun: true)
 

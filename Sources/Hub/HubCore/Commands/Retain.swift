@@ -4,13 +4,13 @@ import HubWire
 /// `retention`: applies the retention rules of `hub.conf` at once, or reports their expected effect (R8.44).
 struct Retain: OwnCommand {
     static let declaration = CommandDeclaration(
-        "retention", help: "Thins and removes what the rules of hub.conf keep no longer.",
+        "retention", help: "Thins and removes records by the retention rules of hub.conf.",
         arguments: [
             SettingDeclaration(
                 "rule", .string(), help: "Only this rule, [retention.NAME] of hub.conf; all if not set."),
             SettingDeclaration(
                 "trust", .boolean,
-                help: "The hub's clock is right, although it is far ahead of when it was last believed.",
+                help: "The hub's clock is right, although it is far ahead of when it was last trusted.",
                 default: .boolean(false)),
         ], canDryRun: true)
 
@@ -31,7 +31,7 @@ struct Retain: OwnCommand {
             throw CommandFailure(problems: ["rule: hub.conf has no [retention.\(rule.prefix(64))]\(hint)"])
         }
         if trust {
-            guard !call.isDryRun else { throw CommandFailure(problems: ["trust: cannot be tried"]) }
+            guard !call.isDryRun else { throw CommandFailure(problems: ["trust: has no dry run"]) }
             try await hub.retainer.trustClock()
         }
         var counts: [RetentionCount] = []

@@ -4,14 +4,14 @@ import HubWire
 /// `retract`: a person retracts records, or undoes that; no source can undo either (R6.4).
 struct Retract: OwnCommand {
     static let declaration = CommandDeclaration(
-        "retract", help: "Takes records back, or takes that back; no source can undo it.",
+        "retract", help: "Takes records back, or brings them back; no source can undo it.",
         arguments: [
             SettingDeclaration(
                 "numbers", .list(of: .integer(Bounds(1))),
                 help: "Record numbers, at most \(RecordQuery.maximumPage).", required: true),
-            SettingDeclaration("reason", .string(), help: "Why, for those who read the retraction."),
+            SettingDeclaration("reason", .string(), help: "The reason, shown with the retraction."),
             SettingDeclaration(
-                "undo", .boolean, help: "Take back what was retracted by hand.", default: .boolean(false)),
+                "undo", .boolean, help: "Bring back records that were retracted by hand.", default: .boolean(false)),
             ManualChange.sequencesArgument, ManualChange.ownerArgument,
         ], canDryRun: true)
 

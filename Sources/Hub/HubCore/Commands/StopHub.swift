@@ -3,11 +3,11 @@ import Logging
 
 /// `stop`: ends the hub in order.
 struct StopHub: OwnCommand {
-    static let declaration = CommandDeclaration("stop", help: "Ends the hub in order.", canDryRun: true)
+    static let declaration = CommandDeclaration("stop", help: "Stops the hub in an orderly way.", canDryRun: true)
 
     func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         guard !call.isDryRun else { return RawJSON(trusted: Array(#"{"wouldStop":true}"#.utf8)) }
-        hub.logger.notice("told to stop")
+        hub.logger.notice("stopping on request")
         hub.stopHub?()
         return .emptyObject
     }

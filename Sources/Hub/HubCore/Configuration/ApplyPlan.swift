@@ -61,7 +61,7 @@ struct ApplyPlan {
                         why: "its program \(path) is another file now than when it was started")
                 case .leave where running.manifests[name] != wanted.manifests[name]:
                     ApplyReport.Step(
-                        instance: name, action: .restart, why: "its program \(path) says something else of itself now")
+                        instance: name, action: .restart, why: "its program \(path) reports another manifest now")
                 case .leave: ApplyReport.Step(instance: name, action: .leave)
                 }
             }

@@ -43,7 +43,7 @@ struct ConfigurationEdit: Sendable {
             problems.append("\(name.prefix(64)): it is named twice")
         }
         if names.count > Self.most { problems.append("set, unset: at most \(Self.most) settings at a time") }
-        if section.plugin == nil, enabled != nil { problems.append("enabled: is said of an instance alone") }
+        if section.plugin == nil, enabled != nil { problems.append("enabled: only an instance has it") }
         if section.plugin != nil, names.isEmpty, enabled == nil {
             problems.append("name what to change: enabled, set or unset")
         }
@@ -68,12 +68,12 @@ struct ConfigurationEdit: Sendable {
             guard asker != instance else {
                 throw CommandFailure(
                     "forbidden",
-                    "\(asker) cannot change its own section; hub configure \(asker) does, and hub.conf itself")
+                    "\(asker) cannot change its own section; use hub configure \(asker), or edit hub.conf")
             }
             guard isConfined else {
                 throw CommandFailure(
                     "forbidden",
-                    "[plugin.\(instance)] has confine = false: its program may do all that the hub's user may, and only you change what it does (hub configure)"
+                    "[plugin.\(instance)] has confine = false: its program has all rights of the hub's user, so only the owner may change its settings (hub configure)"
                 )
             }
         }
@@ -81,7 +81,7 @@ struct ConfigurationEdit: Sendable {
         guard let declarations else {
             throw CommandFailure(
                 "absent",
-                "what settings \(section.plugin ?? "it") takes is not known, for its program does not say; hub status says why"
+                "the settings of \(section.plugin ?? "it") are not known, because its program does not report them; hub status says why"
             )
         }
         let known = declarations.map(\.name)
@@ -92,7 +92,7 @@ struct ConfigurationEdit: Sendable {
             let others = names.filter {
                 !known.contains($0) && !(slots && HubConfiguration.configuredSlot($0) != nil)
             }.map { name in
-                "\(name.prefix(64)): of \(SettingEditor.header(section.table)) this writes \(known.joined(separator: ", ")); others are the owner's to write, in hub.conf itself"
+                "\(name.prefix(64)): of \(SettingEditor.header(section.table)) only \(known.joined(separator: ", ")) can be set; the owner writes others into hub.conf"
             }
             guard others.isEmpty else { throw CommandFailure(problems: Array(others.prefix(20))) }
             return
@@ -102,9 +102,9 @@ struct ConfigurationEdit: Sendable {
             let hint = nearestName(to: name, among: known).map { "did you mean \($0)?" }
             problems.append(
                 isHubs
-                    ? "\(name): is not the program's setting but the owner's to write, "
+                    ? "\(name): is not a setting of the program; the owner changes it "
                         + (name == "enabled"
-                            ? "with hub configure \(instance) --enable or --disable" : "in hub.conf itself")
+                            ? "with hub configure \(instance) --enable or --disable" : "in hub.conf")
                     : "\(name.prefix(64)): \(instance) has no such setting; \(hint ?? (known.isEmpty ? "it has none" : "it has \(known.sorted().joined(separator: ", "))"))"
             )
         }
@@ -177,7 +177,7 @@ struct ConfigurationEdit: Sendable {
         let byHand = "change it with \(section.command), or in hub.conf"
         if value?.hasReference == true {
             throw CommandFailure(
-                "forbidden", "\(name): \"${\" begins what stands elsewhere, which only the owner names; \(byHand)")
+                "forbidden", "\(name): \"${\" refers to a value elsewhere, which only the owner may name; \(byHand)")
         }
         if editor.isReference(name) {
             throw CommandFailure("forbidden", "\(name): hub.conf takes it from elsewhere (\"${…}\"); \(byHand)")

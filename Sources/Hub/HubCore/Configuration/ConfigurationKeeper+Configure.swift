@@ -32,7 +32,7 @@ extension ConfigurationKeeper {
             to: text, declarations ?? [], known: configuration.plugins.map(\.name) + checked.loaded.refusedInstances)
         guard changed.utf8.count <= Self.mostBytes else {
             throw CommandFailure(
-                "file", "hub.conf would have more than \(Self.mostBytes) bytes, which is all that is read of it")
+                "file", "hub.conf would have more than \(Self.mostBytes) bytes, the most that the hub reads")
         }
         // An edit that changes nothing of a person or `[hub]` needs no answer of a program.
         let wanted = changed == text && instance == nil ? checked : await reload(changed)
@@ -40,7 +40,7 @@ extension ConfigurationKeeper {
         if let instance, wanted.manifests[instance]?.settings != declarations {
             throw CommandFailure(
                 "changed",
-                "the program of \(instance) says something else of its settings now; hub apply, then try again")
+                "the program of \(instance) declares other settings now; run hub apply, then try again")
         }
         if let instance, edit.enabled == true, let reason = wanted.faults[instance] {
             throw CommandFailure("absent", "\(instance) cannot run, so it stays as it is: \(reason)")
@@ -76,11 +76,11 @@ extension ConfigurationKeeper {
     private func takeBack(_ changed: String, to text: String, after failure: CommandFailure) -> CommandFailure {
         do throws(CommandFailure) { try replace(changed, with: text) } catch {
             parts.logger.error(
-                "hub.conf has a change that the hub does not follow, and it cannot be taken back",
+                "hub.conf has a change that the hub has not applied, and it cannot be undone",
                 metadata: ["reason": "\(error.reason)"])
             return CommandFailure(
                 failure.code,
-                "\(failure.reason); hub.conf has the change all the same, for it cannot be taken back: \(error.reason)")
+                "\(failure.reason); hub.conf still has the change, because it cannot be undone: \(error.reason)")
         }
         return failure
     }
@@ -93,7 +93,7 @@ extension ConfigurationKeeper {
         }
         guard let bytes, let followed = checked.text, followed.utf8.elementsEqual(bytes) else {
             throw CommandFailure(
-                "changed", "hub.conf has changes that the hub does not follow yet: hub apply first, or undo them there")
+                "changed", "hub.conf has changes that the hub has not applied yet: run hub apply first, or undo them")
         }
         guard revision == nil || revision == mark(followed) else {
             throw CommandFailure("changed", "hub.conf was changed meanwhile; look at it again, then try again")

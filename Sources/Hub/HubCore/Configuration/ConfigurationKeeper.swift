@@ -216,15 +216,16 @@ extension ConfigurationKeeper {
             try await adopt(wanted, next, restarting: [instance])
         } catch {
             parts.logger.error(
-                "a plugin's former settings cannot be had back",
+                "a plugin's former settings cannot be restored",
                 metadata: ["plugin": "\(instance)", "reason": "\(error.message)"])
             return
         }
         let text =
-            "runs with its former settings, for with those of hub.conf it \(fault.text); correct [plugin.\(instance)], then hub apply"
+            "runs with its former settings, because with those of hub.conf it \(fault.text); correct [plugin.\(instance)], then hub apply"
         fallbacks[instance] = text
         await door.note(fallbacks: fallbacks)
-        parts.logger.error("plugin went back", metadata: ["plugin": "\(instance)", "how": "\(fault.text)"])
+        parts.logger.error(
+            "plugin went back to its former settings", metadata: ["plugin": "\(instance)", "how": "\(fault.text)"])
         await door.publish(
             PluginNews(instance: instance, word: "went back", text: text, level: .error, isNotice: true))
     }

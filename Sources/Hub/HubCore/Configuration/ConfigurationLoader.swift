@@ -178,7 +178,7 @@ public struct ConfigurationLoader: Sendable {
             case .success(let manifest): answers.manifests[instance] = manifest
             case .failure(let error):
                 answers.faults[instance] =
-                    "its program does not say what it is: \(path) --describe: \(error.reason); correct it, or set enabled = false"
+                    "its program reports no manifest: \(path) --describe: \(error.reason); correct it, or set enabled = false"
             case nil: break
             }
         }

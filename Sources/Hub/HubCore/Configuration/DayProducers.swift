@@ -31,7 +31,7 @@ struct DayProducers {
                 SettingObjection(
                     .warning,
                     reason:
-                        "waits for day values of \(missing.joined(separator: ", ")), which nothing makes: \(remedy(missing, made))"
+                        "waits for day values of \(missing.joined(separator: ", ")), which no instance computes: \(remedy(missing, made))"
                 )
             ]
         }

@@ -110,7 +110,7 @@ struct PluginQuestion: Sendable {
     private func ending(_ status: TerminationStatus, _ words: String?) -> String {
         let ending =
             switch status {
-            case .exited(let code): "it ended with exit code \(code) where 0 is expected"
+            case .exited(let code): "it ended with exit code \(code) instead of 0"
             case .signaled(let signal): "it was ended by signal \(signal)"
             }
         // A program that was given settings may repeat secrets.

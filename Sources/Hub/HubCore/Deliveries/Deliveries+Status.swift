@@ -45,7 +45,7 @@ extension Deliveries {
             reading.types.days.union(missing), maker: kinds.first(where: \.enabled)?.name,
             disabled: kinds.first { !$0.enabled }?.name)
         return
-            "nothing makes day values of \(missing.joined(separator: ", ")), which it waits for: \(remedy), then hub apply"
+            "no instance computes day values of \(missing.joined(separator: ", ")), which it waits for: \(remedy), then hub apply"
     }
 
     /// A sink counts as stuck if it has delivered nothing for this long, and its oldest record has waited longer.
@@ -74,7 +74,9 @@ extension Deliveries {
             )
         }
         if let fault = faults[id] { return (false, fault) }
-        if overview.isCounting { return (true, "what it is owed is being counted, \(Self.records(waiting)) so far") }
+        if overview.isCounting {
+            return (true, "its waiting records are being counted: \(Self.records(waiting)) so far")
+        }
         if !isOpen, outlet.facts.watchers.contains(where: { $0.instance == id.instance }) {
             return (true, waiting == 0 ? nil : "\(Self.records(waiting)) for the next run of \(id.instance)")
         }

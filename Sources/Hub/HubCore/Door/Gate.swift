@@ -35,14 +35,14 @@ final class Gate {
             while case .complete? = try socket?.receiveMultipart(into: &question) {
                 // Only libzmq itself asks here; a REP socket that does not answer would get no further question.
                 guard let request = ZAPRequest(question) else {
-                    logger.error("the gate was asked something other than ZAP 1.0")
+                    logger.error("the gate received a request other than ZAP 1.0")
                     _ = try socket?.send(Message())
                     continue
                 }
                 _ = try socket?.sendMultipart(request.reply(judge(request)))
             }
         } catch {
-            logger.error("the gate broke", metadata: ["error": "\(error)"])
+            logger.error("the gate has failed", metadata: ["error": "\(error)"])
         }
     }
 

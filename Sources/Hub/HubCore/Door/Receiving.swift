@@ -34,7 +34,7 @@ extension Door {
                     refuseOverLong(turn.message, frames: frames, bytes: bytes)
                 }
             } catch {
-                logger.error("the door broke", metadata: ["error": "\(error)"])
+                logger.error("the door has failed", metadata: ["error": "\(error)"])
                 return
             }
             // The clock is read every few messages, or after a large one: reading it costs a tenth of a small message.

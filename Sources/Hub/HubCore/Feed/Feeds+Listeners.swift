@@ -125,9 +125,9 @@ extension Feeds {
     private func rest(_ feed: Feed, _ reason: String) {
         let instance = feed.grant?.instance
         logger.warning(
-            "a feed rests",
+            "a feed is paused",
             metadata: ["of": "\(instance ?? "the owner")", "reason": "\(reason)", "for": "\(Self.pause)"])
-        if let instance { outlet?.note("\(reason); its feed rested", of: instance) }
+        if let instance { outlet?.note("\(reason); its feed was paused", of: instance) }
         feed.close()
         loop.schedule(after: Self.pause) { [weak self] in self?.wake(of: instance) }
     }

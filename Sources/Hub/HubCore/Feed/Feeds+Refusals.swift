@@ -12,7 +12,7 @@ extension Feeds {
         }
         publish([prefix], inVainOn: feed)
         outlet?.log(
-            .notice, "a plugin listens to what it may not read",
+            .notice, "a plugin subscribes to records that it may not read",
             ["plugin": "\(grant.instance)", "topic": "\(Self.printable(prefix))"])
         outlet?.tell(grant.instance, inVain: prefix)
     }

@@ -163,7 +163,7 @@ final class Feeds {
     }
 
     func isBroken(_ feed: Feed, _ error: ZeroMQError) {
-        logger.error("a feed broke", metadata: ["feed": "\(feed.endpoint)", "error": "\(error)"])
+        logger.error("a feed has failed", metadata: ["feed": "\(feed.endpoint)", "error": "\(error)"])
     }
 
     // MARK: - The pulse

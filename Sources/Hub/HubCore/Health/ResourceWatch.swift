@@ -73,7 +73,7 @@ final class ResourceWatch: Sendable {
             // The cause of the growth may also block an orderly end; records with a STORED are safe.
             if resident - limit > limit / 16, let endAtOnce {
                 logger.critical(
-                    "memory grows while the hub leaves: it ends at once",
+                    "memory grows while the hub stops: it ends at once",
                     metadata: ["bytes": "\(resident)", "memory_limit": "\(limit)"])
                 endAtOnce()
             }
@@ -102,7 +102,7 @@ final class ResourceWatch: Sendable {
         guard resident > limit else { return nil }
         return HubError(
             .memory,
-            "the hub held \(resident) bytes, more than memory_limit = \(limit) bytes, and left; start it again")
+            "the hub held \(resident) bytes, more than memory_limit = \(limit) bytes, and stopped; start it again")
     }
 
     private func descriptorShortage() -> HubError? {
@@ -111,7 +111,7 @@ final class ResourceWatch: Sendable {
         else { return nil }
         return HubError(
             .memory,
-            "the hub had \(open) files and connections open, of \(limit) that the system allows (ulimit -n), and left; find out which program connects so often, and start the hub again"
+            "the hub had \(open) files and connections open, of \(limit) that the system allows (ulimit -n), and stopped; find out which program connects so often, and start the hub again"
         )
     }
 }

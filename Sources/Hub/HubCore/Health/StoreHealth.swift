@@ -116,13 +116,13 @@ actor StoreHealth {
 
     private var checkpointWarning: String? {
         store.checkpointFault.map {
-            "what is confirmed is safe in the log beside the store, but the log grows, for it cannot be brought into the file: \($0.message)"
+            "confirmed records are safe in the log beside the store, but the log grows, because it cannot be brought into the file: \($0.message)"
         }
     }
 
     private var damage: String? {
         store.damage.map {
-            "nothing is confirmed since damage was found: \($0). hub doctor --deep reads all of it; then stop the hub and say hub restore BACKUP"
+            "nothing is confirmed since damage was found: \($0). hub doctor --deep reads the whole store; then stop the hub and run hub restore BACKUP"
         }
     }
 
@@ -167,8 +167,8 @@ actor StoreHealth {
 
     private func hanging(_ what: String, _ age: Duration) -> String {
         "\(what) has not returned for \(age.components.seconds) s: the disk of \(path) does not answer, or far too slowly. "
-            + "See dmesg, and whether what it is connected by or mounted from is there; "
-            + "the hub goes on by itself when the disk does, and ending it would not help"
+            + "See dmesg, and check its connection and mount; "
+            + "the hub continues when the disk does, and stopping it would not help"
     }
 
     /// `nil` if no answer comes in time; the question stays open, and the next caller waits for the same answer.

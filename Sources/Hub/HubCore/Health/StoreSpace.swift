@@ -57,13 +57,13 @@ struct SpaceWatch {
         guard let room else { return nil }
         if isLow {
             return
-                "only \(room.free / 1_000_000) MB are free on the disk of \(path): make room before it is full, for then nothing more can be confirmed"
+                "only \(room.free / 1_000_000) MB are free on the disk of \(path): make room before it is full, because then nothing more can be confirmed"
         }
         if isLogLong {
             let cause =
                 room.readers.isEmpty
-                ? "no other program is seen to read it, so a long answer of the hub's own keeps it from being cut; it is cut when that has ended"
-                : "\(room.readers.joined(separator: ", ")) has been reading the store for long and keeps it from being cut; end it"
+                ? "no other program reads it, so a long answer of the hub keeps it from being truncated; it is truncated when that has ended"
+                : "a long read by \(room.readers.joined(separator: ", ")) keeps it from being truncated; end it"
             return "\(path)-wal has \(room.log / 1_000_000) MB: \(cause)"
         }
         return nil

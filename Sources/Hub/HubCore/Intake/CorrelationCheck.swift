@@ -39,11 +39,11 @@ struct CorrelationCheck {
     private func missing(of type: TypeID, among members: [TypeID]) -> String? {
         let required = registry.type(type)?.requiredMembers ?? []
         if !required.isEmpty, members.sorted() != required.sorted() {
-            return "one \(required.map(\.rawValue).joined(separator: " and one ")), and nothing else"
+            return "one \(required.map(\.rawValue).joined(separator: " and one ")), and no other samples"
         }
         guard type == .food else { return nil }
         let isFood = !members.isEmpty && members.allSatisfy { registry.type($0)?.group == "nutrition" }
         return isFood
-            ? nil : "one or more samples of what is eaten, such as dietaryEnergyConsumed, and nothing else"
+            ? nil : "one or more samples of nutrition, such as dietaryEnergyConsumed, and no others"
     }
 }

@@ -31,7 +31,7 @@ actor Eraser {
         progress: @Sendable (Int64, Int64) -> Void
     ) async throws -> Int64 {
         guard !isAtWork, try await store.erasure().map({ $0.stage == .choosing }) ?? true, !isAtWork else {
-            throw CommandFailure("busy", "another erasure is under way; hub status says how far it is")
+            throw CommandFailure("busy", "another erasure is under way; hub status shows its progress")
         }
         isAtWork = true
         defer { isAtWork = false }

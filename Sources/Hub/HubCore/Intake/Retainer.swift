@@ -105,8 +105,8 @@ actor Retainer {
     private func checkClock() async throws {
         guard let lead = try await lead() else { return }
         let reason =
-            "the clock shows \(clock.time.text), \(lead / 86_400_000_000) days ahead of when it was last believed "
-            + "and the time since: set it if it is wrong; if it is right, as after the hub was off for so long, say hub retention --clock-is-right"
+            "the clock shows \(clock.time.text), \(lead / 86_400_000_000) days ahead of when it was last trusted "
+            + "plus the time since: set it if it is wrong; if it is right, as after the hub was off for that time, run hub retention --clock-is-right"
         let isNew = doubt.withLock { doubt in
             defer { doubt = reason }
             return doubt == nil
@@ -131,7 +131,7 @@ actor Retainer {
         _ rule: RetentionRule, _ types: TypeRegistry, _ zones: [String: String], until leaving: Flag? = nil
     ) async throws -> RetentionCount {
         guard !isAtWork else {
-            throw CommandFailure("busy", "retention is under way; hub status says what it did last")
+            throw CommandFailure("busy", "retention is running; hub status shows its last result")
         }
         isAtWork = true
         defer { isAtWork = false }
@@ -160,7 +160,7 @@ actor Retainer {
         last.withLock { $0[rule.name] = count }
         if count.thinned + count.removed > 0 {
             logger.notice(
-                "records were kept for long enough",
+                "a retention rule has thinned or removed records",
                 metadata: [
                     "rule": "\(rule.name)", "thinned": "\(count.thinned)", "removed": "\(count.removed)",
                     "waiting": "\(count.waiting)", "left": "\(count.left)",
@@ -174,7 +174,7 @@ actor Retainer {
     private static func refuseErasure(_ store: Store) async throws {
         guard try await store.erasure() == nil else {
             throw CommandFailure(
-                "busy", "records are being erased; hub status says how far that is, and what retention did")
+                "busy", "records are being erased; hub status shows the progress, and the last result of retention")
         }
     }
 }

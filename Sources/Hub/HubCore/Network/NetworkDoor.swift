@@ -91,7 +91,7 @@ extension Door {
             proof: SilentConnections.bytesOfProof(isInsecure: setting.isInsecure), count: open - limit * 3 / 8)
         guard ended == 0 else {
             return logOfSessions(
-                .warning, "connections over the network that proved nothing were ended", ["count": "\(ended)"])
+                .warning, "connections over the network that did not authenticate were ended", ["count": "\(ended)"])
         }
         restNetwork(because: "\(open) files and connections are open, of \(limit)")
     }

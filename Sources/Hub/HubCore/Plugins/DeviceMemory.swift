@@ -32,7 +32,7 @@ final class DeviceMemory: Sendable {
             return try JSONDecoder().decode([String: [String: DeviceTable.Entry]].self, from: file)
         } catch {
             logger.warning(
-                "what was known of devices cannot be read, and is forgotten", metadata: ["file": "\(path)"])
+                "the list of known devices cannot be read, and is discarded", metadata: ["file": "\(path)"])
             return [:]
         }
     }
@@ -89,7 +89,7 @@ final class DeviceMemory: Sendable {
                 return !state.hasFailed
             }
             guard isNews else { return }
-            logger.warning("what is known of devices cannot be kept", metadata: ["error": "\(error)"])
+            logger.warning("the list of known devices cannot be saved", metadata: ["error": "\(error)"])
         }
     }
 

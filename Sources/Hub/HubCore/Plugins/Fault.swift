@@ -45,14 +45,14 @@ package enum ProcessEnding: Sendable, Hashable {
     /// - Parameter hadSession: whether it had greeted the hub: a program that ends without greeting has not done its work.
     func fault(hadSession: Bool) -> Fault? {
         switch self {
-        case .exited(0): hadSession ? nil : Fault(.crash, "ended at once, without a word to the hub (exit code 0)")
+        case .exited(0): hadSession ? nil : Fault(.crash, "ended at once, before it greeted the hub (exit code 0)")
         case .exited(64): Fault(.hopeless(.program), "does not understand how the hub starts it (exit code 64)")
-        case .exited(69): Fault(.temporary, "cannot reach what it needs (exit code 69)")
+        case .exited(69): Fault(.temporary, "cannot reach a device or service that it needs (exit code 69)")
         case .exited(70): Fault(.hopeless(.program), "has a manifest with faults (exit code 70)")
         case .exited(73): Fault(.temporary, "cannot use its state directory (exit code 73)")
         case .exited(75): Fault(.temporary, "ended before it was done (exit code 75)")
         case .exited(77): Fault(.hopeless(.refusal), "was refused by the hub (exit code 77)")
-        case .exited(78): Fault(.hopeless(.settings), "finds its settings wrong (exit code 78)")
+        case .exited(78): Fault(.hopeless(.settings), "found errors in its settings (exit code 78)")
         case .exited(let code): Fault(.crash, "exited with code \(code)")
         case .killed(let signal): Fault(.crash, "was ended by signal \(signal)")
         case .overLimit(let limit): .overweight(bytes: nil, limit: limit)

@@ -57,7 +57,7 @@ struct LifeReport: Sendable {
                 "runs for \(waited.seconds) and has not greeted the hub; after \(policy.startLimit.seconds) it is started again; see hub logs \(instance)"
         case .silent(let since):
             return
-                "its process lives and says nothing since \((now - since).seconds); after \(policy.silenceLimit.seconds) it is started again; see hub logs \(instance)"
+                "its process has sent nothing for \((now - since).seconds); after \(policy.silenceLimit.seconds) it is started again; see hub logs \(instance)"
         case .waiting(let time):
             return
                 "\(cause ?? "ended"); started again in \(max(0, time - now).seconds); see why with hub logs \(instance)"
@@ -67,7 +67,7 @@ struct LifeReport: Sendable {
         case .failed:
             return "\(cause ?? "failed"); \(fault?.remedy(for: instance) ?? "see hub logs \(instance)")"
         case .finished:
-            return "has ended by itself and says that all is done; hub release \(instance) runs it again"
+            return "has finished its work and ended; hub release \(instance) runs it again"
         }
     }
 }

@@ -34,7 +34,7 @@ struct PluginNews: Sendable {
                 .error,
                 true
             )
-        case .finished: (word, text, level, isNotice) = ("finished", "ended by itself: all is done", .info, false)
+        case .finished: (word, text, level, isNotice) = ("finished", "ended: all its work is done", .info, false)
         case .resting:
             (word, text, level, isNotice) = ("rests", "ended: nothing waits for it for now", .info, false)
         case .stopped: (word, text, level, isNotice) = ("stopped", "was ended", .info, false)

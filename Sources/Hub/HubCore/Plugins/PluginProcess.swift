@@ -195,7 +195,8 @@ struct PluginProcess: Sendable {
                 if pause > 0 { try? await Task.sleep(for: .milliseconds(pause)) }
             }
         } catch {
-            logger.warning("the plugin's output broke", metadata: ["plugin": "\(instance)", "error": "\(error)"])
+            logger.warning(
+                "reading the plugin's output failed", metadata: ["plugin": "\(instance)", "error": "\(error)"])
         }
         if let rest = lines.rest() { say(rest, origin) }
     }

@@ -126,7 +126,7 @@ struct ReachHint: Sendable {
     }
 
     private func ofItsOwn(_ path: String) -> String {
-        path.hasPrefix("/tmp/") ? ", for a plugin has a /tmp of its own" : ""
+        path.hasPrefix("/tmp/") ? ", because a plugin has its own /tmp" : ""
     }
 
     /// The whole line including the present entries, because a section has only one such line.

@@ -35,7 +35,7 @@ final class RunMemory {
         do {
             try PrivateFile.write(Array(try encoder.encode(starts)), to: path)
         } catch {
-            logger.warning("when programs were started cannot be kept", metadata: ["error": "\(error)"])
+            logger.warning("the start times of programs cannot be saved", metadata: ["error": "\(error)"])
         }
     }
 }

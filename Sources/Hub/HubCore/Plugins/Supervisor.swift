@@ -158,7 +158,7 @@ actor Supervisor {
         guard let charge = charges[instance], !charge.isDismissed, !isStopping else { return nil }
         let state = charge.life.state
         if !isDryRun {
-            await handle(.restart, of: instance, because: "it is started again, as a person wished")
+            await handle(.restart, of: instance, because: "it is started again on request")
             await rearm()
         }
         return state

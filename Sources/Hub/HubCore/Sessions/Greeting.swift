@@ -87,7 +87,7 @@ extension Door {
         if gate.tokens.isAdmitted(hello.instance) {
             throw WireError(
                 .forbidden,
-                "HELLO.instance: the hub runs [plugin.\(hello.instance)] itself; give this program another instance name, or set enabled = false there and say hub apply"
+                "HELLO.instance: the hub runs [plugin.\(hello.instance)] itself; give this program another instance name, or set enabled = false there and run hub apply"
             )
         }
         if let runner = sessions.runner(of: hello.instance), sessions[runner]?.endpoint.isRemote == true {

@@ -23,7 +23,7 @@ public struct KnownBackup: Hashable, Sendable {
             var fault = StoreError(error)
             if error.code == EACCES || error.code == EPERM {
                 fault.message +=
-                    ": another user has written the list of backups; say sudo chown --reference=\(store) \(list)"
+                    ": another user has written the list of backups; run sudo chown --reference=\(store) \(list)"
             }
             throw fault
         }

@@ -64,7 +64,7 @@ struct PageSnapshot {
         guard size == PageSnapshot.pageSize else {
             throw StoreError(
                 .foreign,
-                "its pages have \(size ?? 0) bytes, as no hub has made them; an unencrypted full backup can be made")
+                "its pages have \(size ?? 0) bytes, a size that no hub uses; an unencrypted full backup can be made")
         }
         var frames: [UInt32: UInt32] = [:]
         if page_sums_mark(db.sqliteConnection) > 0 {

@@ -137,7 +137,7 @@ private struct ChainWriter {
     /// The chain to continue, or the reason why there is none.
     private func predecessor() -> (BackupCatalogue?, String) {
         let all = BackupCatalogue.all(in: folder).filter { $0.links.first?.place.store.hub == snapshot.summary.hub }
-        guard !all.isEmpty else { return (nil, "there is none to go on from") }
+        guard !all.isEmpty else { return (nil, "there is no backup to continue") }
         let ours = all.filter { $0.isAuthentic(master) && $0.digests.count % BackupChain.PageDigests.size == 0 }
         guard !ours.isEmpty else {
             return (nil, "the catalogue beside the backups is damaged, or was made with another key")

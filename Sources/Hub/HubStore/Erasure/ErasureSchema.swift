@@ -8,9 +8,9 @@ enum ErasureSchema {
     static let name = "v11"
 
     static let version11 = """
-        -- Records that were erased: in their own table each is an empty retraction. identity: what a source called the record, as a keyed
-        -- hash, so that a repeat does not bring it back; NULL where a person has allowed that. named: 1 while the row still has its
-        -- identity in plain, because sinks are to be told.
+        -- Erased records; each is an empty retraction in its own table. identity: a keyed hash of the source's name for the record, so
+        -- that a repeat does not bring it back; NULL if a person has allowed that. named: 1 while the row still has its plain
+        -- identity, because sinks must still be notified.
         CREATE TABLE erased (
             number INTEGER PRIMARY KEY,
             identity BLOB,
@@ -20,11 +20,11 @@ enum ErasureSchema {
         CREATE UNIQUE INDEX erased_identity ON erased (identity) WHERE identity IS NOT NULL;
         CREATE INDEX erased_named ON erased (number) WHERE named IS NOT NULL;
 
-        -- 1 where the person's name and uid go too, once no sink has to be told by them.
+        -- 1 if the person's name and uid are removed too, as soon as no sink needs them for its notification.
         ALTER TABLE person ADD COLUMN erased INTEGER CHECK (erased = 1);
 
-        -- The erasure under way. stage: 0 being chosen (a restart drops it), 1 records, 2 words, 3 what the log and copies hold.
-        -- copies: 1 where older copies of the store are to go.
+        -- The current erasure. stage: 0 selection (a restart drops it), 1 records, 2 words, 3 the log and copies.
+        -- copies: 1 if older copies of the store are removed too.
         CREATE TABLE erasure (
             id INTEGER PRIMARY KEY CHECK (id = 1),
             stage INTEGER NOT NULL CHECK (stage BETWEEN 0 AND 3),
@@ -32,17 +32,17 @@ enum ErasureSchema {
             total INTEGER NOT NULL
         ) STRICT;
         CREATE TABLE erasure_record (number INTEGER PRIMARY KEY) STRICT;
-        -- Words and sources of erased records, which go too where no other record has them.
+        -- Words and sources of erased records; they are removed if no other record has them.
         CREATE TABLE erasure_word (id INTEGER PRIMARY KEY) STRICT;
         CREATE TABLE erasure_source (id INTEGER PRIMARY KEY) STRICT;
 
-        -- What the identities of erased records are hashed with.
+        -- The key of the hashed identities of erased records.
         ALTER TABLE meta ADD COLUMN erasure_key BLOB;
         """
 
     static let version14 = """
-        -- Records that could not be erased, and erased ones of which the identity could not be taken away: they hold up no other, and are
-        -- tried again.
+        -- Records that could not be erased, and erased records whose identity could not be removed. They do not block others, and
+        -- are tried again.
         CREATE TABLE erasure_fault (
             number INTEGER PRIMARY KEY,
             reason TEXT NOT NULL

@@ -36,7 +36,7 @@ extension Store {
         }
     }
 
-    private static let underWay = StoreError(.query, "erase: an erasure is under way; hub status says how far it is")
+    private static let underWay = StoreError(.query, "erase: an erasure is under way; hub status shows its progress")
 
     static func refuseIfCancelled() throws(StoreError) {
         guard !Task.isCancelled else { throw StoreError(.interrupted, "erase: ended before any record was erased") }
@@ -58,7 +58,7 @@ extension Store {
             let db = transaction.db
             guard try Int64.fetchOne(db, sql: "SELECT 1 FROM erasure WHERE stage = 0") != nil else {
                 throw StoreError(
-                    .changed, "erase: what was chosen is there no more, and nothing was erased; say it again")
+                    .changed, "erase: the selection is gone, and nothing was erased; run it again")
             }
             let total = try Int64.fetchOne(db, sql: "SELECT count(*) FROM erasure_record") ?? 0
             let person = try person.flatMap { try Filter.person($0, in: db) }

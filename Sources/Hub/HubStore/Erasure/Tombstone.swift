@@ -105,7 +105,7 @@ extension WriteTransaction {
             }
             let sql = "SELECT 1 FROM erased WHERE number = ? AND named = 1"
             guard try Int64.fetchOne(db, sql: sql, arguments: [number]) == nil else {
-                let reason = "record \(number): sinks are still to be told that it was erased; hub status says which"
+                let reason = "record \(number): not all sinks know yet that it was erased; hub status says which"
                 return ManualResult(number: number, result: .rejected(Rejection(code: "busy", reason: reason)))
             }
             try run("UPDATE erased SET identity = NULL WHERE number = ?1", number)

@@ -65,7 +65,7 @@ final class DamageLatch: Sendable {
     static func refusal(_ reason: String, _ verb: String) -> StoreError {
         StoreError(
             .corrupt,
-            "\(verb): nothing is confirmed since damage was found: \(reason). hub doctor --deep reads all of it; then stop the hub and say hub restore BACKUP (hub salvage takes what is whole without one); or, if all is found whole, hub doctor --deep --fix"
+            "\(verb): nothing is confirmed since damage was found: \(reason). hub doctor --deep reads the whole store; then stop the hub and run hub restore BACKUP (without a backup, hub salvage saves the undamaged records); or, if nothing is damaged, run hub doctor --deep --fix"
         )
     }
 

@@ -169,6 +169,6 @@ public struct PageDamage: Hashable, Sendable, CustomStringConvertible {
         let other =
             !isInLog && found != UInt32(truncatingIfNeeded: page) && found > 0 && found < 1 << 28
             ? ", and says that it is page \(found)" : ""
-        return "\(what) of \(path) has not the sum with which it was written\(other)"
+        return "\(what) of \(path) does not have the sum with which it was written\(other)"
     }
 }

@@ -22,8 +22,8 @@ public struct RevivedErasures: Codable, Hashable, Sendable {
     static func between(
         _ store: StoreFile, _ backup: StoreFile, head: Int64, _ progress: (CopyProgress) -> Bool
     ) throws(StoreError) -> RevivedErasures {
-        try backup.read("look for what was erased in") { backup in
-            try store.read("look for what was erased in") { store in
+        try backup.read("look for erased records in") { backup in
+            try store.read("look for erased records in") { store in
                 var revived = RevivedErasures()
                 // An older store without erasure has erased nothing.
                 guard try store.tableExists("erased") else { return revived }

@@ -42,7 +42,7 @@ enum Schema {
         """
 
     private static let version7 = """
-        -- Which members of the sample are hardly true (the bits of `SampleMembers`). What was stored before is not judged.
+        -- The implausible members of the sample (the bits of `SampleMembers`). Samples stored earlier are not checked.
         ALTER TABLE sample ADD COLUMN implausible INTEGER CHECK (implausible BETWEEN 1 AND 255);
         ALTER TABLE sample_version ADD COLUMN implausible INTEGER CHECK (implausible BETWEEN 1 AND 255);
         CREATE INDEX sample_implausible ON sample (number) WHERE implausible IS NOT NULL;
@@ -146,7 +146,7 @@ enum Schema {
             created INTEGER NOT NULL
         ) STRICT;
 
-        -- Words that repeat, each stored once.
+        -- Repeated words, each stored once.
         CREATE TABLE term (
             id INTEGER PRIMARY KEY,
             text TEXT NOT NULL UNIQUE
@@ -201,7 +201,7 @@ enum Schema {
             PRIMARY KEY (number, seq)
         ) STRICT, WITHOUT ROWID;
 
-        -- The payload a version was read from, for sources whose settings keep it.
+        -- The payload of a version, for sources whose settings keep it.
         CREATE TABLE payload (
             seq INTEGER PRIMARY KEY,
             number INTEGER NOT NULL,

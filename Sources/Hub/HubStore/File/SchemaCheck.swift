@@ -28,7 +28,7 @@ enum SchemaCheck {
         return found.filter { !expected.contains($0) }.map { part in
             known[part.name] == nil
                 ? "schema: the \(part.kind) \(part.name) is not of this program"
-                : "schema: the \(part.kind) \(part.name) is another than this program makes"
+                : "schema: the \(part.kind) \(part.name) differs from that of this program"
         }.sorted()
             + expected.filter { !names.contains($0.name) }.map { "schema: the \($0.kind) \($0.name) is missing" }
             .sorted()

@@ -35,7 +35,7 @@ enum StoreEnd: Equatable {
                 ? "it ends at sequence \(here.head), and sequences up to \(known.head) had been given out"
                 : "\(known.commits - here.commits) of its last transactions are missing"
             return .lost(
-                "\(end): the disk has not kept what it had confirmed, or an older file was put in its place")
+                "\(end): the disk has lost confirmed data, or an older file was put in its place")
         }
         if known.boot.isEmpty { return .whole }
         // The system still has everything that a killed hub wrote.
@@ -74,10 +74,10 @@ public struct SequenceGap: Hashable, Sendable {
     public var reason: String
 
     static let version9 = """
-        -- How many transactions the store has had: what is missing at its end shows here.
+        -- The number of transactions of the store; it reveals transactions missing at its end.
         ALTER TABLE meta ADD COLUMN commits INTEGER NOT NULL DEFAULT 0;
 
-        -- Sequences that are left out. `epoch`: that of the store from then on.
+        -- Skipped sequences. `epoch`: the store's epoch from then on.
         CREATE TABLE gap (
             id INTEGER PRIMARY KEY,
             first INTEGER NOT NULL CHECK (first > 0),
@@ -99,7 +99,7 @@ public struct SequenceGap: Hashable, Sendable {
         case .power:
             "\(reason): nothing is known to be missing, and sequences go on above \(sequences.upperBound - 1), so that none is used twice"
         case .lost:
-            "records are missing: \(reason). The store has a new epoch: followers and sinks begin again by themselves. Sources do not send again what was confirmed: hub backfill NAME where a service still has it, or take it from a newer backup"
+            "records are missing: \(reason). The store has a new epoch: followers and sinks start over. Sources do not send confirmed records again: run hub backfill NAME if a service still has them, or take them from a newer backup"
         }
     }
 

@@ -121,7 +121,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
             let holders = path.map(LockHolders.others) ?? []
             let cause =
                 holders.isEmpty
-                ? "no other program of this machine is seen to hold it, so the hub's own work has not ended, as when its disk does not answer, or another machine has the file open"
+                ? "no other program of this machine holds it: the hub's own work has not ended, for example because its disk does not answer, or another machine has the file open"
                 : "\(holders.joined(separator: ", ")) holds it; end that program, or wait until it is done"
             self.init(.busy, "\(doing): the file is locked (\(reason)): \(cause)")
         case .SQLITE_CORRUPT:
@@ -139,7 +139,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case .SQLITE_IOERR:
             self.init(
                 .input,
-                "\(doing): \(reason) (\(error.extendedResultCode)): the disk or what connects it has failed; see dmesg. What passes by itself has damaged nothing"
+                "\(doing): \(reason) (\(error.extendedResultCode)): the disk or its connection has failed; see dmesg. A failure that passes has damaged nothing"
             )
         case .SQLITE_MISUSE where reason.contains("closed"):
             self.init(.closed, "\(doing): the store is closed")

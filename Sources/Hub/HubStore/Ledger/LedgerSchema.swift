@@ -5,8 +5,8 @@ enum LedgerSchema {
     static let version2 = """
         -- A durable subscription. "cursor": every version up to here that it wanted is settled or has a row in `delivery`.
         -- The account's law is a CHECK; `marked` are those of the pending that have a row.
-        -- (counted, counting_to]: sequences in which what matches is not yet counted as wanted.
-        -- offered, busy: up to where versions may have been given out without an answer; to the head after a crash.
+        -- (counted, counting_to]: sequences whose matching versions are not yet counted as wanted.
+        -- offered, busy: the last version that may have been given out without an answer; the head after a crash.
         -- forgotten: its rows are being deleted.
         CREATE TABLE sink (
             id INTEGER PRIMARY KEY,
@@ -41,7 +41,7 @@ enum LedgerSchema {
         ) STRICT;
         CREATE UNIQUE INDEX sink_name ON sink (instance, want) WHERE forgotten = 0;
 
-        -- The filter that decided about the sequences after `after`; NULL leaves a side open. head: that of the store when it began.
+        -- The filter for the sequences after `after`; NULL means no restriction. head: that of the store when the filter began.
         CREATE TABLE sink_era (
             sink INTEGER NOT NULL REFERENCES sink (id),
             after INTEGER NOT NULL,
@@ -59,10 +59,10 @@ enum LedgerSchema {
             PRIMARY KEY (sink, reason)
         ) STRICT, WITHOUT ROWID;
 
-        -- What a cursor cannot say of a record. state: 0 pending, 1 retry, 2 unauthorised, 3 delivered, 4 delivered ahead of the cursor,
+        -- State that the cursor does not show. state: 0 pending, 1 retry, 2 unauthorised, 3 delivered, 4 delivered ahead of the cursor,
         -- 5 refused, 6 skipped, 7 superseded; of the version `seq`. due: set while it is open. settled: the newest version whose fate
         -- is final. holds: the target has the record. offered: given out from this row, not answered. may_hold: the target may have
-        -- an older version. departed: the version the sink is to forget, where the current one is none of its business.
+        -- an older version. departed: the version to retract at the sink if the current one is not for it.
         CREATE TABLE delivery (
             sink INTEGER NOT NULL REFERENCES sink (id),
             number INTEGER NOT NULL,
@@ -89,8 +89,8 @@ enum LedgerSchema {
 
     /// Waits that do not depend on the wall clock, added in version 6 of the file format.
     static let version6 = """
-        -- How long a retry still had to wait when its answer was stored, in microseconds. "due" is by the clock of waits, which begins at the
-        -- hub's time whenever a hub starts; 0 for what waits for nothing but its turn.
+        -- The remaining wait of a retry when its answer was stored, in microseconds. "due" is by the clock of waits, which begins at the
+        -- hub's time whenever a hub starts; 0 for rows that wait only for their turn.
         ALTER TABLE delivery ADD COLUMN wait INTEGER CHECK (wait >= 0);
         UPDATE delivery SET wait = min(max(due - ifnull(at, due), 0), 604800000000) WHERE state = 1;
         UPDATE delivery SET due = 0 WHERE state IN (0, 2);

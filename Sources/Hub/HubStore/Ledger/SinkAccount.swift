@@ -51,7 +51,7 @@ public enum SkipReason: Int64, Hashable, Sendable, CaseIterable, CustomStringCon
         case .deletion: "it takes no deletions"
         case .filled: "it takes no filled values"
         case .past: "it takes no past dates"
-        case .neverDelivered: "it never got what this takes back"
+        case .neverDelivered: "it never got the record that this takes back"
         case .filter: "it does not want this any more"
         case .withheld: "it is older than it may read"
         }

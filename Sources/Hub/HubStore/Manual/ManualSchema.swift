@@ -3,16 +3,16 @@
 /// They are separate from the records' own columns, so a record without manual changes costs two empty columns.
 enum ManualSchema {
     static let version3 = """
-        -- 1 where a person, not a rule, said whose it is. `edited`: which members a person changed (the bits of `SampleMembers`).
+        -- 1 if a person, not a rule, assigned it. `edited`: the members that a person changed (the bits of `SampleMembers`).
         ALTER TABLE sample ADD COLUMN assigned INTEGER CHECK (assigned = 1);
         ALTER TABLE sample ADD COLUMN edited INTEGER CHECK (edited BETWEEN 1 AND 255);
         ALTER TABLE sample_version ADD COLUMN assigned INTEGER CHECK (assigned = 1);
         ALTER TABLE sample_version ADD COLUMN edited INTEGER CHECK (edited BETWEEN 1 AND 255);
-        -- 1 where the source sent it while a person's edit or retraction stood over the record: kept, and on no topic.
+        -- 1 if the source sent it while a person's edit or retraction covered the record: kept, but on no topic.
         ALTER TABLE sample_version ADD COLUMN covered INTEGER CHECK (covered = 1);
         CREATE UNIQUE INDEX sample_version_covered ON sample_version (seq) WHERE covered IS NOT NULL;
 
-        -- Which versions a person made, how (the numbers of `ManualChangeKind`) and why.
+        -- The versions made by persons, their kind (the numbers of `ManualChangeKind`) and reason.
         CREATE TABLE deed (
             seq INTEGER PRIMARY KEY,
             number INTEGER NOT NULL,
@@ -20,8 +20,8 @@ enum ManualSchema {
             reason TEXT
         ) STRICT;
 
-        -- A record left a person (NULL: the inbox). A follower of that person's records alone learns it from here, under a sequence of
-        -- its own, until the record comes back to that person under the sequence `ended`.
+        -- A record left a person (NULL: the inbox). A follower of only that person's records learns it from here, under a separate
+        -- sequence, until the record comes back to that person under the sequence `ended`.
         CREATE TABLE departure (
             seq INTEGER PRIMARY KEY,
             number INTEGER NOT NULL REFERENCES sample (number),
@@ -35,7 +35,7 @@ enum ManualSchema {
 
     /// Lets a record also leave its type, when its source reports a new type.
     static let version5 = """
-        -- 1 where the record went to another type, and not from one person to another.
+        -- 1 if the record changed its type, not its person.
         ALTER TABLE departure ADD COLUMN retyped INTEGER CHECK (retyped = 1);
         DROP INDEX departure_open;
         CREATE UNIQUE INDEX departure_open ON departure (number, ifnull(person, 0), type) WHERE ended IS NULL;

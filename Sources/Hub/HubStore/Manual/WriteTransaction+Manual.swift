@@ -95,7 +95,7 @@ extension WriteTransaction {
         for (number, asked) in asked where asked != 0 {
             let now = try find(SampleRow.byNumber, number)?.sequence ?? findDay(DayRow.byNumber, number)?.sequence
             guard let now, now != asked else { continue }
-            changed[number] = .changed(number, "record \(number) is at \(now) by now, not at \(asked)")
+            changed[number] = .changed(number, "record \(number) is at version \(now) now, not at version \(asked)")
         }
         for number in changed.keys.sorted() {
             for other in try RecordGroup.withGroups([number], in: db)
@@ -210,7 +210,8 @@ extension WriteTransaction {
         .rejected(
             Rejection(
                 code: "retracted",
-                reason: "record \(number) was taken back by its source, which may send it again; no hand did"))
+                reason: "record \(number) was taken back by its source, which may send it again; no person retracted it"
+            ))
     }
 
     // MARK: - Persons
@@ -263,7 +264,8 @@ extension WriteTransaction {
             }
         }
         let telling = found.first { $0.sample.type == .weight } ?? found.first
-        return telling?.assignment ?? .nobody(reason: "a person took back whose it was; the rules have not been asked")
+        return telling?.assignment
+            ?? .nobody(reason: "a person undid its assignment; the rules have not been applied since")
     }
 
     /// Assigns a record by the current rules, as if it arrived now.

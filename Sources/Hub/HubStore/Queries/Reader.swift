@@ -37,7 +37,7 @@ struct Reader {
         guard query.numbers == nil || query.order == .sequence && query.numbers?.count ?? 0 <= RecordQuery.maximumPage
         else { throw StoreError(.query, "numbers: at most 1,000, in the order of change") }
         guard query.order != .latest || query.group == nil && !query.isImplausible else {
-            throw StoreError(.query, "latest: neither group nor implausible fits beside it")
+            throw StoreError(.query, "latest: cannot be combined with group or implausible")
         }
         let token = try token(of: query)
         query = query.bounded
@@ -136,14 +136,14 @@ struct Reader {
         guard try !gaps.step() else {
             throw StoreError(
                 .epoch,
-                "since \(since): what the hub had stored up to there was lost when the machine went down; take a new snapshot"
+                "since \(since): the last records before this cursor were lost when the machine went down; take a new snapshot"
             )
         }
         // A follower that starts at the beginning receives everything that exists.
         guard since.sequence > 0, try since.sequence < removedChanges(filter, query.canBeCeased) else { return }
         throw StoreError(
             .epoch,
-            "since \(since): what was taken back or changed after it was removed by a rule of retention; take a new snapshot"
+            "since \(since): a retention rule has removed records that were taken back or changed after it; take a new snapshot"
         )
     }
 

@@ -158,7 +158,7 @@ enum AccountCheck {
         WITH claim (kind, type, person, label, last_seq, count, removed) AS (
             SELECT kind, ifnull(type, 0), ifnull(person, 0), ifnull(label, 0), last_seq, count - removed, removed FROM stream
         ), counted (kind, type, person, label, last_seq, count) AS (
-            -- What carried the last sequence may have been removed.
+            -- The record with the last sequence may have been removed.
             SELECT c.kind, c.type, c.person, c.label, CASE WHEN m.removed > 0 THEN 0 ELSE c.last_seq END, c.count
             FROM (\(countedStreams)) c LEFT JOIN claim m
                 ON m.kind = c.kind AND m.type = c.type AND m.person = c.person AND m.label = c.label

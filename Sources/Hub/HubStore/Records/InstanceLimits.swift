@@ -62,7 +62,7 @@ struct LimitReached: Error {
         rejection = Rejection(
             code: "limit",
             reason:
-                "\(name.rawValue): this instance has made \(limit), as many as it may; if they are meant, set limit_factor in its [plugin.…] of hub.conf"
+                "\(name.rawValue): this instance has made \(limit), its limit; if that is intended, set limit_factor in its [plugin.…] of hub.conf"
         )
     }
 }

@@ -222,7 +222,7 @@ extension StoredRecord {
         switch intake.record {
         case .sample(let sample): type = sample.type
         case .day(let day): type = day.type
-        case .retraction: preconditionFailure("the store names the type of what was retracted")
+        case .retraction: preconditionFailure("the store knows the type of a retracted record")
         }
         self.init(
             record: intake.record, number: placement.number, sequence: placement.sequence,

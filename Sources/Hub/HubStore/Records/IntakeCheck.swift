@@ -112,7 +112,7 @@ enum IntakeCheck {
         else { return nil }
         return Rejection(
             code: "reserved",
-            reason: "\(member): begins with \(Tombstones.prefix), as only names of what was erased do; send another")
+            reason: "\(member): begins with \(Tombstones.prefix), which is reserved for erased records; send another")
     }
 
     private static func reserved(_ key: RecordKey) -> Rejection? { reserved(key.text, "key") }

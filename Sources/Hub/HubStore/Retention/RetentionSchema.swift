@@ -3,10 +3,10 @@ import GRDB
 /// The tables for accounting removed records, added in version 13 of the file format.
 enum RetentionSchema {
     static let version13 = """
-        -- How many of a stream's versions were removed.
+        -- The number of a stream's removed versions.
         ALTER TABLE stream ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;
 
-        -- What was removed in all: records, superseded versions, retractions among both, and departures.
+        -- Totals of removed records, superseded versions, retractions among both, and departures.
         CREATE TABLE removed (
             id INTEGER PRIMARY KEY CHECK (id = 1),
             records INTEGER NOT NULL DEFAULT 0,
@@ -16,7 +16,7 @@ enum RetentionSchema {
         ) STRICT;
         INSERT INTO removed (id) VALUES (1);
 
-        -- Samples whose statistics are kept already, and that are to be removed in this version.
+        -- Samples whose statistics are kept already; this version of each is to be removed.
         CREATE TABLE removal (
             number INTEGER PRIMARY KEY,
             seq INTEGER NOT NULL
@@ -24,20 +24,20 @@ enum RetentionSchema {
         """
 
     static let version14 = """
-        -- What the hub's clock showed when it was last believed, and its rules were followed; NULL before that.
+        -- The hub's time when its clock was last trusted and its rules were applied; NULL before that.
         ALTER TABLE meta ADD COLUMN clock INTEGER;
         """
 
     static let version16 = """
-        -- The newest that was removed with its record: a retraction or departure, and any change after the first version. Who has asked since
-        -- an older sequence cannot be told of it.
+        -- The newest sequences removed with their records: of a retraction or departure, and of any change after the first version.
+        -- A query since an older sequence cannot return them.
         ALTER TABLE removed ADD COLUMN last_taken INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE removed ADD COLUMN last_changed INTEGER NOT NULL DEFAULT 0;
         """
 
     static let version18 = """
-        -- The same of each type, person (0: none) and source that a removed record ever had, instead of all together: what of that was removed
-        -- concerns only who may read it and asks for it. `removed` has what was removed before.
+        -- The same for each type, person (0: none) and source that a removed record ever had: a removal concerns only queries that
+        -- may read the record and ask for it. `removed` covers removals before this step.
         CREATE TABLE removed_of (
             type INTEGER NOT NULL,
             person INTEGER NOT NULL,

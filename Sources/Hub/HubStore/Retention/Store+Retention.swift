@@ -85,7 +85,7 @@ extension Store {
                 counts.append(
                     try await retain(rule, after: Array(rules[..<index]), now: now, zones: zones, thin: nil) { true })
             } catch {
-                throw StoreError(error, doing: "count what a retention rule is for in \(path)", path)
+                throw StoreError(error, doing: "count the records of a retention rule in \(path)", path)
             }
         }
         return counts

@@ -17,7 +17,7 @@ enum RollupCheck {
             (query.isBySource, query.usesRollups) = (true, false)
             guard let wrong = try firstWrongDay(of: rollup, query, reader) else { continue }
             let date = LocalDate(daysSinceEpoch: Int(wrong)).text
-            found.append("statistics of \(type) of \(person.name): what is kept of \(date) is not what its samples say")
+            found.append("statistics of \(type) of \(person.name): those kept of \(date) do not match its samples")
         }
         return found
     }

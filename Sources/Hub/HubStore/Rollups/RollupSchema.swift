@@ -3,8 +3,8 @@
 /// They contain nothing beyond the samples: every answer is the same without them.
 enum RollupSchema {
     static let version15 = """
-        -- One row for each person and type of which hours are kept. What it says besides is what they were made by: another unit, style,
-        -- order of sources or place of the hours begins a new one. not_valid: its days are to be removed.
+        -- One row for each person and type with kept hours. The other columns say how they were computed: another unit, style, order of
+        -- sources or start of hours begins a new row. not_valid: its days are to be removed.
         CREATE TABLE rollup (
             id INTEGER PRIMARY KEY,
             person INTEGER NOT NULL REFERENCES person (id),
@@ -12,17 +12,17 @@ enum RollupSchema {
             unit INTEGER NOT NULL REFERENCES term (id),
             style TEXT NOT NULL,
             priority TEXT NOT NULL,
-            -- Minutes after a whole hour of UTC at which hours, and after midnight at which days begin.
+            -- Minutes after a full hour of UTC at which hours begin, and after midnight at which days begin.
             phase INTEGER NOT NULL CHECK (phase BETWEEN 0 AND 59),
-            -- How far after its beginning a sample may count, in microseconds, where the type is weighed by time.
+            -- How long after its start a sample may count, in microseconds, if the type is weighted by time.
             hold INTEGER NOT NULL,
-            -- The first day since 1970 that is not kept; a day before it that has no row has nothing in it.
+            -- The first day since 1970 that is not kept; an earlier day without a row is empty.
             through INTEGER NOT NULL,
             not_valid INTEGER CHECK (not_valid = 1)
         ) STRICT;
         CREATE UNIQUE INDEX rollup_identity ON rollup (person, type) WHERE not_valid IS NULL;
 
-        -- slot: the rollup and the day. total: the day's figures. hours: of each hour that has any; NULL where something changed since.
+        -- slot: the rollup and the day. total: the day's figures. hours: those of each hour that has any; NULL if a sample changed since.
         CREATE TABLE rollup_day (
             slot INTEGER PRIMARY KEY,
             total BLOB,

@@ -178,7 +178,7 @@ struct SalvageBooks {
             mark(row[0]...row[1])
         }
         let epoch = try String.fetchOne(db, sql: "SELECT epoch FROM meta") ?? ""
-        let reason = "pages of the store were damaged, and what was whole was salvaged"
+        let reason = "pages of the store were damaged, and the undamaged records were salvaged"
         var first: Int64?
         for sequence in 1...head + 1 {
             let isThere = sequence > head || present[Int(sequence / 64)] & 1 << UInt64(sequence % 64) != 0

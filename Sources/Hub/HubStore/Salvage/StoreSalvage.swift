@@ -55,7 +55,7 @@ public struct StoreSalvage: Sendable {
             let faults = try StoreFile(draft.path).faults(.counters)
             guard faults.isEmpty else {
                 throw StoreError(
-                    .corrupt, "\(verb): what is left of it does not add up (\(faults[0])); restore a backup")
+                    .corrupt, "\(verb): the salvaged records do not add up (\(faults[0])); restore a backup")
             }
             report.store = try StoreFile(draft.path).summary()
             if let target { try draft.publish(as: target) }
@@ -140,7 +140,7 @@ private struct RowSalvage {
             target,
             sql: """
                 SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-                    -- What is computed from the samples is computed again from those that are left.
+                    -- Rollups are computed again from the remaining samples.
                     AND name NOT IN ('grdb_migrations', 'rollup', 'rollup_day') ORDER BY name
                 """)
         let expected = try expectedRows()

@@ -79,15 +79,15 @@ public final class SecretStore: Sendable {
                     CREATE TABLE token (
                         instance TEXT NOT NULL,
                         account TEXT NOT NULL,
-                        -- Grows with every change, removal included, and never begins again.
+                        -- Grows with every change, including removals, and never restarts.
                         version INTEGER NOT NULL,
-                        -- NULL: none is there, or it was removed.
+                        -- NULL: there is no token, or it was removed.
                         json BLOB,
-                        -- Microseconds since 1970: what the token itself says, and when it was put.
+                        -- Microseconds since 1970: the expiry that the token states, and when it was stored.
                         expires INTEGER,
                         renewable INTEGER NOT NULL DEFAULT 0,
                         put INTEGER,
-                        -- Why it could not be refreshed the last time it was tried; NULL after a success.
+                        -- Why its last refresh failed; NULL after a success.
                         failure TEXT CHECK (failure IN ('auth', 'network')),
                         reason TEXT,
                         failed INTEGER,

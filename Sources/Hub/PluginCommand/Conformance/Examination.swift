@@ -191,7 +191,7 @@ extension Rule.Concern {
     func excuse(_ manifest: Manifest) -> String? {
         switch self {
         case .sources where !manifest.isSource:
-            manifest.writes.isEmpty ? "it writes nothing" : "it writes what a person enters"
+            manifest.writes.isEmpty ? "it writes nothing" : "it writes a person's entries"
         case .sinks where manifest.sink == nil: "it is not a sink"
         case .commands where manifest.commands.isEmpty: "it has no commands"
         case .judges where !manifest.checksSettings: "it leaves its settings to the hub"

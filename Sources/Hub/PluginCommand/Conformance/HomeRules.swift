@@ -9,9 +9,9 @@ extension Rule {
     static let homes: [Rule] = [
         Rule(
             "whole-hub", .silver, of: .sources,
-            "In a whole hub that is killed and comes back, all that it gives is stored, and nothing twice.",
+            "In a whole hub that is killed and comes back, all records that the plugin gives are stored, and none twice.",
             repair:
-                "Give after each start what has no STORED, under the keys of before; end when stdin ends, so that the next process finds nothing of yours in its way."
+                "After each start, give all records without STORED, under the same keys; end when stdin ends, so that this process does not block the next."
         ) { examination in
             let lasting = try await examination.lasting()
             let (home, plugin) = (try await examination.home(), try await examination.course().manifest.name)
@@ -64,7 +64,7 @@ extension Rule {
         },
         Rule(
             "restored", .gold,
-            "When a backup of the hub is put back it comes again and goes on, and nothing is stored twice.",
+            "After a backup of the hub is restored, the plugin connects again and goes on, and no record is stored twice.",
             repair: "Take the epoch of WELCOME as it comes: a hub that was restored is another store at the same door."
         ) { examination in
             let (home, manifest) = (try await examination.home(), try await examination.course().manifest)
@@ -87,8 +87,8 @@ extension Rule {
         },
         Rule(
             "clock", .gold, of: .sources,
-            "With a hub whose clock is a day ahead, and right in the next session, it gives all, and nothing twice.",
-            repair: "Take times and keys from what the device says, and the hub's clock for your own waits alone."
+            "With a hub whose clock is a day ahead, and right in the next session, it gives all records, and none twice.",
+            repair: "Take times and keys from the device's data; use the hub's clock only for your own waits."
         ) { examination in
             let lasting = try await examination.lasting()
             let ahead = Timestamp(microseconds: Int64((Date().timeIntervalSince1970 + 93_600) * 1_000_000))

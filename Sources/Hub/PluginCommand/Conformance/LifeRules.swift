@@ -21,7 +21,7 @@ extension Rule {
         },
         Rule(
             "describes-only", .bronze,
-            "--describe says the same each time, within 10 s, and prints nothing else on stdout.",
+            "--describe prints the same manifest each time, within 10 s, and no other text on stdout.",
             repair: "Build the manifest from constants: no clock, no random number, no look at devices; log to stderr."
         ) { examination in
             let trial = try await examination.stage().trial
@@ -35,7 +35,7 @@ extension Rule {
             return answers.count == 1 ? [] : ["two answers differ"]
         },
         Rule(
-            "arguments", .bronze, "An argument that there is not is refused with an exit code other than 0.",
+            "arguments", .bronze, "An unknown argument is refused with an exit code other than 0.",
             repair: "End with 64 for any argument that is not one of Protocol §13.1."
         ) { examination in
             let trial = try await examination.stage().trial
@@ -47,7 +47,7 @@ extension Rule {
         Rule(
             "judges-settings", .bronze, of: .judges,
             "--check-settings answers with objections, and has none to the settings of the test.",
-            repair: "Print {\"objections\":[]} and end with 0 where nothing is wrong (Protocol §13.4)."
+            repair: "Print {\"objections\":[]} and end with 0 if nothing is wrong (Protocol §13.4)."
         ) { examination in
             let trial = try await examination.stage().trial
             switch await trial.ask(["--check-settings"], input: trial.settings.text) {
@@ -79,13 +79,13 @@ extension Rule {
             return seen
         },
         Rule(
-            "speaks-protocol", .bronze, "Nothing that it sends is against the protocol.",
+            "speaks-protocol", .bronze, "It sends nothing that violates the protocol.",
             repair: "Each sentence names the obligation of Protocol.md that was not kept."
         ) { examination in Array(try await examination.course().violations.prefix(10)) },
         Rule(
-            "stops", .bronze, "Asked to stop it says BYE and ends by itself within 5 s.",
+            "stops", .bronze, "Asked to stop, it sends BYE and ends within 5 s.",
             repair:
-                "At STOP, or when stdin ends, finish what is begun, keep what is not STORED, say BYE, and end (§13.2)."
+                "At STOP, or when stdin ends, finish work in progress, keep records without STORED, send BYE, and end (§13.2)."
         ) { examination in
             let course = try await examination.course()
             guard course.hello != nil else { return ["it never came"] }
@@ -99,7 +99,7 @@ extension Rule {
         },
         Rule(
             "hub-gone", .bronze,
-            "When its stdin ends without STOP, because the hub was killed, it ends by itself within 10 s.",
+            "When its stdin ends without STOP, because the hub was killed, it ends within 10 s.",
             repair: "Read stdin to its end in a thread or with poll, and take its end for the end of the hub."
         ) { examination in
             let stage = try await examination.stage()
@@ -112,7 +112,7 @@ extension Rule {
         },
         Rule(
             "refused", .gold,
-            "Where the hub refuses its HELLO it ends with exit code 77.",
+            "If the hub refuses its HELLO, it ends with exit code 77.",
             repair: "At ERROR forbidden, instance or version in answer to HELLO: say why on stderr, and end with 77."
         ) { examination in
             let stage = try await examination.stage {

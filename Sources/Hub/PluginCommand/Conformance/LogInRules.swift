@@ -9,9 +9,9 @@ extension Rule {
     static let logIns: [Rule] = [
         Rule(
             "log-in-lost", .gold,
-            "A token that its service takes no longer is told to people and costs no record; with the next one it goes on.",
+            "When its service rejects a token, the plugin reports that to people, loses no record, and goes on with the next token.",
             repair:
-                "Where the service refuses a token and no refresh helps: release it with failure auth, answer deliveries with auth, keep running, and ask for the token again in the next session (Protocol §11)."
+                "If the service refuses a token and no refresh helps: release it with failure auth, answer deliveries with auth, keep running, and ask for the token again in the next session (Protocol §11)."
         ) { examination in
             let stage = try await examination.stage()
             let lost = try stage.tokens.mapValues { try LostToken($0) }

@@ -11,7 +11,7 @@ extension Rule {
         Rule(
             "unknown-command", .gold, of: .commands,
             "A command that it does not have is answered with OUTCOME failed, code command.",
-            repair: "Answer every COMMAND; what is not in the manifest with failed and the code command (R8.17)."
+            repair: "Answer every COMMAND; answer failed, code command, to those that are not in the manifest (R8.17)."
         ) { examination in
             try await asked(examination, "no-such-command") { outcome, _ in
                 if case .failed(code: "command", _) = outcome { [] } else { ["it answered otherwise"] }
@@ -20,7 +20,7 @@ extension Rule {
         Rule(
             "dry-run", .gold, of: .commands,
             "A dry run of a command that needs no argument is answered, and gives no record.",
-            repair: "Where COMMAND has dryRun, say what would be done, and do nothing."
+            repair: "If COMMAND has dryRun, report the effect, and do nothing."
         ) { examination in
             let manifest = try await examination.course().manifest
             var seen: [String] = []
@@ -61,7 +61,7 @@ extension Rule {
     /// The data that it must keep private.
     static let privacy: [Rule] = [
         Rule(
-            "no-secret-in-log", .gold, "Its log has no secret setting in it.",
+            "no-secret-in-log", .gold, "Its log contains no secret setting.",
             repair: "Log the name of a setting and never its value; the hub's hiding of secrets is the last resort."
         ) { examination in
             let course = try await examination.course()
@@ -70,8 +70,8 @@ extension Rule {
                 .map { line in secrets.reduce(line) { $0.replacing($1, with: "<secret>") } }
         },
         Rule(
-            "no-value-in-log", .gold, of: .sources, "Its log has none of the quantities in it that it gave.",
-            repair: "Log numbers of records, keys and reasons, but never what was measured."
+            "no-value-in-log", .gold, of: .sources, "Its log contains none of the quantities that it gave.",
+            repair: "Log numbers of records, keys and reasons, but never measured values."
         ) { examination in
             let course = try await examination.course()
             // Only numbers with at least three digits, one of them a decimal: shorter ones appear in logs for many reasons.
@@ -94,7 +94,7 @@ extension Rule {
     /// Its cost while nothing happens.
     static let costs: [Rule] = [
         Rule(
-            "memory", .platinum, "In a quiet life it has never more than 128 MiB of memory.",
+            "memory", .platinum, "In an undisturbed run it never has more than 128 MiB of memory.",
             repair: "Read and send in pieces, and bound every queue."
         ) { examination in
             let cost = try await examination.idleCost()
@@ -110,7 +110,7 @@ extension Rule {
         Rule(
             "described", .platinum,
             "Its manifest helps the person who sets it up: a summary, a version, help for each setting and command.",
-            repair: "Write one sentence each for a person who has never seen the plugin."
+            repair: "Write one sentence each for a reader new to the plugin."
         ) { examination in
             let manifest = try await examination.course().manifest
             var seen: [String] = []
@@ -127,7 +127,7 @@ extension Rule {
             return seen
         },
         Rule(
-            "confined", .platinum, "It works with what hub-confine leaves it, without confine = false.",
+            "confined", .platinum, "It works confined by hub-confine, without confine = false.",
             repair: "Name in reaches, and by access of a setting, all that it needs (Protocol §13.7)."
         ) { examination in
             let trial = try await examination.stage().trial

@@ -28,21 +28,22 @@ extension Rule {
             "killed", .silver, of: .sources,
             "Killed before its records were confirmed, it gives all of them when it is started again.",
             repair:
-                "Keep in HUB_STATE what is not STORED, or read it again from the device; confirm to the device after STORED."
+                "Keep records without STORED in HUB_STATE, or read them again from the device; confirm to the device after STORED."
         ) { examination in
             try await interrupted(examination) { stage, life in await life.kill() }
         },
         Rule(
             "stopped", .silver, of: .sources,
             "Stopped before its records were confirmed, it gives all of them at its next start.",
-            repair: "At STOP, keep what is not STORED in HUB_STATE, or do not take it from the device for done."
+            repair: "At STOP, keep records without STORED in HUB_STATE, or do not confirm them to the device."
         ) { examination in
             try await interrupted(examination) { stage, life in _ = await life.stop(stage.hub) }
         },
         Rule(
             "lost-session", .silver, of: .sources,
             "When its session is lost in the middle of a batch it gives that batch again.",
-            repair: "Keep each batch until its STORED; after another WELCOME send what has none (Protocol §4)."
+            repair:
+                "Keep each batch until its STORED; after another WELCOME send the batches without one (Protocol §4)."
         ) { examination in
             let lasting = try await examination.lasting()
             let stage = try await examination.stage {
@@ -59,7 +60,7 @@ extension Rule {
         },
         Rule(
             "full-disk", .silver, of: .sources,
-            "When the hub's disk takes nothing (ERROR store) it sends the batch again after `after`, and not before.",
+            "When the hub's disk is full (ERROR store), it sends the batch again after `after`, and not before.",
             repair: "At ERROR store wait for the milliseconds of after, and send the same batch again."
         ) { examination in
             let lasting = try await examination.lasting()
@@ -86,9 +87,9 @@ extension Rule {
         },
         Rule(
             "identity", .silver, of: .sources,
-            "What it gives again, after a start with an empty state directory, is the same record.",
+            "After a start with an empty state directory, it gives the same records again.",
             repair:
-                "Make the key from what the device says of the reading, never from the clock, a counter or a random number."
+                "Make the key from the device's data of the reading, never from the clock, a counter or a random number."
         ) { examination in
             let stage = try await examination.stage()
             let life = stage.start()
@@ -105,7 +106,8 @@ extension Rule {
             return first.doubled(by: await stage.hub.held.map(\.record))
         },
         Rule(
-            "rejected", .gold, of: .sources, "A record that the hub rejects keeps back no other, and does not end it.",
+            "rejected", .gold, of: .sources,
+            "A record that the hub rejects does not stop other records, nor the plugin.",
             repair: "Read results of STORED one by one: report a rejected record on stderr, and go on with the rest."
         ) { examination in
             let lasting = try await examination.lasting()
@@ -123,9 +125,9 @@ extension Rule {
         },
         Rule(
             "times", .gold, of: .sources,
-            "Each sample says where its time was taken: an offset or a zone; and none is of the future.",
+            "Each sample has the offset or zone of its time, and none is in the future.",
             repair:
-                "Write start with the offset of the place where it was measured, or with zone; read the device's clock with care."
+                "Write start with the offset of the place of the measurement, or with zone; read the device's clock with care."
         ) { examination in
             let course = try await examination.course()
             let now = Int64(Date().timeIntervalSince1970 * 1_000_000)
@@ -134,7 +136,7 @@ extension Rule {
                 if sample.start.offsetMinutes == nil, sample.zone == nil {
                     return "\(record.identity.words) has neither an offset nor a zone"
                 }
-                return sample.start.microseconds > now + 300_000_000 ? "\(record.identity.words) is of the future" : nil
+                return sample.start.microseconds > now + 300_000_000 ? "\(record.identity.words) is in the future" : nil
             }.prefix(3).map(\.self)
         },
     ]

@@ -7,7 +7,7 @@ extension Rule {
     /// Behaviour with a hub that is not always reachable.
     static let sessions: [Rule] = [
         Rule(
-            "greets-again", .silver, "When the hub knows its session no longer it greets again, within 30 s.",
+            "greets-again", .silver, "When the hub no longer knows its session, it greets again, within 30 s.",
             repair: "At ERROR hello-first, send HELLO, and then again all that was not STORED."
         ) { examination in
             let stage = try await examination.stage { $0.heartbeat = Heartbeat(interval: 500, timeout: 2_000) }
@@ -19,7 +19,7 @@ extension Rule {
             return isBack ? [] : ["no second HELLO came"]
         },
         Rule(
-            "answers-pings", .silver, "It answers PING with PONG, and in silence asks itself.",
+            "answers-pings", .silver, "It answers PING with PONG, and sends PING itself in a silence.",
             repair: "Answer PING with PONG and its body; after heartbeat.interval of silence send PING (Protocol §4.4)."
         ) { examination in
             let stage = try await examination.stage { $0.heartbeat = Heartbeat(interval: 500, timeout: 5_000) }
@@ -37,7 +37,7 @@ extension Rule {
         },
         Rule(
             "silent-hub", .silver, "When the hub is silent for longer than the heartbeat's timeout it greets again.",
-            repair: "Where nothing came for heartbeat.timeout, take the session for lost and send HELLO."
+            repair: "If no message came for heartbeat.timeout, consider the session lost and send HELLO."
         ) { examination in
             let stage = try await examination.stage { $0.heartbeat = Heartbeat(interval: 500, timeout: 1_500) }
             let life = stage.start()
@@ -49,7 +49,7 @@ extension Rule {
             return isBack ? [] : ["no second HELLO came in a long silence, with a timeout of 1.5 s"]
         },
         Rule(
-            "newer-hub", .gold, "Members that it does not know, of a newer hub, do not disturb it.",
+            "newer-hub", .gold, "It ignores members that it does not know, of a newer hub.",
             repair: "Read the members you need, and ignore all others, in every message (R3.5)."
         ) { examination in
             let lasting = try await examination.lasting()

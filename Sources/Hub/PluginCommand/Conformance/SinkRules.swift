@@ -9,7 +9,7 @@ extension Rule {
     static let deliveries: [Rule] = [
         Rule(
             "wants", .bronze, of: .sinks,
-            "It asks for what it delivers: WANT within 30 s, with types that its manifest reads.",
+            "It asks for the types that it delivers: WANT within 30 s, with types that its manifest reads.",
             repair: "Send WANT after each WELCOME (Protocol §10)."
         ) { examination in
             let course = try await examination.course()
@@ -20,12 +20,13 @@ extension Rule {
         },
         Rule(
             "answers-deliveries", .bronze, of: .sinks,
-            "It answers each delivery with one result for each record, and delivers what is plain.",
-            repair: "Send DONE with as many results as records, in their order; delivered only where the target has it."
+            "It answers each delivery with one result for each record, and delivers ordinary records.",
+            repair:
+                "Send DONE with as many results as records, in their order; delivered only if the target has the record."
         ) { examination in try await delivered(examination) { _, _ in } },
         Rule(
             "delivered-twice", .silver, of: .sinks,
-            "What is delivered again, because its answer was lost, is delivered.",
+            "It answers delivered for a record that comes again because its answer was lost.",
             repair:
                 "Name records at the target by number and version, so that the second delivery writes the same again."
         ) { examination in

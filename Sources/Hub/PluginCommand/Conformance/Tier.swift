@@ -5,10 +5,10 @@ package enum Tier: Int, CaseIterable, Comparable, Sendable {
     /// A description of a plugin of this tier.
     package var text: String {
         switch self {
-        case .bronze: "it says what it is, comes when it is started and ends when it is asked to"
-        case .silver: "it loses nothing and doubles nothing, whatever falls in between"
-        case .gold: "it copes with what hubs, networks and people do, and keeps to itself what is private"
-        case .platinum: "it can be left alone for years: it costs little, and says what it takes"
+        case .bronze: "it describes itself, connects when it is started and ends when it is asked to"
+        case .silver: "it loses no record and duplicates none, whatever fails meanwhile"
+        case .gold: "it copes with faults of hubs, networks and people, and keeps private data private"
+        case .platinum: "it can be left alone for years: it uses little memory and time, and explains its settings"
         }
     }
 

@@ -57,7 +57,7 @@ package final class WholeHub: Sendable {
             // The hub runs the programs to read their manifests; one that hangs has ten seconds.
             let client = try DoorClient(endpoint: door, command: "apply", patience: .seconds(60))
             guard let answer = try client.command("apply", arguments: .emptyObject) else {
-                throw Failure(.dialogue, "the hub applied without saying what")
+                throw Failure(.dialogue, "the hub's answer has no report; check it with hub status")
             }
             return try JSON.answer(ApplyReport.self, answer)
         }

@@ -7,31 +7,31 @@ import Synchronization
 struct DevCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dev",
-        abstract: "Run a plugin beside a hub of its own while you write it, and start it again at each save.",
+        abstract: "Run a plugin with a separate hub while you write it, and restart it at each save.",
         discussion: """
-            A whole hub starts in a folder of its own; nothing of yours is touched. The
+            A whole hub starts in a separate folder; nothing of yours is touched. The
             plugin runs there as it will for others, confined, with the settings of
             test.conf and the program simulator of its folder, as hub plugin test has them.
-            What happens is shown as it happens:
+            Events are shown as they happen:
 
-              log      what the plugin prints; plugin: what the hub did with its process
-              state    whether it runs, and if not, why and what to do
-              record   what it has given, as it comes on the feed
+              log      the plugin's output; plugin: the hub's messages about its process
+              state    whether it runs; if not, the reason and the remedy
+              record   the records that it gave, as they come on the feed
               gave     how many records: new, changed, already there, rejected
-              refused  what the hub did not take of it, and why
-              made up  what a sink was given to deliver: records that were not measured
-              took     what became of that
+              refused  records that the hub refused, with the reason
+              made up  records given to a sink to deliver; they were not measured
+              took     the outcome of these deliveries
               saved, build, restart
 
-            When a file of the folder is saved, the program is built where the language
-            needs that (a folder with Package.swift, or --build), and the plugin started
-            again: by hub apply where settings or manifest have changed, else as by hub
-            restart. Where the build fails the program of before keeps running. A file that
-            its settings name is what it reads, and starts nothing; nor do .md files, names
-            that begin with a dot, and what editors leave.
+            When you save a file of the folder, the program is built if the language needs
+            that (a folder with Package.swift, or --build), and the plugin started again:
+            by hub apply if settings or manifest have changed, else as by hub restart. If
+            the build fails, the former program keeps running. Files that its settings name
+            are its input, and cause no restart; nor do .md files, names that begin with a
+            dot, and files that editors leave.
 
-            What it gives again is already there: no sample is stored twice. Ctrl-C ends
-            everything, and the store goes with it, unless it is kept in a folder.
+            Records that it gives again are already there: no sample is stored twice.
+            Ctrl-C ends everything, and the store is removed, unless --keep names a folder.
 
             Examples:
               hub plugin dev pulse
@@ -42,7 +42,7 @@ struct DevCommand: AsyncParsableCommand {
 
             Exit codes: 0 ended by Ctrl-C, or after --count records, or after --for seconds
             without --count; 1 there were not as many records in time; 65 the plugin or its
-            settings cannot be used; 71 the hub could not be started, or ended by itself.
+            settings cannot be used; 71 the hub could not be started, or ended early.
             """)
 
     @Argument(help: "The plugin's folder, or its program.", completion: .file())
@@ -51,13 +51,13 @@ struct DevCommand: AsyncParsableCommand {
     var settings: [String] = []
     @Option(
         help: ArgumentHelp(
-            "What makes the program after a change, a line of a shell in its folder.", valueName: "command"))
+            "The shell command that makes the program after a change, run in its folder.", valueName: "command"))
     var build: String?
     @Option(help: ArgumentHelp("Keep the store in this folder, and go on with it next time.", valueName: "folder"))
     var keep: String?
-    @Option(help: ArgumentHelp("End when so many records were given or delivered.", valueName: "n"))
+    @Option(help: ArgumentHelp("End when n records were given or delivered.", valueName: "n"))
     var count: Int?
-    @Option(name: .customLong("for"), help: ArgumentHelp("End after so long.", valueName: "seconds"))
+    @Option(name: .customLong("for"), help: ArgumentHelp("End after this time.", valueName: "seconds"))
     var duration: Int?
     @Flag(help: "A JSON object a line: {\"event\",\"text\",…}, or {\"event\":\"record\",\"topic\",\"record\"}.")
     var json = false
@@ -84,7 +84,7 @@ struct DevCommand: AsyncParsableCommand {
         let view = DevView(json: json, most: count) { interruption.release() }
         let fault = Mutex<Failure?>(nil)
         let session = DevSession(path, settings: settings, place: place, build: step, view) {
-            fault.withLock { $0 = $0 ?? Failure(.system, "the hub has ended by itself") }
+            fault.withLock { $0 = $0 ?? Failure(.system, "the hub has ended unexpectedly") }
             interruption.release()
         }
         Task {

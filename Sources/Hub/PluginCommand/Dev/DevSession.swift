@@ -82,7 +82,7 @@ actor DevSession {
         (facts.door, facts.feed, facts.configuration) = (hub.endpoints.door, hub.endpoints.feed, place.configuration)
         view.say(
             .hub,
-            "one of its own for \(subject.name), which touches nothing of yours; in another terminal: export HUB_CONF=\(place.configuration)",
+            "a separate one for \(subject.name), which touches nothing of yours; in another terminal: export HUB_CONF=\(place.configuration)",
             nil, facts)
         let shown = place.lastShown()
         if !view.json { tap = try startTap(shown) }
@@ -137,7 +137,7 @@ actor DevSession {
         let isSettings = parts.allSatisfy { ["test.conf", "sample.conf"].contains($0) }
         if let build, subject == nil || !isSettings, !(try await make(build)) {
             return view.say(
-                .build, subject == nil ? "waiting for a change" : "the program of before keeps running", .bad)
+                .build, subject == nil ? "waiting for a change" : "the former program keeps running", .bad)
         }
         guard let hub, let before = subject else { return try await begin() }
         let subject = try Subject(path, settings: settings)
@@ -160,7 +160,7 @@ actor DevSession {
         guard report.applied else {
             for problem in report.problems { view.say(.restart, problem.description, .bad) }
             for (_, fault) in report.faults.sorted(by: { $0.key < $1.key }) { view.say(.restart, fault, .bad) }
-            return view.say(.restart, "not done: the one of before keeps running", .bad)
+            return view.say(.restart, "not done: the former one keeps running", .bad)
         }
         let step = report.instances.first { $0.instance == name }
         observer?.giveMadeUp()

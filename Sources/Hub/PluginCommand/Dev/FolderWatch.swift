@@ -104,7 +104,7 @@ final class FolderWatch: Sendable {
             guard path(place) != except else { return }
             guard folders.count < mostFolders else {
                 throw Failure(
-                    .usage, "\(root) has more than \(mostFolders) folders: name the folder of the plugin alone")
+                    .usage, "\(root) has more than \(mostFolders) folders: name only the plugin's folder")
             }
             let number = inotify_add_watch(file, path(place), Self.events)
             guard number >= 0 else {

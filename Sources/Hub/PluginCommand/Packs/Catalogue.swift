@@ -93,7 +93,7 @@ package struct Catalogue: Codable, Hashable, Sendable {
             let versions = plugins.filter { $0.name == parts.first }.map(\.version)
             throw PackRefusal(
                 versions.isEmpty
-                    ? "the catalogue has no \(parts.first ?? name); hub plugin search lists what it has"
+                    ? "the catalogue has no \(parts.first ?? name); hub plugin search lists its plugins"
                     : "the catalogue has it in \(versions.joined(separator: ", "))")
         }
         return entry

@@ -31,7 +31,7 @@ struct GzipReader: ~Copyable {
                         "\(bytes.count - taken) bytes come after its end: it is not a pack as it was made")
                 }
             case .damaged:
-                throw PackRefusal("it is not a pack, or is damaged: what gzip has to unpack in it cannot be read")
+                throw PackRefusal("it is not a pack, or is damaged: its gzip data cannot be read")
             }
         }
         return Array(piece.prefix(filled))

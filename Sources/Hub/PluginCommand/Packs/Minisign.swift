@@ -174,7 +174,7 @@ package enum PackOrigin: Hashable, Sendable {
         }
         guard signature.isRight(pack, by: key) else {
             throw PackRefusal(
-                "its signature is not of this pack: one of the two was changed or exchanged; take both again from who made them"
+                "its signature is not of this pack: one of the two was changed or exchanged; get both again from their maker"
             )
         }
         self = .signed(key: key.number, comment: signature.comment)

@@ -87,7 +87,7 @@ package struct PackFolder: Sendable {
         guard target.hasPrefix(root + "/") else {
             throw PackRefusal("\(place) is a link out of the folder, to \(target): put a copy in its place")
         }
-        guard kind(target) == S_IFREG else { throw PackRefusal("\(place) links to what is not a file: remove it") }
+        guard kind(target) == S_IFREG else { throw PackRefusal("\(place) is a link, but not to a file: remove it") }
         return path
     }
 

@@ -27,7 +27,7 @@ package struct PackReader: Sendable {
         let text = try content(first, &source)
         let index: PackIndex
         do throws(PrintedAnswer.Fault) { index = try PrintedAnswer(text).read(PackIndex.self) } catch {
-            throw PackRefusal("its index \(PackIndex.path) is not what it must be: \(error)")
+            throw PackRefusal("its index \(PackIndex.path) is invalid: \(error)")
         }
         if let fault = index.fault { throw PackRefusal(fault) }
         return index
@@ -89,16 +89,16 @@ package struct PackReader: Sendable {
             }
             guard entry.path == file.path else {
                 throw PackRefusal(
-                    "\(Tar.shown(entry.path)) is in it where its index has \(Tar.shown(file.path)): files come once each, in that order"
+                    "\(Tar.shown(entry.path)) is in it, but its index has \(Tar.shown(file.path)): files come once each, in that order"
                 )
             }
             guard entry.bytes == file.bytes else {
                 throw PackRefusal(
-                    "\(Tar.shown(file.path)) in it has \(entry.bytes) bytes where its index has \(file.bytes)")
+                    "\(Tar.shown(file.path)) in it has \(entry.bytes) bytes, but its index has \(file.bytes)")
             }
             let content = try Self.content(entry, &source)
             guard Digests.sha256(content).hexadecimal == file.sha256 else {
-                throw PackRefusal("\(Tar.shown(file.path)) in it is not what its index says: its SHA-256 is another")
+                throw PackRefusal("\(Tar.shown(file.path)) in it does not match its index: its SHA-256 differs")
             }
             try found(file, content)
         }

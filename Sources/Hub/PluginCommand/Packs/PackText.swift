@@ -19,7 +19,7 @@ package struct PackText: Sendable {
             ("what", manifest.summary), ("pack", size), ("sha256", sha256), ("signed", signed), ("tier", tier),
             ("reads", Self.types(manifest.reads)), ("writes", Self.types(manifest.writes)),
             ("reaches", Self.reaches(manifest)), ("owner's", Self.owner(manifest)),
-            ("told", manifest.profiles ? "what hub.conf says of persons' bodies" : nil),
+            ("gets", manifest.profiles ? "the facts about persons' bodies in hub.conf" : nil),
         ]
         let head = ["\(index.name) \(index.version)"]
         return head + facts.compactMap { name, text in text.map { Self.line(name, $0) } }
@@ -73,10 +73,10 @@ package struct PackText: Sendable {
         var places = manifest.reaches
         for setting in manifest.settings {
             switch (setting.access, setting.type) {
-            case (.write?, _): places.append("writes to what the setting \(setting.name) names")
+            case (.write?, _): places.append("writes to the path that the setting \(setting.name) names")
             case (.folder?, _): places.append("writes into the folder that the setting \(setting.name) names")
             case (.read?, _), (nil, .path), (nil, .list(of: .path)):
-                places.append("reads what the setting \(setting.name) names")
+                places.append("reads the path that the setting \(setting.name) names")
             default: break
             }
         }
@@ -102,9 +102,9 @@ package struct PackText: Sendable {
         return [
             added("reads", new.reads, old.reads), added("writes", new.writes, old.writes),
             added("reaches", new.reaches, old.reaches),
-            added("asks of what is the owner's for", new.owner, old.owner),
-            added("writes to what a setting names:", written, []),
-            new.profiles && !old.profiles ? "is told what hub.conf says of persons' bodies" : nil,
+            added("asks for the owner's rights", new.owner, old.owner),
+            added("writes to the path in the setting", written, []),
+            new.profiles && !old.profiles ? "gets the facts about persons' bodies in hub.conf" : nil,
             added("needs the setting", needed, []),
             added("has the command", new.commands.map(\.name), old.commands.map(\.name)),
         ].compactMap { $0 }

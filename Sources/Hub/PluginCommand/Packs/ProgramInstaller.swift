@@ -17,7 +17,7 @@ package struct ProgramInstaller: Sendable {
         var status = stat()
         // Files that root writes for another user would be unreadable for the hub, or readable for everybody.
         if stat(data, &status) == 0, status.st_uid != geteuid() {
-            throw PackRefusal("\(data) belongs to another user: install as that one, who also runs the hub")
+            throw PackRefusal("\(data) belongs to another user: install as that user, who also runs the hub")
         }
         try Folder.make(programs.folder)
         do throws(FileLock.Failure) { lock = try FileLock("\(programs.folder)/.lock") } catch {
@@ -57,7 +57,7 @@ package struct ProgramInstaller: Sendable {
         let manifest = try await inquiry.manifest(of: "\(draft)/\(index.program)")
         guard manifest == index.manifest else {
             throw PackRefusal(
-                "its program says another thing of itself than the pack does (\(Self.differences(index.manifest, manifest))): nothing was installed"
+                "its program's manifest differs from the pack's (\(Self.differences(index.manifest, manifest))): nothing was installed"
             )
         }
         try Folder.make(programs.folder(of: kind))

@@ -99,7 +99,8 @@ actor OwnersCommands {
         let serial = open[index].serial
         guard let answering = open[index].answering else {
             return fail(
-                serial, CommandFailure("ask", "the command asks what this call cannot answer: \(question.prompt)"))
+                serial,
+                CommandFailure("ask", "the command asks a question that this call cannot answer: \(question.prompt)"))
         }
         open[index].answer = Task {
             do {

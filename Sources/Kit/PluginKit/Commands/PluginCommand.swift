@@ -10,11 +10,11 @@ enum PluginVerb: String, EnumerableFlag {
 
     static func help(for verb: PluginVerb) -> ArgumentHelp? {
         switch verb {
-        case .describe: "Print the manifest as JSON: what it reads and writes, and its settings."
-        case .checkSettings: "Read settings as JSON from stdin, and print as JSON what is wrong with them."
-        case .check: "Log in for real, write nothing, and say what was found."
+        case .describe: "Print the manifest as JSON: the types it reads and writes, and its settings."
+        case .checkSettings: "Read settings as JSON from stdin, and print their faults as JSON."
+        case .check: "Log in for real, write nothing, and report the findings."
         case .once: "Do one pass, wait until the hub has stored it, and end."
-        case .run: "Work until stopped; this is what the hub starts."
+        case .run: "Work until stopped; the hub starts plugins with this."
         }
     }
 }
@@ -38,8 +38,8 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
 
                   hub-\(P.manifest.name) --run --key hub.key
 
-                `hub status --json` prints the door of a running hub. What the hub has not stored yet is kept in the state \
-                directory and sent when it is there again.
+                `hub status --json` prints the door of a running hub. Records that the hub has not stored yet are kept in \
+                the state directory, and sent when the hub is there again.
 
                 \(PluginExit.help)
                 """, version: P.manifest.version)
@@ -68,7 +68,7 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where state and spool are kept; ~/.local/state/health-hub/<instance> if not given.", valueName: "dir"))
+            "The directory of state and spool; ~/.local/state/health-hub/<instance> if not given.", valueName: "dir"))
     var state: String?
 
     @Flag(help: "Log details too.") var verbose = false

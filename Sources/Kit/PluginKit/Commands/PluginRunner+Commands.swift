@@ -22,7 +22,7 @@ extension PluginRunner {
                 return .failed(code: "command", reason: "args: \(check.problems.joined(separator: "; "))")
             }
             guard !isDryRun || command.declaration.canDryRun else {
-                return .failed(code: "command", reason: "\(name) cannot say beforehand what it would do")
+                return .failed(code: "command", reason: "\(name) has no dry run")
             }
             let teller = LatestProgress { teller in
                 Task { await handler.tell(teller, ticket) }

@@ -40,7 +40,7 @@ public struct ServiceAddress: Hashable, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - address: the default address of the service; if it is `nil`, the setting is required.
     ///   - help: one sentence for the author of `hub.conf`.
-    public static func settings(default address: String?, help: String = "Where the service is.")
+    public static func settings(default address: String?, help: String = "The address of the service.")
         -> [SettingDeclaration]
     {
         [

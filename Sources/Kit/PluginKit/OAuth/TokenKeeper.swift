@@ -83,7 +83,8 @@ public actor TokenKeeper {
             let (_, version) = try await stored()
             if try await offer(token, expecting: version) { return }
         }
-        throw TokenError(.unreachable, "the token of \(hub.instance) is changed by others all the time; try again")
+        throw TokenError(
+            .unreachable, "the token of \(hub.instance) is changed by other programs all the time; try again")
     }
 
     /// Like ``token(insteadOf:)``, but waits for `hub login` instead of throwing if there is no log-in.

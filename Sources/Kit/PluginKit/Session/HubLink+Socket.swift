@@ -70,7 +70,7 @@ extension HubLink {
         switch decoded {
         case .success(let message): step { $0.receive(message, at: $1) }
         case .failure(let error):
-            logger.error("the hub sent what cannot be read", metadata: ["hub.error": "\(error)"])
+            logger.error("the hub sent an unreadable message", metadata: ["hub.error": "\(error)"])
             let verb = verb.withUnsafeBytes { Verb($0) }
             step { $0.receive(malformed: error, verb: verb, at: $1) }
         }

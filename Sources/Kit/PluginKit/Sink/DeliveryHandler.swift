@@ -62,7 +62,8 @@ struct DeliveryHandler: Sendable {
             guard results.count == records.count else {
                 return rest(
                     name, records, after: nil,
-                    "the plugin gave \(results.count) results for \(records.count) records, which is its mistake")
+                    "the plugin gave \(results.count) results for \(records.count) records, which is a fault of the plugin"
+                )
             }
             if results.contains(where: { if case .delivered = $0 { true } else { false } }) {
                 memory.backOffs.withLock { $0[name] = nil }

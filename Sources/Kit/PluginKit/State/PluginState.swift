@@ -61,7 +61,7 @@ public final class PluginState: Sendable {
                 throw PluginStateError(
                     .locked,
                     "locking the plugin's state failed: \(directory) is in use by \(holder); "
-                        + "stop that one, or give each instance a directory of its own")
+                        + "stop that one, or give each instance a separate directory")
             case .refused(let error): throw PluginStateError(error, "locking the plugin's state")
             }
         }
@@ -116,7 +116,7 @@ public final class PluginState: Sendable {
     private func refuseNesting() {
         precondition(
             DispatchQueue.getSpecific(key: Self.owner) != ObjectIdentifier(commits),
-            "PluginState was called from inside one of its own transactions: use the transaction's calls there")
+            "PluginState was called inside a transaction of the same state: use the transaction's calls there")
     }
 }
 

@@ -94,7 +94,7 @@ extension PluginStateError {
         case let error as PluginStateError: self = error
         case let error as DatabaseError: self.init(error, doing, path)
         // GRDB's decoding errors contain the row, so only their type may be reported.
-        default: self.init(.corrupt, "\(doing) failed: \(path) holds what it should not (\(type(of: error)))")
+        default: self.init(.corrupt, "\(doing) failed: \(path) contains unexpected data (\(type(of: error)))")
         }
     }
 

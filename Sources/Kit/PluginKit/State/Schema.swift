@@ -59,7 +59,7 @@ enum Schema {
             throw PluginStateError(
                 .corrupt,
                 "opening the plugin's state failed: \(path) is an SQLite file of another program; "
-                    + "move it away, or give the plugin a directory of its own")
+                    + "move it away, or give the plugin a separate directory")
         }
         guard version <= migrations.count else {
             throw PluginStateError(

@@ -17,7 +17,7 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The reason in the system's words.
     public var reason: String {
         code == ELOOP
-            ? "it is a symbolic link, and nothing is written through one: look where it leads, then remove it"
+            ? "it is a symbolic link, and files are not written through links: check its target, then remove it"
             : String(cString: strerror(code))
     }
 

@@ -20,7 +20,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 private func hs3(_ body: [UInt8], _ origin: FrameOrigin) {
     guard let frame = Frame(origin: origin, body: [0xA6] + body), let message = HS3Frame(frame) else { return }
-    precondition(message.bytes == frame.bytes, "a frame does not come back as it was")
+    precondition(message.bytes == frame.bytes, "a frame changes when it is written and read again")
     switch HS3ScaleMessage(message) {
     case .memory(let records, let trailing):
         precondition(records.count <= 36 && trailing < 7)
@@ -34,7 +34,7 @@ private func hs3(_ body: [UInt8], _ origin: FrameOrigin) {
 }
 
 private func check(_ record: HS3Record) {
-    precondition(HS3Record(record.bytes[...]) == record, "a record does not come back as it was")
+    precondition(HS3Record(record.bytes[...]) == record, "a record changes when it is written and read again")
     if let tenths = record.key.tenthsOfKilogram { precondition((0...9999).contains(tenths)) }
 }
 
@@ -53,7 +53,8 @@ private func hs4(_ body: [UInt8], _ origin: FrameOrigin) {
     var again = message
     guard origin == .host, let content = HS4HostMessage(message).content else { return }
     (again.command, again.data) = content
-    precondition(HS4HostMessage(again) == HS4HostMessage(message), "a message does not come back as it was")
+    precondition(
+        HS4HostMessage(again) == HS4HostMessage(message), "a message changes when it is written and read again")
 }
 
 private func hs5(_ body: [UInt8], _ origin: FrameOrigin) {
@@ -64,7 +65,8 @@ private func hs5(_ body: [UInt8], _ origin: FrameOrigin) {
     var again = message
     guard origin == .host, let content = HS5HostMessage(message).content else { return }
     (again.command, again.data, again.isAnswer) = content
-    precondition(HS5HostMessage(again) == HS5HostMessage(message), "a message does not come back as it was")
+    precondition(
+        HS5HostMessage(again) == HS5HostMessage(message), "a message changes when it is written and read again")
 }
 
 private func fields(_ bytes: [UInt8], mode: UInt8) {
@@ -73,11 +75,11 @@ private func fields(_ bytes: [UInt8], mode: UInt8) {
         precondition(record.bytes == bytes)
         if let time = record.time {
             let again = HS5Record(time, tenthsOfKilogram: record.tenthsOfKilogram, record.composition)
-            precondition(again == record, "a record does not come back as it was")
+            precondition(again == record, "a record changes when it is written and read again")
         }
     }
     if let identity = ScaleIdentity(bytes), let again = ScaleIdentity(identity.bytes) {
-        precondition(ScaleIdentity(again.bytes) == again, "an identity does not come back as it was")
+        precondition(ScaleIdentity(again.bytes) == again, "an identity changes when it is written and read again")
     }
     for mode in HS3HourMode.allCases where bytes.count >= 4 {
         let packed = bytes.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }

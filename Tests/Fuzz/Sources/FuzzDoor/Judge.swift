@@ -31,24 +31,26 @@ struct Judge {
         demand(answer.body.count <= Self.mostAnswer, "an answer of \(answer.body.count) bytes")
         demand(
             answer.fields[.cacheControl] == "no-store" && answer.fields[.xContentTypeOptions] == "nosniff",
-            "an answer that may be kept")
-        demand(head.method != .head || answer.body.isEmpty, "a body to HEAD")
-        demand(answer.status != 204 || answer.body.isEmpty, "a body with 204")
+            "the answer may be cached")
+        demand(head.method != .head || answer.body.isEmpty, "the answer to HEAD has a body")
+        demand(answer.status != 204 || answer.body.isEmpty, "the answer 204 has a body")
         demand(![429, 503].contains(answer.status) || answer.fields[.retryAfter] != nil, "no Retry-After")
         demand(answer.status != 405 || answer.fields[.allow] != nil, "no Allow")
-        for event in hub.events { demand(!event.contains(Scene.secret), "a token in an event") }
+        for event in hub.events { demand(!event.contains(Scene.secret), "an event contains a token") }
         let place = Place(Request.path(of: head))
         let isLogIn = if case .login? = place { [200, 201].contains(answer.status) } else { false }
-        demand(isLogIn || !answer.body.contains(Scene.secret), "a token in an answer")
+        demand(isLogIn || !answer.body.contains(Scene.secret), "the answer contains a token")
         let isPage = answer.fields[.contentType]?.hasPrefix("text/html") ?? false
         let tree = JSONTree(answer.body)
-        demand(isPage || answer.body.isEmpty || tree != nil, "an answer that is not JSON")
+        demand(isPage || answer.body.isEmpty || tree != nil, "the answer is not JSON")
         // If the head was refused, nothing of the body is read.
         if [401, 404, 405].contains(answer.status) { demand(answer.read == 0, "\(answer.status) after reading") }
-        demand(answer.read <= max(Scene.mostBytes + input.piece, 4_096 + input.piece), "read beyond the limit")
+        demand(
+            answer.read <= max(Scene.mostBytes + input.piece, 4_096 + input.piece),
+            "more bytes were read than the limit")
         demand(
             (200...204).contains(answer.status) || [422, 503].contains(answer.status) || hub.stored == 0,
-            "stored, and answered \(answer.status)")
+            "records were stored, but the answer is \(answer.status)")
         let report = tree.flatMap { $0["report"] ?? $0 }
         guard answer.status == 200 || answer.status == 422, !isPage, case .ingest? = place, let report else { return }
         check(report, hub, answer, place!, turn)
@@ -61,16 +63,20 @@ struct Judge {
             if case .number(let digits)? = report[name] { Int(digits) ?? -1 } else { -1 }
         }
         let told = (report["rejected"]?.list?.count ?? -1) + (report["ignored"]?.list?.count ?? -1) + count("more")
-        demand(!input.isCut && body.count <= Scene.mostBytes, "success for a body that did not come")
-        demand(count("stored") == hub.stored, "what is called stored is not what the hub has stored")
+        demand(!input.isCut && body.count <= Scene.mostBytes, "success for a body that is cut or too large")
+        demand(count("stored") == hub.stored, "the answer reports another number of stored records than the hub")
         let made = Self.made(body, place.format, head?.headerFields[.grouping], self)
         demand(
             made.records == hub.stored + hub.duplicate + hub.rejected + made.falling(hub, told),
-            "a record is not with the hub")
-        demand(told >= made.told + hub.rejected, "a refusal is not told")
+            "a record did not reach the hub")
+        demand(told >= made.told + hub.rejected, "the answer omits a refusal")
         // If Health Connect does not distinguish two records, the later one replaces the first.
-        if turn > 0, input.hub == .stores, !made.hasTwins { demand(hub.stored == 0, "the same again is stored again") }
-        if answer.status == 422 { demand(hub.stored == 0 && told > 0, "in vain, and not told") }
+        if turn > 0, input.hub == .stores, !made.hasTwins {
+            demand(hub.stored == 0, "a repeated request stored records again")
+        }
+        if answer.status == 422 {
+            demand(hub.stored == 0 && told > 0, "422 although records were stored, or without a reason")
+        }
     }
 
     private var unpacked: [UInt8] {
@@ -110,7 +116,7 @@ struct Judge {
         var identities: Set<StandInHub.Key> = []
         body.withUnsafeBytes { bytes in
             guard var reader = try? PhoneBody(bytes, format: format, context: context) else {
-                fatalError("success for a body that cannot be read")
+                fatalError("success for an unreadable body")
             }
             while let piece = reader.next() {
                 made.records += piece.records.count + piece.kept.count
@@ -130,16 +136,17 @@ struct Judge {
         _ isDone: Bool, _ topic: BrokerSettings.Topic?, _ message: MQTTClient.Message, _ hub: StandInHub.Counts,
         turn: Int
     ) {
-        for event in hub.events { demand(event.utf8.count <= 8_192, "an event without a bound") }
+        for event in hub.events { demand(event.utf8.count <= 8_192, "an event is longer than 8,192 bytes") }
         let isHealthy = ![.stopsMeanwhile, .isStopping].contains(input.hub)
-        demand(isDone || !isHealthy, "a message comes again and again")
+        demand(isDone || !isHealthy, "a healthy hub leaves a message unfinished")
         guard isDone, let topic, ["hae", "plain"].contains(topic.format), !message.payload.isEmpty else { return }
         let isSilent = hub.stored + hub.duplicate + hub.rejected == 0 && hub.events.allSatisfy(\.isEmpty)
         guard isSilent else { return }
         // If nothing was stored and no event was sent, the message must have had no records.
         let format: PhoneFormat = topic.format == "hae" ? .healthAutoExport : .plain
         demand(
-            Self.made(message.payload, format, nil, self, isFresh: false).records == 0, "a message is lost in silence")
+            Self.made(message.payload, format, nil, self, isFresh: false).records == 0,
+            "a message is lost without an event")
     }
 }
 

@@ -68,8 +68,8 @@ final class StandInHub: IngestHub {
         switch behaviour {
         case .stopsMeanwhile where calls > 1: throw GiveError(.stopping, "the plugin is being stopped")
         case .isStopping: throw GiveError(.stopping, "the plugin is being stopped")
-        case .refusesCalls: throw GiveError(.refused, "not this")
-        case .refusesGroups where records.count > 1: throw GiveError(.invalid, "too much at once")
+        case .refusesCalls: throw GiveError(.refused, "refused by the stand-in")
+        case .refusesGroups where records.count > 1: throw GiveError(.invalid, "too many records at once")
         case .isAway:
             await withCheckedContinuation { continuation in
                 let isReleased = held.withLock { held in
@@ -88,11 +88,11 @@ final class StandInHub: IngestHub {
         if case .retraction = record {
             let isThere = held.records.removeValue(forKey: key) != nil
             if isThere { held.counts.retracted += 1 }
-            return isThere ? .stored(number: 1, sequence: 1) : .rejected(.unknown, reason: "it never came")
+            return isThere ? .stored(number: 1, sequence: 1) : .rejected(.unknown, reason: "there is no such record")
         }
         if behaviour == .rejectsSome, "\(key)".utf8.reduce(0, { $0 &+ Int($1) }) % 3 == 0 {
             held.counts.rejected += 1
-            return .rejected(.value, reason: "not this one")
+            return .rejected(.value, reason: "rejected by the stand-in")
         }
         guard held.records.updateValue(record, forKey: key) != record else {
             held.counts.duplicate += 1
@@ -141,7 +141,7 @@ struct WatchedLog: LogHandler {
 
     func log(event: LogEvent) {
         let text = "\(event.message) \(event.metadata.map { "\($0)" } ?? "")"
-        demand(!text.contains(Scene.secret), "a token stands in the log")
-        demand(text.utf8.count < 4_096, "a line of the log is without a bound")
+        demand(!text.contains(Scene.secret), "the log contains a token")
+        demand(text.utf8.count < 4_096, "a log line is longer than 4,095 bytes")
     }
 }

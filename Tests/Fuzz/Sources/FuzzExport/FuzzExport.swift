@@ -10,7 +10,7 @@ import Samples
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array("<HealthData>".utf8) + Array(UnsafeBufferPointer(start: start, count: count))
     let records = read(bytes, 1_000)
-    precondition(read(bytes, 1) == records, "what is read depends on how much is asked for")
+    precondition(read(bytes, 1) == records, "the records depend on how many are requested at a time")
     var decoder = RecordDecoder(plugin: "apple-health", registry: registry)
     for record in records {
         precondition(record.count <= RecordDecoder.maximumRecordBytes, "a record is too large")

@@ -16,7 +16,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         }
     check(Array(bytes.dropFirst()), scanner, step: Int(first & 31) + 1)
     if let frame = FamilyFrame(datagram: bytes) {
-        precondition(bytes.starts(with: frame.bytes), "a datagram does not come back as it was")
+        precondition(bytes.starts(with: frame.bytes), "a datagram changes when it is written and read again")
     }
     return 0
 }
@@ -30,13 +30,14 @@ private func check(_ bytes: [UInt8], _ scanner: FrameScanner, step: Int) {
     }
     frames += whole.flush()
     others += pieces.flush()
-    precondition(frames == others && whole.skippedBytes == pieces.skippedBytes, "frames depend on how bytes are cut")
+    precondition(
+        frames == others && whole.skippedBytes == pieces.skippedBytes, "the frames depend on how the bytes are cut")
     precondition(!whole.isInsideFrame && whole.badChecksums == pieces.badChecksums)
     var collector = FragmentCollector()
     for frame in frames {
         precondition(frame.bytes.count == frame.body.count + 3)
         guard let family = FamilyFrame(frame) else { continue }
-        precondition(family.bytes == frame.bytes, "a frame does not come back as it was")
+        precondition(family.bytes == frame.bytes, "a frame changes when it is written and read again")
         _ = collector.append(family)
     }
 }

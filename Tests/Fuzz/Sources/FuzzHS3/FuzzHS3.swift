@@ -7,7 +7,9 @@ import Sessions
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = bytes(start, count)
     for size in [6, 7] where input.count >= size {
-        guard let record = HS3Record(input[..<size]) else { preconditionFailure("a record has six or seven bytes") }
+        guard let record = HS3Record(input[..<size]) else {
+            preconditionFailure("six or seven bytes are not accepted as a record")
+        }
         precondition(record.bytes == Array(input[..<size]))
         if let tenths = record.key.tenthsOfKilogram { precondition((0...9999).contains(tenths)) }
     }

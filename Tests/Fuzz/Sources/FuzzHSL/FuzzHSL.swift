@@ -19,9 +19,9 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 private func check(_ line: [UInt8]) {
     guard let message = try? HSLMessage(line: line) else { return }
     let written = Array(message.bytes.dropLast())
-    precondition(!written.contains(0x0A), "a message is one line")
+    precondition(!written.contains(0x0A), "a message contains a line break")
     guard let again = try? HSLMessage(line: written) else { preconditionFailure("a message cannot be read back") }
-    precondition(again.bytes == message.bytes, "a message does not come back as it was")
+    precondition(again.bytes == message.bytes, "a message changes when it is written and read again")
 }
 
 private func session(_ bytes: [UInt8], _ settings: HSLSession.Settings, keeps: Bool, step: Int) {
@@ -61,5 +61,5 @@ private func session(_ bytes: [UInt8], _ settings: HSLSession.Settings, keeps: B
     }
     _ = host.handle(.linkClosed, at: now)
     _ = device.handle(.linkClosed, at: now)
-    precondition(host.deadline == nil, "nothing is waited for without a link")
+    precondition(host.deadline == nil, "a deadline remains without a link")
 }

@@ -9,13 +9,13 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
     for line in bytes.split(separator: 0x0A) {
         guard let json = JSONTree(Array(line)) else { continue }
-        precondition(!json.bytes.contains(0x0A), "a value is written on one line")
-        precondition(JSONTree(json.bytes) == json, "a value does not come back as it was")
+        precondition(!json.bytes.contains(0x0A), "a value contains a line break")
+        precondition(JSONTree(json.bytes) == json, "a value changes when it is written and read again")
         guard let message = try? HSLMessage(line: Array(line)) else { continue }
         guard let again = try? HSLMessage(line: Array(message.bytes.dropLast())) else {
             preconditionFailure("a message cannot be read back")
         }
-        precondition(again.bytes == message.bytes, "a message does not come back as it was")
+        precondition(again.bytes == message.bytes, "a message changes when it is written and read again")
     }
     return 0
 }

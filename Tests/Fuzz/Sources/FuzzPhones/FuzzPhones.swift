@@ -26,14 +26,17 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         var records = piece.records + piece.kept
         _ = history.settle(&records, arrival: context.arrival)
         for step in piece.scaleSteps {
-            for key in ledger.gone(by: step) { precondition(RecordKey(key) != nil, "a key that is none") }
+            for key in ledger.gone(by: step) { precondition(RecordKey(key) != nil, "a key in the ledger is not valid") }
             ledger.apply(step)
         }
         for record in records { check(record, &decoder) }
         for rejection in piece.rejected { precondition(!rejection.code.isEmpty && !rejection.reason.isEmpty) }
     }
-    precondition(OffsetHistory(history.text) == history, "what is kept of clocks does not come back")
-    precondition(OpenScaleLedger(ledger.text).text == ledger.text, "what is kept of a scale does not come back")
+    precondition(
+        OffsetHistory(history.text) == history, "the history of offsets changes when it is written and read again")
+    precondition(
+        OpenScaleLedger(ledger.text).text == ledger.text,
+        "the ledger of a scale changes when it is written and read again")
     return 0
 }
 
@@ -46,7 +49,7 @@ private func check(_ record: PhoneRecord, _ decoder: inout RecordDecoder) {
     RecordEncoder.append(record.record, to: &bytes)
     let again = try? bytes.withUnsafeBytes { bytes in try decoder.record(bytes) }
     if case .success(let read)? = again {
-        precondition(read == record.record, "a record does not come back as it was")
+        precondition(read == record.record, "a record changes when it is written and read again")
     } else {
         precondition(again != nil, "a record is not JSON")
     }

@@ -17,7 +17,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     if let stored = try? reader.record(bytes) {
         let printed = encoded { RecordEncoder.append(stored, to: &$0) }
         let again = try? printed.withUnsafeBytes { bytes throws(RecordRejection) in try reader.record(bytes) }
-        precondition(again == stored, "a stored record does not come back as it was")
+        precondition(again == stored, "a stored record changes when it is written and read again")
         precondition(printed == encoded { RecordEncoder.append(stored, to: &$0) })
     }
     return 0
@@ -27,7 +27,7 @@ private func check(_ record: Record) {
     var decoder = RecordDecoder(plugin: "fuzz")
     let printed = encoded { RecordEncoder.append(record, to: &$0) }
     let again = try? printed.withUnsafeBytes { bytes throws(JSONSyntaxError) in try decoder.record(bytes) }
-    precondition(again == .success(record), "a record does not come back as it was")
+    precondition(again == .success(record), "a record changes when it is written and read again")
     _ = try? RecordValidation().canonical(of: record)
 }
 

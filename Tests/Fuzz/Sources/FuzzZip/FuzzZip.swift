@@ -15,7 +15,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 16) { buffer in
             while let more = try? source.read(into: buffer), more > 0 { taken += Int64(more) }
         }
-        precondition(taken <= min(entry.size, 1 << 20), "an entry unpacks to more than it may")
+        precondition(taken <= min(entry.size, 1 << 20), "an entry unpacks to more bytes than allowed")
     }
     _ = try? ExportPackage("/proc/self/fd/\(file)")
     return 0

@@ -31,7 +31,7 @@ public func play(
     }
     _ = host.handle(.linkClosed, at: now)
     _ = device.handle(.linkClosed, at: now)
-    precondition(host.deadline == nil, "nothing is waited for without a link")
+    precondition(host.deadline == nil, "a deadline remains without a link")
 }
 
 /// The bytes of an input.

@@ -30,7 +30,7 @@ struct PowerCut: Fault {
         let kept = UInt64.random(in: flushed...length, using: &chance)
         try file.seek(toOffset: kept)
         try file.write(contentsOf: Data((kept..<length).map { _ in UInt8.random(in: 0...255, using: &chance) }))
-        scene.journal.note("\(length - kept) bytes of its log torn", Scene.hub)
+        scene.journal.note("\(length - kept) bytes cut off its log", Scene.hub)
     }
 }
 
@@ -54,7 +54,7 @@ struct LyingDisk: Fault {
     mutating func apply(to scene: Scene) async throws {
         try FileManager.default.createDirectory(atPath: platter(scene), withIntermediateDirectories: true)
         try await scene.beginHub()
-        guard let process = scene.programs[Scene.hub]?.process else { throw NotPossible("the hub is not there") }
+        guard let process = scene.programs[Scene.hub]?.process else { throw NotPossible("the hub does not run") }
         // The copy is of one instant, because the hub is stopped meanwhile.
         since = millisecondsNow()
         process.signal(SIGSTOP)
@@ -114,7 +114,7 @@ struct CutTail: Fault {
 
     private func size(_ scene: Scene) throws -> UInt64 {
         let size = try? FileManager.default.attributesOfItem(atPath: log(scene).path)[.size] as? UInt64
-        guard let size else { throw NotPossible("the store has no log just now") }
+        guard let size else { throw NotPossible("the store has no log at the moment") }
         return size
     }
 }

@@ -60,7 +60,7 @@ struct DamagedPage: Fault {
     init(chance: UInt64, isPassing: Bool) { (self.chance, self.isPassing) = (chance, isPassing) }
 
     var description: String { "damaged pages" }
-    var words: [String] { ["damage", "has not the sum"] }
+    var words: [String] { ["damage", "does not have the sum"] }
 
     mutating func apply(to scene: Scene) async throws {
         backup = try await Backup(scene)
@@ -71,7 +71,7 @@ struct DamagedPage: Fault {
             let file = try FileHandle(forUpdating: store(scene))
             defer { try? file.close() }
             let count = try file.seekToEnd() / 4_096
-            guard count > 1 else { throw NotPossible("all of the store is in its log") }
+            guard count > 1 else { throw NotPossible("the whole store is in its log") }
             var dice = SeededGenerator(seed: chance)
             for _ in 0..<3 {
                 let page = UInt64.random(in: 0..<count, using: &dice)
@@ -96,7 +96,7 @@ struct DamagedPage: Fault {
         let isDamaged = looked.lines.contains { line in words.contains { line.contains($0) } }
         let left = try leftPages(scene)
         if !left.isEmpty, !isDamaged {
-            scene.find("\(left.count) damaged pages are in the store, and hub doctor --deep says \(looked.lines)")
+            scene.find("\(left.count) damaged pages are in the store, but hub doctor --deep prints \(looked.lines)")
         }
         // The hub may have replaced a damaged page since, with the content that it had in memory.
         guard isDamaged else { return }

@@ -34,7 +34,7 @@ extension Checker {
         }
         for (identity, story) in stories.sorted(by: { $0.key.description < $1.key.description }) {
             guard let delivery = story.deliveries.first(where: { $0.sink == "\(name)/files" }) else {
-                find("LOST: the hub knows nothing of \(identity) and \(name)", identity)
+                find("LOST: the hub has no delivery of \(identity) to \(name)", identity)
                 continue
             }
             guard let step = versions[story.seq]?.step else { continue }  // Already a finding.
@@ -43,7 +43,7 @@ extension Checker {
             switch delivery.state {
             case "delivered" where isThere && (isLast || pasts > 1): break
             case "delivered":
-                find("LOST: the hub counts \(identity) as delivered, and the files of \(name) lack it", identity)
+                find("LOST: the hub counts \(identity) as delivered, but the files of \(name) lack it", identity)
             case "skipped" where step.isRetraction && (last[identity].map(\.step.isRetraction) ?? true || pasts > 1):
                 break
             default:

@@ -20,7 +20,7 @@ struct FeedPicture {
             case .restored:
                 newest = [:]
                 (shown, epoch) = ([], nil)
-            case .failed(let why): faults.append("the follower of the feed broke off: \(why)")
+            case .failed(let why): faults.append("the follower of the feed failed: \(why)")
             case .away, .back: break
             case .record(let itsEpoch, let record):
                 let identity = Identity(device: record.source.device ?? "", key: record.key)
@@ -30,7 +30,7 @@ struct FeedPicture {
                 }
                 if let epoch, epoch != itsEpoch {
                     faults.append(
-                        "the epoch became \(itsEpoch), was \(epoch), and the follower was not told to begin again")
+                        "the epoch became \(itsEpoch), was \(epoch), but the follower was not asked to begin again")
                 }
                 epoch = itsEpoch
                 if !shown.insert(record.seq).inserted {
@@ -61,7 +61,7 @@ struct FeedPicture {
             found.append(
                 (
                     identity,
-                    "the follower has \(identity), sequence \(seen.seq), which the store lacks, and was not told"
+                    "the follower has \(identity), sequence \(seen.seq), which the store lacks, and got no notice"
                 ))
         }
         return found

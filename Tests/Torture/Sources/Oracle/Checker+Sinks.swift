@@ -46,11 +46,11 @@ extension Checker {
                 && stories[identity]?.number == got.number
             let isExcused = losses.mayHaveLost(got.step, identity) && losses.isUncertain(at: visit.begin, lag: Self.lag)
             if !isThere, !isExcused {
-                find("\(name) got \(got), which the store does not have like this", identity)
+                find("\(name) got \(got), but the store has another version", identity)
             }
             let epochs = losses.epochs(at: visit.begin, lag: Self.lag) ?? [evidence.last?.epoch ?? ""]
             if !epochs.contains(got.epoch) {
-                find("\(name) was told the epoch \(got.epoch) of \(identity) when it was \(epochs)", identity)
+                find("\(name) got the epoch \(got.epoch) with \(identity) when it was \(epochs)", identity)
             }
             if sink.types?.contains(got.type) == false { find("\(name) got \(got), which it does not want", identity) }
             // After a restore it counts from the backup, and in another epoch.
@@ -106,7 +106,7 @@ extension Checker {
             case .delivered, .refused, nil:
                 if !isVoid {
                     find(
-                        "DOUBLED: \(name) got \(identity), sequence \(visit.got.seq), again after \(visit.answer.map { "\($0.result)" } ?? "no answer"), and nothing had happened",
+                        "DOUBLED: \(name) got \(identity), sequence \(visit.got.seq), again after \(visit.answer.map { "\($0.result)" } ?? "no answer"), without a fault in between",
                         identity)
                 }
             }
@@ -134,25 +134,27 @@ extension Checker {
     private mutating func judgeEnd(_ identity: Identity, _ visits: [Visit], _ name: String) {
         guard let story = stories[identity] else { return }  // Already a finding.
         guard let delivery = story.deliveries.first(where: { $0.sink == "\(name)/all" }) else {
-            return find("LOST: the hub knows nothing of \(identity) and \(name)", identity)
+            return find("LOST: the hub has no delivery of \(identity) to \(name)", identity)
         }
         guard delivery.seq == story.seq else {
             return find(
-                "\(name) and \(identity): the hub tells of sequence \(delivery.seq), which is not the last", identity)
+                "\(name) and \(identity): the hub reports sequence \(delivery.seq), which is not the last", identity)
         }
         let last = visits.filter { $0.got.seq == story.seq && $0.got.step == versions[story.seq]?.step }
         switch delivery.state {
         case "delivered":
             if !last.contains(where: { $0.result == .delivered }) {
-                find("LOST: the hub counts \(identity) as delivered, and \(name) never confirmed it", identity)
+                find("LOST: the hub counts \(identity) as delivered, but \(name) never confirmed it", identity)
             }
         case "refused":
             if !last.contains(where: { $0.result == .refused && $0.answer?.reason == delivery.reason }) {
-                find("LOST: the hub counts \(identity) as refused (\(delivery.reason ?? "")), not so \(name)", identity)
+                find(
+                    "LOST: the hub counts \(identity) as refused (\(delivery.reason ?? "")), but \(name) did not refuse it",
+                    identity)
             }
         case "skipped":
             if versions[story.seq]?.step.isRetraction != true || knowable(visits).allSatisfy(Self.mayHaveIt) {
-                find("LOST: \(identity) was skipped (\(delivery.reason ?? "")), and \(name) may have it", identity)
+                find("LOST: \(identity) was skipped (\(delivery.reason ?? "")), but \(name) may have it", identity)
             }
         default: find("LOST: \(identity) is \(delivery.state) for \(name)", identity)
         }
@@ -208,7 +210,7 @@ extension Checker {
         }
         let wanted = versions.values.count { sink.types?.contains($0.type) != false }
         if account.wanted != wanted { find("\(name) wants \(wanted) versions: \(account)") }
-        if account.pending != 0 || account.retrying != 0 { find("\(name) was not done: \(account)") }
+        if account.pending != 0 || account.retrying != 0 { find("\(name) did not finish: \(account)") }
         if account.delivered > delivered.count || account.refused > refused.count {
             find("\(name) has confirmed \(delivered.count) and refused \(refused.count) versions: \(account)")
         }

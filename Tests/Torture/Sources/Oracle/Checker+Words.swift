@@ -6,7 +6,7 @@ extension Checker {
         for trial in evidence.trials where trial.obstacle == nil { judgeSilence(trial) }
         for life in evidence.lives where life.isByItself { judgeEnding(life) }
         for trial in evidence.trials where trial.kind == StoreFault.damagedPage.rawValue { judgeDamage(trial) }
-        if slowest > 45_000 { find("after a fault had ended the hub confirmed nothing for \(slowest) ms") }
+        if slowest > 45_000 { find("after the end of a fault the hub confirmed nothing for \(slowest) ms") }
     }
 
     /// The longest time in milliseconds from the end of a fault to the next confirmation.
@@ -36,7 +36,7 @@ extension Checker {
                 }
                 guard end - begin > patience, !isTold(trial, until: end + 1_000) else { continue }
                 find(
-                    "SILENCE: \(trial.kind): from \(begin) to \(end) nothing was confirmed, and the hub did not say why (one of \(trial.words))"
+                    "SILENCE: \(trial.kind): from \(begin) to \(end) nothing was confirmed, and the hub gave no reason (expected one of \(trial.words))"
                 )
                 return
             }
@@ -65,7 +65,7 @@ extension Checker {
         }
         if !isSaid {
             find(
-                "the hub ended by itself with \(life.code) at \(life.ended), during \(reasons.map(\.kind)), and said \(life.said.suffix(3))"
+                "the hub ended unexpectedly with \(life.code) at \(life.ended), during \(reasons.map(\.kind)), and printed \(life.said.suffix(3))"
             )
         }
     }
@@ -86,7 +86,7 @@ extension Checker {
                     given.answers?.contains(where: { $0.result == "stored" }) == true
                 else { continue }
                 find(
-                    "\(device), operation \(line.operation ?? 0), was confirmed after damage was told and before a person decided"
+                    "\(device), operation \(line.operation ?? 0), was confirmed after damage was reported and before a person decided"
                 )
             }
         }

@@ -57,7 +57,7 @@ struct Checker {
     /// A source that has finished must have got everything confirmed.
     private mutating func judgeSources() {
         for (device, lines) in evidence.sources.sorted(by: { $0.key < $1.key }) {
-            if lines.last?.event != .finished { find("\(device) did not come to its end; last: \(lines.suffix(3))") }
+            if lines.last?.event != .finished { find("\(device) did not finish; last lines: \(lines.suffix(3))") }
             var open: [Int64: [Step]] = [:]
             for line in lines {
                 guard let operation = line.operation else { continue }
@@ -88,19 +88,19 @@ struct Checker {
             }
             let identity = Identity(device: first.source.device ?? "", key: first.key)
             if let other = stories.updateValue(story, forKey: identity) {
-                find("\(identity) is there twice: as \(other.number) and as \(story.number)", identity)
+                find("\(identity) is in the store twice: as \(other.number) and as \(story.number)", identity)
             }
-            if said[identity] == nil { find("\(identity) is in the store, and no program gave it", identity) }
+            if said[identity] == nil { find("\(identity) is in the store, but no program gave it", identity) }
             for record in story.versions.map(\.record) {
                 let isRetraction = record.kind == "retraction"
                 guard let version = isRetraction ? record.reason.flatMap({ Int($0) }) : record.value.map({ Int($0) })
                 else {
-                    find("\(identity): version \(record.seq) has another content than was given", identity)
+                    find("\(identity): version \(record.seq) differs from the given content", identity)
                     continue
                 }
                 let step = Step(key: record.key, version: version, isRetraction: isRetraction)
                 if versions.updateValue((identity, step, record.type), forKey: record.seq) != nil {
-                    find("sequence \(record.seq) was given twice", identity)
+                    find("sequence \(record.seq) was assigned twice", identity)
                 }
                 if record.type != Step.type(ofKey: record.key) {
                     find("\(identity) has the type \(record.type)", identity)
@@ -111,7 +111,7 @@ struct Checker {
             let isExcused = { [losses] in losses.mayMiss($0, identity) }
             guard let story = stories[identity] else {
                 if !steps.allSatisfy(isExcused) {
-                    find("LOST: \(identity) was confirmed and is not in the store", identity)
+                    find("LOST: \(identity) was confirmed, but is not in the store", identity)
                 }
                 continue
             }
@@ -126,7 +126,7 @@ struct Checker {
         }
         let newest = versions.keys.max() ?? 0
         if let head = evidence.last?.head, head < newest || isGapless && (versions.count != head || newest != head) {
-            find("the head is \(head), and the store has \(versions.count) versions up to \(versions.keys.max() ?? 0)")
+            find("the head is \(head), but the store has \(versions.count) versions up to \(versions.keys.max() ?? 0)")
         }
         judgeAnswers()
     }
@@ -142,7 +142,9 @@ struct Checker {
                     guard let seq = answer.seq, versions[seq]?.step == step, versions[seq]?.identity.device == device
                     else {
                         let identity = Identity(device: device, key: step.key)
-                        find("\(identity), version \(step.version): confirmed as \(answer), and is not that", identity)
+                        find(
+                            "\(identity), version \(step.version): confirmed as \(answer), but the store differs",
+                            identity)
                         continue
                     }
                 }
@@ -164,7 +166,7 @@ struct Checker {
             judge(sighting, before)
             before = sighting
         }
-        guard let last = evidence.last else { return find("the hub said nothing at the end") }
+        guard let last = evidence.last else { return find("the hub gave no status at the end") }
         for device in evidence.sources.keys.sorted() {
             guard let account = last.accounts.first(where: { $0.instance == device }) else {
                 find("\(device) has no account")
@@ -205,7 +207,7 @@ struct Checker {
             let sum = sink.delivered + sink.pending + sink.retrying + sink.refused + sink.superseded + sink.skipped
             if sink.wanted != sum { find("\(when) the account does not balance: \(sink)") }
             let parts = [sink.delivered, sink.pending, sink.retrying, sink.refused, sink.superseded, sink.skipped]
-            if parts.contains(where: { $0 < 0 }) { find("\(when) the account has less than nothing: \(sink)") }
+            if parts.contains(where: { $0 < 0 }) { find("\(when) the account has a negative count: \(sink)") }
             let old = before?.status.sinks.first { $0.name == sink.name }
             if let old, old.delivered > sink.delivered || Self.sequence(old.cursor) > Self.sequence(sink.cursor) {
                 find("\(when) \(sink) was \(old) before: something counted was taken back")

@@ -13,7 +13,7 @@ struct Timeline: CustomStringConvertible {
             let confirmed = evidence.sources[identity.device]?.first {
                 $0.event == .given && $0.operation == line.operation && $0.at >= line.at
             }
-            if let confirmed { events.append((confirmed.at, "\(identity.device): that was confirmed")) }
+            if let confirmed { events.append((confirmed.at, "\(identity.device): that version was confirmed")) }
         }
         for (name, sink) in evidence.sinks {
             for delivery in Handover.all(sink.lines) {

@@ -81,7 +81,7 @@ struct OpenAPI: Sendable {
             throw LogInRefused(String(word.prefix(60)))
         }
         guard let access = json?["AccessToken"]?.text, !access.isEmpty, let user = json?["UserID"]?.text else {
-            throw CommandFailure("service", "iHealth answered with what is not a token; try again later")
+            throw CommandFailure("service", "iHealth answered without a valid token; try again later")
         }
         let expires = json?["Expires"].flatMap { $0.decimal ?? $0.text.flatMap(Double.init) }
         return OAuthToken(
@@ -114,7 +114,7 @@ struct OpenAPI: Sendable {
             settings.address, "/openapiv2/user/\(name)/weight.json/", query: query, attempts: 3)
         if answer.status == 401 || answer.status == 403 { throw LogInRefused("iHealth does not know the token") }
         guard (200...299).contains(answer.status), let page = OpenAPIPage(answer.body) else {
-            throw CommandFailure("service", "iHealth answered with what are not weights; try again later")
+            throw CommandFailure("service", "iHealth answered without valid weights; try again later")
         }
         return page
     }

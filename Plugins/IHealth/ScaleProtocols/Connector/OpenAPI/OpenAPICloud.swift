@@ -52,7 +52,7 @@ extension ScalePlugin {
 
     /// `hub login`.
     static var logInCommand: Command<Self> {
-        .logIn(help: "Links the person's iHealth account, where auth_mode is \"openapi\".") { plugin, call in
+        .logIn(help: "Links the person's iHealth account, if auth_mode is \"openapi\".") { plugin, call in
             guard try plugin.setup(call.hub.settings).verification == .openapi else {
                 throw CommandFailure(
                     "settings", "there is nothing to log in to: auth_mode is not \"openapi\", so no cloud is asked")

@@ -42,7 +42,8 @@ extension ScaleSettings {
             "openapi_sv", .string(), help: "The id (sv) of its right to read weights (OpenApiWeight).", secret: true),
         SettingDeclaration(
             "openapi_redirect", .string(),
-            help: "Where a log-in comes back to, as registered with iHealth; with http://127.0.0.1:PORT/ hub login "
+            help:
+                "The address to which a log-in returns, as registered with iHealth; with http://127.0.0.1:PORT/ hub login "
                 + "listens there."),
     ]
 }

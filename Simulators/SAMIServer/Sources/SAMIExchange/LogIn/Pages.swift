@@ -43,15 +43,15 @@ enum Pages {
         page(
             "A data exchange",
             """
-            <p>This speaks as SAMI did, or ARTIK Cloud, on a machine of yours. Dialect: \(escaped(dialect)).
+            <p>This server works as SAMI or ARTIK Cloud did, on your machine. Dialect: \(escaped(dialect)).
             It holds \(escaped(counts.joined(separator: ", "))).</p>
-            <p>Apps and SDKs want these:</p>
+            <p>Apps and SDKs need these:</p>
             <ul>
               <li>REST: <code>\(escaped(base))/v1.1</code></li>
               <li>WebSockets: <code>\(escaped(base.replacing("http", with: "ws", maxReplacements: 1)))/v1.1</code></li>
               <li>Log-in: <code>\(escaped(base))/authorize</code></li>
             </ul>
-            <p>The README of hub-sami-server says how each is pointed here, and what <code>/control/</code> can do.</p>
+            <p>The README of hub-sami-server explains how to point each here, and lists the calls below <code>/control/</code>.</p>
             """)
     }
 

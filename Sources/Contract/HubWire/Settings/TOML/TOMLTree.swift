@@ -84,8 +84,8 @@ extension TOMLTable {
             table.origin = .header
             return table
         case .table:
-            throw Conflict(message: "the table '\(written)' is there already; write what belongs to it in one place")
-        case .tables: throw Conflict(message: "'\(written)' is a list of tables; another one of it begins with [[")
+            throw Conflict(message: "the table '\(written)' exists already; write all its settings in one place")
+        case .tables: throw Conflict(message: "'\(written)' is a list of tables; begin another one with [[")
         case .value: throw Conflict(message: "'\(written)' has a value already, and cannot be a table")
         }
     }
@@ -121,14 +121,14 @@ extension TOMLTable {
             return table
         case .table(let table) where table.origin == .dotted: return table
         case .table, .tables:
-            throw Conflict(message: "the table '\(name)' has a header of its own; write what belongs to it there")
+            throw Conflict(message: "the table '\(name)' has its own header; write its settings there")
         case .value: throw Conflict(message: "'\(name)' has a value already, and cannot be a table")
         }
     }
 
     /// Checks whether the name can be given a value.
     func check(_ name: String) throws(Conflict) {
-        if self[name] != nil { throw Conflict(message: "'\(name)' is said twice") }
+        if self[name] != nil { throw Conflict(message: "'\(name)' is set twice") }
     }
 
     /// Sets the value of a name that passed ``check(_:)``.

@@ -73,7 +73,8 @@ package struct Play: Sendable {
 
     private static let following: [Play] = [
         Play(
-            "told-once", .follower, "It is told of each record once: of those before it came, and of those that come.",
+            "told-once", .follower,
+            "It gets each record once: those from before it connected, and those that come later.",
             "give 10\nwait printed 10\ngive 5\nwait printed 15\npause 300\nexpect printed 15\nend\nexpect violations 0"),
         Play(
             "hole", .follower, "The feed loses records: it asks the door for them.",
@@ -83,12 +84,12 @@ package struct Play: Sendable {
             "lost-end", .follower, "The feed loses the last record: the pulse says that there is more.",
             "give 3\nwait printed 3\ndrop 1\ngive 1\nwait printed 4\nend\nexpect violations 0"),
         Play(
-            "away", .follower, "The hub is killed, and has more when it is back: it is told once of each.",
+            "away", .follower, "The hub is killed, and has more records when it is back: it gets each once.",
             "give 6\nwait printed 6\nkill\npause 300\ngive 4\nback\nwait printed 10\npause 300\nexpect printed 10\nend\nexpect violations 0"
         ),
         Play(
             "restored", .follower,
-            "A backup is restored: it forgets, and is told of all that there is now; the lines from before stay.",
+            "A backup is restored: it forgets its place, and gets all present records; the lines from before stay.",
             "give 10\nwait printed 10\nrestore 4\ngive 5\nwait printed 21\npause 300\nexpect printed 21\nend\nexpect violations 0"
         ),
         Play(
@@ -98,7 +99,7 @@ package struct Play: Sendable {
 
     private static let delivering: [Play] = [
         Play(
-            "delivered", .sink, "It asks for what it delivers, and answers for each record.",
+            "delivered", .sink, "It asks for the types that it delivers, and answers for each record.",
             "wait wants 1\ndeliver 3\nwait delivered 3\ndeliver 2\nwait delivered 5\nend\nexpect violations 0"),
         Play(
             "session-lost", .sink, "Its session is forgotten: it greets, asks and delivers again.",

@@ -56,11 +56,11 @@ package enum PlayStep: Hashable, Sendable {
 
     /// All lines for a table, each with its effect.
     package static let grammar: [(line: String, text: String)] = [
-        ("forget", "all sessions are forgotten; what comes next is answered hello-first"),
+        ("forget", "all sessions are forgotten; the next message is answered hello-first"),
         ("silent", "SAMPLES are neither stored nor answered, PING is not answered"),
         ("mute", "SAMPLES are stored, and their answers lost"),
         ("answer", "ends silent and mute"),
-        ("kill", "the door and the feed are gone; what is stored stays"),
+        ("kill", "the door and the feed are gone; stored records stay"),
         ("back", "they are there again"),
         ("restore N", "the newest N records are lost, and the hub is there again in another epoch"),
         ("fail N", "N batches are answered with ERROR store"),
@@ -72,12 +72,12 @@ package enum PlayStep: Hashable, Sendable {
         ("give N [TYPE]", "another source gives N records (of weight)"),
         ("deliver N [TYPE]", "the sink is given N records (of weight)"),
         ("ping", "sends PING"),
-        ("pulse", "says on the feed where the store stands"),
+        ("pulse", "publishes the position of the store on the feed"),
         ("stop", "sends STOP"),
-        ("pause MS", "does nothing for so many milliseconds"),
-        ("wait WHAT N", "goes on when there are N of these; if they do not come in time the play has failed"),
-        ("expect WHAT N", "fails unless there are just N of these"),
-        ("exit CODE", "waits until the client ends by itself, with this code, failure (any but 0) or any"),
+        ("pause MS", "does nothing for MS milliseconds"),
+        ("wait WHAT N", "goes on when there are N of these; the play fails if they do not come in time"),
+        ("expect WHAT N", "fails unless there are exactly N of these"),
+        ("exit CODE", "waits until the client ends on its own, with this code, failure (any but 0) or any"),
         ("end", "ends the client as Ctrl-C does, and waits until it has ended"),
     ]
 
