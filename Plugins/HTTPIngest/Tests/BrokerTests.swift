@@ -113,6 +113,7 @@ struct BrokerTests {
         let scene = try await Scene(
             settings: topics(broker, ["phones/anna=hae:anna-iphone:me", "scale/#=ble-scale-sync:bath"]))
         try await scene.run { () async throws in
+            await connected(scene)
             try await broker.publish("phones/anna", try Scene.fixture("hae-12-hour.json"))
             await scene.hub.records(3)
         }
