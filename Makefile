@@ -114,7 +114,7 @@ packages:
 BENCHED := hub hub-confine hub-central hub-central-admin
 BENCHES := --product bench
 ifeq ($(filter central%,$(ONLY)),)
-BENCHED += hub-gap-filler hub-plugin hub-json-lines hub-http-ingest hub-web
+BENCHED += hub-apple-health hub-gap-filler hub-plugin hub-json-lines hub-http-ingest hub-web
 BENCHES :=
 endif
 

@@ -158,14 +158,15 @@ let hub: [Target] = [
     program(
         "HubCommand", "Sources/Hub/HubCommand",
         [
-            "AppleExport", "CLinux", "CSampleConf", "HealthExports", "HealthText", "HubClient", "HubCore",
+            "CLinux", "CSampleConf", "HealthExports", "HealthText", "HubClient", "HubCore",
             "HubSettings", "HubStore", "HubWire", "JSON", "Platform", "PluginKit", "RecordDatabase",
             "Samples", "ZeroMQ", "hub-confine",
         ] + argumentParser + lifecycle + logging),
     tests(
         "HubCommandTests",
         [
-            "DoorPeer", "HealthText", "HubClient", "HubCommand", "HubCore", "HubProcess", "HubSettings", "HubStore",
+            "AppleHealth", "DoorPeer", "HealthText", "HubClient", "HubCommand", "HubCore", "HubProcess", "HubSettings",
+            "HubStore",
             "HubWire", "IHealthHS3", "JSONLines", "OldFormats", "PluginKit", "Samples", "Web", "ZeroMQ",
             "hub-scale-sim",
         ] + argumentParser + grdb + logging,

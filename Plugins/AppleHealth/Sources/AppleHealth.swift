@@ -18,6 +18,13 @@ struct AppleHealth: SourcePlugin {
         }
     ]
 
+    /// Runs as a plugin, or reads one file for `hub import`.
+    static func main() async {
+        let words = CommandLine.arguments.dropFirst()
+        guard words.first == ImportDialogue.verb else { return await runProgram() }
+        await FileImport(Array(words.dropFirst())).run()
+    }
+
     private let holder = Holder()
 
     private actor Holder {

@@ -178,7 +178,7 @@ actor FolderImporter {
         let (key, state) = (key(entry), state(entry))
         work.save = { try await self.keep(Place(state: state, offset: $0, epoch: epoch), key) }
         if let call {
-            work.tell = { call.progress($0.position, of: $0.size, "\(entry.name)\($0.estimate)") }
+            work.tell = { call.progress($0.done, of: $0.total, "\(entry.name)\($0.estimate)") }
         }
         let job = work
         hub.logger.info("an export is read", metadata: ["export.size": "\(entry.state)", "export.from": "\(offset)"])

@@ -68,6 +68,11 @@ package final class CompanionProcess: Sendable {
     /// Writes a line to its stdin, as a person would type it; does nothing if the process has ended.
     package func type(_ line: String) { try? input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
 
+    /// Asks the process to end, with SIGTERM; it may go on for a while.
+    package func terminate() {
+        process.withLock { if let child = $0 { _ = Glibc.kill(child.processIdentifier, SIGTERM) } }
+    }
+
     /// Ends the process and waits until all of its output is read; kills it if that takes longer than `patience`.
     package func end(patience: Duration = .seconds(3)) async {
         guard let child = process.withLock({ $0.take() }) else { return }

@@ -6,17 +6,6 @@ import Samples
 ///
 /// It does not record which records the hub has; the hub detects duplicates.
 package struct ExportImport: Sendable {
-    /// The progress of an import.
-    package struct Progress: Sendable {
-        /// The bytes of the file that were read, and its size; for a zip, compressed bytes.
-        package var position: Int64
-        package var size: Int64
-        /// The number of records that the hub has answered.
-        package var records: Int
-        /// Estimated remaining seconds at the pace so far; `nil` if there is no estimate yet.
-        package var remaining: Double?
-    }
-
     package var path: String
     package var options: ExportOptions
     /// A folder for the records that must wait until the end of the export.
@@ -29,7 +18,7 @@ package struct ExportImport: Sendable {
     package var resumeOffset: Int64 = 0
     /// Called from time to time with the offset up to which the hub has answered everything.
     package var save: @Sendable (Int64) async throws -> Void = { _ in }
-    package var tell: @Sendable (Progress) -> Void = { _ in }
+    package var tell: @Sendable (ImportDialogue.Progress) -> Void = { _ in }
 
     package init(_ path: String, options: ExportOptions, scratch: String) {
         (self.path, self.options, self.scratch) = (path, options, scratch)
@@ -81,8 +70,8 @@ package struct ExportImport: Sendable {
             let part = Double(first.position) / Double(max(1, reader.size))
             let seconds = Double((ContinuousClock.now - began).components.seconds)
             tell(
-                Progress(
-                    position: first.position, size: reader.size, records: counts.answered,
+                ImportDialogue.Progress(
+                    done: first.position, total: reader.size, records: counts.answered,
                     remaining: seconds > 2 && part > 0.01 ? seconds / part * (1 - part) : nil))
             guard !isDryRun, ContinuousClock.now - saved > .seconds(2), first.offset < .max else { return }
             saved = .now
@@ -188,14 +177,4 @@ package struct ExportImport: Sendable {
 
 extension ImportCounts {
     var answered: Int { all.new + all.changed + all.known + all.refused }
-}
-
-extension ExportImport.Progress {
-    /// `, 2 min left`, or an empty string if there is no estimate yet.
-    package var estimate: String {
-        guard let remaining else { return "" }
-        let seconds = Int(remaining.rounded(.up))
-        if seconds < 60 { return ", \(seconds) s left" }
-        return seconds < 5_400 ? ", \((seconds + 30) / 60) min left" : ", \((seconds + 1_800) / 3_600) h left"
-    }
 }

@@ -1,7 +1,6 @@
-import HealthText
-import AppleExport
 import ArgumentParser
 import Foundation
+import HealthText
 import HubClient
 import HubWire
 import Samples
@@ -62,7 +61,7 @@ struct ImportCommand: AsyncParsableCommand {
     var declare: [Declaration] = []
     @Flag(help: "The outcome of each record, a JSON object a line; with --dry-run one JSON document.")
     var json = false
-    @OptionGroup var export: AppleExportOptions
+    @OptionGroup var export: FileImportOptions
     @OptionGroup var options: ConfigurationOptions
 
     struct Declaration: Hashable {
@@ -81,14 +80,19 @@ struct ImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         let endpoint = try options.endpoints().door
-        guard try !isAppleExport() else {
-            guard declare.isEmpty else { throw Failure(.usage, "--declare goes only with JSON Lines of a hub") }
-            return try await AppleExportRun(
-                file: file, options: export, isDryRun: dryRun, json: json, door: endpoint
-            ).run()
+        guard MarkedFile.isOne(file) else { return try await importLines(endpoint) }
+        let program = try await ReadingProgram(file)
+        let finding = program.finding
+        guard finding.verdict == .readable else {
+            throw Failure(finding.verdict == .unreachable ? .system : .usage, finding.reason ?? "\(file): unreadable")
         }
+        guard declare.isEmpty else { throw Failure(.usage, "--declare goes only with JSON Lines of a hub") }
+        try await FileImport(file: file, options: export, isDryRun: dryRun, json: json, door: endpoint).run(program)
+    }
+
+    private func importLines(_ endpoint: String) async throws {
         guard export.isEmpty else {
-            throw foreign
+            throw await foreign()
                 ?? Failure(
                     .usage,
                     "\(file) is not an export of Apple Health: leave out the options for one; JSON Lines are read whole"
@@ -105,7 +109,7 @@ struct ImportCommand: AsyncParsableCommand {
         }
         looking.end()
         guard survey.records + survey.days + survey.retractions > 0 || survey.unreadable == 0 else {
-            throw foreign
+            throw await foreign()
                 ?? Failure(
                     .usage,
                     "\(file): not one line is a record of a hub (\(survey.firstFault ?? "")); nothing was stored. "
@@ -118,26 +122,12 @@ struct ImportCommand: AsyncParsableCommand {
         try tell(work.account)
     }
 
-    /// The failure for a file that another app's name identifies.
-    private var foreign: Failure? {
-        ExportPackage.foreign(file).map { Failure(.usage, "\(file): \($0.sentence); nothing was stored") }
-    }
-
-    /// Whether it is an export of Apple Health; throws the reason if it is a zip, a folder or XML and not such an export.
-    private func isAppleExport() throws -> Bool {
-        do throws(ExportError) {
-            _ = try ExportPackage(file)
-            return true
-        } catch {
-            let name = file.lowercased()
-            var isFolder: ObjCBool = false
-            _ = FileManager.default.fileExists(atPath: file, isDirectory: &isFolder)
-            guard name.hasSuffix(".zip") || name.hasSuffix(".xml") || isFolder.boolValue || ZipArchive.isZip(file)
-            else {
-                return false
-            }
-            throw Failure(error.code == .io ? .system : .usage, error.message)
-        }
+    /// The failure for a file that is of a known format of another app.
+    private func foreign() async -> Failure? {
+        guard let program = try? await ReadingProgram(file) else { return nil }
+        await program.end()
+        guard program.finding.isKnownFormat, let reason = program.finding.reason else { return nil }
+        return Failure(.usage, "\(reason); nothing was stored")
     }
 
     private func give(_ work: LineImport, _ interruption: Interruption) throws {

@@ -87,7 +87,8 @@ extension Plugin {
     }
 
     /// Runs the program: parses the arguments, executes the verb, and ends the process with a ``PluginExit``.
-    public static func main() async {
-        await PluginCommand<Self>.main()
-    }
+    public static func main() async { await runProgram() }
+
+    /// The same, for a plugin whose program has another use besides, and so a `main` of its own.
+    package static func runProgram() async { await PluginCommand<Self>.main() }
 }

@@ -1,11 +1,11 @@
-import AppleExport
 import Foundation
 import HealthText
 import HubClient
+import HubWire
 import Samples
 
-/// The result of an import from an export, for people.
-struct AppleImportText {
+/// The result of an import of a file, for people.
+struct ImportReportText {
     /// The zone of its days.
     let zone: TimeZone
 
@@ -37,12 +37,12 @@ struct AppleImportText {
     private static let most = 5
 
     private func places(_ places: [ImportReport.Place], of count: Int, in report: ImportReport) -> [String] {
-        var lines = places.prefix(AppleImportText.most).compactMap { text($0) }.map { "  \($0)" }
-        let rest = count - places.prefix(AppleImportText.most).reduce(0) { $0 + ($1.count ?? 1) }
+        var lines = places.prefix(ImportReportText.most).compactMap { text($0) }.map { "  \($0)" }
+        let rest = count - places.prefix(ImportReportText.most).reduce(0) { $0 + ($1.count ?? 1) }
         if rest > 0, !lines.isEmpty {
             lines.append(
                 "  and \(NumberText.grouped(rest)) more"
-                    + (places.count > AppleImportText.most ? "; --json has their places" : ""))
+                    + (places.count > ImportReportText.most ? "; --json has their places" : ""))
         }
         return lines
     }

@@ -1,4 +1,3 @@
-import AppleExport
 import ArgumentParser
 import Foundation
 import HealthText
@@ -7,7 +6,7 @@ import HubWire
 import Samples
 
 /// The wanted parts of an export of Apple Health, and its person.
-struct AppleExportOptions: ParsableArguments {
+struct FileImportOptions: ParsableArguments {
     @Option(
         name: .customLong("type"),
         help: ArgumentHelp("Of an export: only this type; may be repeated.", valueName: "type"))
@@ -43,13 +42,21 @@ struct AppleExportOptions: ParsableArguments {
         types.isEmpty && source.isEmpty && from == nil && to == nil && person == nil && account == nil && zone == nil
     }
 
+    /// The work for the program that reads the file.
+    ///
     /// - Parameter clock: the clock that defines days.
-    func filter(by clock: PersonClock) throws(Failure) -> ExportFilter {
+    func job(
+        at door: String, isDryRun: Bool, account: String?, by clock: PersonClock
+    ) throws -> ImportDialogue.Job {
+        var job = ImportDialogue.Job(
+            door: door, instance: LineImport.instance, version: HubProgram.version, dayZone: clock.zone.identifier,
+            isDryRun: isDryRun)
+        (job.account, job.person, job.zone) = (account, person, zone)
+        if !types.isEmpty { job.types = try TypeArgument.resolved(types) }
+        if !source.isEmpty { job.sources = source }
         let (start, end) = try DateArgument.span(from: from, to: to, by: clock)
-        let types = try types.isEmpty ? nil : Set(TypeArgument.resolved(types).compactMap { try? TypeID($0) })
-        return ExportFilter(
-            types: types, sources: source.isEmpty ? nil : Set(source),
-            from: start.map { $0.microseconds.flooredDivision(by: 1_000_000) },
-            to: end.map { $0.microseconds.flooredDivision(by: 1_000_000) })
+        job.from = start.map { $0.microseconds.flooredDivision(by: 1_000_000) }
+        job.to = end.map { $0.microseconds.flooredDivision(by: 1_000_000) }
+        return job
     }
 }
