@@ -75,10 +75,10 @@ func tests(
 
 /// A plugin: a program in `Plugins/NAME/Sources`, which needs PluginKit, and its tests beside it.
 func plugin(
-    _ name: String, at folder: String? = nil, _ dependencies: [Target.Dependency], embeds: [String] = [],
+    _ name: String, _ dependencies: [Target.Dependency], embeds: [String] = [],
     tests more: [Target.Dependency], resources: [String] = []
 ) -> [Target] {
-    let folder = "Plugins/\(folder ?? name)"
+    let folder = "Plugins/\(name)"
     return [
         program(name, "\(folder)/Sources", ["PluginKit"] + dependencies, embeds: embeds),
         tests(
@@ -188,7 +188,6 @@ let hub: [Target] = [
         cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
 ]
 
-let scale: [Target.Dependency] = ["ScaleProtocols"]
 let plugins: [Target] = [
     [
         library("Plugins/IHealth/ScaleProtocols", ["JSON", "Platform", "PluginKit", "Samples"]),
@@ -196,21 +195,15 @@ let plugins: [Target] = [
             "IHealthTests", at: "Plugins/IHealth/Tests",
             [
                 "IHealthCloudSimulation", "IHealthHS3", "IHealthHS4", "IHealthHS5", "JSON", "OpenAPIBench", "Platform",
-                "PluginKit", "PluginTesting", "ScaleBench", "ScaleProtocols", "ScaleStandIns", "WebFaults",
-                "hub-ihealth-cloud",
-            ], resources: ["Protocols/vectors.jsonl", "Protocols/sdk.csv", "Protocols/Sessions"]),
+                "PluginKit", "PluginTesting", "ScaleBench", "ScaleProtocols", "ScaleSimulation", "ScaleStandIns",
+                "WebFaults", "hub-ihealth-cloud",
+            ], resources: ["HS3/Cases", "Protocols/vectors.jsonl", "Protocols/sdk.csv", "Protocols/Sessions"]),
         program(
             "hub-ihealth-cloud", "Plugins/IHealth/Cloud", ["CloudClient", "HubWire", "PluginKit", "ScaleProtocols"]),
+        program("IHealthHS3", "Plugins/IHealth/HS3/Sources", ["PluginKit", "ScaleProtocols"]),
+        program("IHealthHS4", "Plugins/IHealth/HS4/Sources", ["PluginKit", "ScaleProtocols"]),
+        program("IHealthHS5", "Plugins/IHealth/HS5/Sources", ["PluginKit", "ScaleProtocols"]),
     ],
-    plugin(
-        "IHealthHS3", at: "IHealth/HS3", scale, tests: ["Platform", "ScaleSimulation", "ScaleStandIns"] + scale,
-        resources: ["Cases"]),
-    plugin("IHealthHS4", at: "IHealth/HS4", scale, tests: ["ScaleBench", "ScaleStandIns"] + scale),
-    plugin(
-        "IHealthHS5", at: "IHealth/HS5", scale,
-        tests: [
-            "hub-ihealth-cloud", "IHealthCloudSimulation", "OpenAPIBench", "ScaleBench", "ScaleStandIns", "WebFaults",
-        ] + scale),
     [library("Plugins/AppleHealth/AppleExport", ["HubWire", "JSON", "Platform", "PluginKit", "Samples"])],
     plugin(
         "AppleHealth", ["AppleExport", "HubWire", "Platform", "Samples"],

@@ -4,9 +4,9 @@ import Testing
 @testable import IHealthHS3
 @testable import ScaleProtocols
 
-struct MappingTests {
+struct HS3MappingTests {
     static let mapping = WeighingMapping(
-        source: Source(plugin: "ihealth-hs3", device: SimulatedScale.device), clock: LocalClock(SimulatedScale.zone))
+        source: Source(plugin: "ihealth-hs3", device: HS3Scale.device), clock: LocalClock(HS3Scale.zone))
 
     static func sample(_ reading: ScaleReading) throws -> Sample {
         let weighing = Weighing(
@@ -41,7 +41,7 @@ struct MappingTests {
         for tenths in 0...1500 {
             let time = try #require(WallTime("2026-11-20 07:30:05"))
             let key = try #require(HS3Record(time, tenthsOfKilogram: tenths)?.key)
-            let text = try record(key)
+            let text = try HS3Bench.record(key)
             #expect(
                 text.contains("\"value\":\(tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"),"))
             let sample = try Self.sample(try #require(Self.reading(key)))

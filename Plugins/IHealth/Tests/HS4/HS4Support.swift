@@ -9,7 +9,7 @@ import Testing
 @testable import IHealthHS4
 
 /// A simulated HS4 on a separate socket.
-typealias Scale = StandInScale<HS4Device>
+typealias HS4Scale = StandInScale<HS4Device>
 
 extension StandInScale where Device == HS4Device {
     static var id: String { "020000004001" }
@@ -58,7 +58,7 @@ enum HS4Bench {
         try #require(
             RawJSON(
                 """
-                {"link":"\(link)","device_id":"\(Scale.id)","user":1,"measure_layout":"unit-user",\
+                {"link":"\(link)","device_id":"\(HS4Scale.id)","user":1,"measure_layout":"unit-user",\
                 "memory_tail":"parse-last-if-plausible","auth_mode":"\(auth)","auth_kind":"xxtea-v1"\(more)}
                 """))
     }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import IHealthHS5
 
-struct SettingsTests {
+struct HS5SettingsTests {
     static func load(_ toml: String) -> SettingsFile {
         SettingsFile.load(
             text: toml, file: "my.conf", fileMode: 0o600, environment: .process(),
@@ -47,7 +47,7 @@ struct SettingsTests {
     }
 
     @Test(.timeLimit(.minutes(1))) func `the check only finds the scale's id`() async throws {
-        let scale = try Scale(memory: [1234: try Scale.mornings(2)])
+        let scale = try HS5Scale(memory: [1234: try HS5Scale.mornings(2)])
         await scale.linked()
         let setup = try Self.setup("link = \"\(scale.link)\"")
         let clock = try #require(HubClock(ScaleBench.clock))

@@ -10,9 +10,9 @@ import Testing
 
 /// Complete sessions over UDP: simulated scale, real link, plugin, spool, hub.
 @Suite(.timeLimit(.minutes(1)))
-struct SessionTests {
+struct HS5SessionTests {
     static func weigh(
-        _ tenths: Int, _ scale: Scale, _ bench: ScaleBench, _ composition: HS5Record.Composition? = Scale.body
+        _ tenths: Int, _ scale: HS5Scale, _ bench: ScaleBench, _ composition: HS5Record.Composition? = HS5Scale.body
     ) async {
         let count = await bench.hub.held.count
         scale.step(on: tenths, composition) { $0.isMeasuring }
@@ -34,8 +34,8 @@ struct SessionTests {
     @Test func `a weigh-in of the memory becomes one group of exactly seven records`() async throws {
         let bench = try await ScaleBench()
         let time = try #require(WallTime("2024-03-15 19:06:30"))
-        let record = try #require(HS5Record(time, tenthsOfKilogram: 842, Scale.body))
-        let scale = try Scale(users: [2: 1234], memory: [1234: [record]])
+        let record = try #require(HS5Record(time, tenthsOfKilogram: 842, HS5Scale.body))
+        let scale = try HS5Scale(users: [2: 1234], memory: [1234: [record]])
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link, ",\"zone\":\"Europe/Berlin\""))
         await bench.hub.records(7)
         #expect(await bench.end(run) == .done)
@@ -54,7 +54,7 @@ struct SessionTests {
             let text = Self.text(sample)
             #expect(text.contains("\"type\":\"\(part.0)\",\"value\":\(part.1),\"unit\":\"\(part.2)\""), "\(text)")
             #expect(sample.key.text == key + part.3 && sample.group == key)
-            #expect(sample.subject == .slot(2) && sample.source.device == Scale.id && sample.zone == "Europe/Berlin")
+            #expect(sample.subject == .slot(2) && sample.source.device == HS5Scale.id && sample.zone == "Europe/Berlin")
             #expect(sample.start.text == "2024-03-15T19:06:30+01:00")
             #expect(sample.metadata?.text == "{\"local\":\"2024-03-15 19:06:30\"\(part.4)}")
         }
@@ -64,13 +64,13 @@ struct SessionTests {
 
     @Test func `an idle scale with five users sends events for new records only`() async throws {
         let bench = try await ScaleBench()
-        let scale = try Scale(users: [0: 1, 1: 2, 2: 3, 3: 4, 4: 5])
+        let scale = try HS5Scale(users: [0: 1, 1: 2, 2: 3, 3: 4, 4: 5])
         // Each list of the users is followed by a check of all memories.
         let run = await bench.run(HS5Bench.plugin(memoryEvery: .seconds(600)), try HS5Bench.settings(scale.link))
         _ = await bench.events("memory-end", 5)
         for _ in 0..<8 { _ = await bench.hub.command("users-list") }
         let time = try #require(WallTime("2026-11-19 07:30:05"))
-        scale.submit(.store(StandInWeighing(tenthsOfKilogram: 700, composition: Scale.body, user: 3), at: time))
+        scale.submit(.store(StandInWeighing(tenthsOfKilogram: 700, composition: HS5Scale.body, user: 3), at: time))
         while scale.device.memory[3]?.isEmpty != false { try await Task.sleep(for: .milliseconds(1)) }
         _ = await bench.hub.command("users-list")
         await bench.hub.records(7)
@@ -86,8 +86,8 @@ struct SessionTests {
 
     @Test func `memories of all users and weighings arrive once, each with its slot`() async throws {
         let bench = try await ScaleBench()
-        let scale = try Scale(
-            users: [0: 1234, 5: 77], memory: [1234: try Scale.mornings(20), 77: try Scale.mornings(3, from: 900)])
+        let scale = try HS5Scale(
+            users: [0: 1234, 5: 77], memory: [1234: try HS5Scale.mornings(20), 77: try HS5Scale.mornings(3, from: 900)])
         // If the memory were read while a person steps on, the scale would assign the weighing to its first user.
         let plugin = HS5Bench.plugin(memoryEvery: .seconds(600))
         let run = await bench.run(plugin, try HS5Bench.settings(scale.link, ",\"user\":77"))
@@ -111,7 +111,7 @@ struct SessionTests {
 
     @Test func `the only user's measurement is kept open without a setting`() async throws {
         let bench = try await ScaleBench()
-        let scale = try Scale()
+        let scale = try HS5Scale()
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
         await Self.weigh(811, scale, bench)
         #expect(await bench.end(run) == .done)
@@ -124,7 +124,7 @@ struct SessionTests {
     func `a link cut at any byte loses nothing and doubles nothing`(bytes: [Int]) async throws {
         try await ScaleBench.eachAtOnce(bytes) { byte in
             let bench = try await ScaleBench()
-            let scale = try Scale(memory: [1234: try Scale.mornings(3)])
+            let scale = try HS5Scale(memory: [1234: try HS5Scale.mornings(3)])
             scale.cut(after: byte)
             let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
             scale.step(on: 812) { $0.isMeasuring }
@@ -141,7 +141,7 @@ struct SessionTests {
 
     @Test func `muscle in kilograms is a type that this plugin declares`() async throws {
         let bench = try await ScaleBench()
-        let scale = try Scale(memory: [1234: try Scale.mornings(1)])
+        let scale = try HS5Scale(memory: [1234: try HS5Scale.mornings(1)])
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link, muscle: "kg"))
         await bench.hub.records(7)
         #expect(await bench.end(run) == .done)
@@ -155,7 +155,7 @@ struct SessionTests {
         let bench = try await ScaleBench()
         var profile = HS5Device.Profile()
         profile.key = ScaleKey(Array(0..<16))
-        let scale = try Scale(memory: [1234: try Scale.mornings(2)], profile: profile)
+        let scale = try HS5Scale(memory: [1234: try HS5Scale.mornings(2)], profile: profile)
         let key = ",\"auth_key\":\"000102030405060708090a0b0c0d0e0f\""
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link, key))
         await bench.hub.records(2 * 7)
@@ -175,7 +175,7 @@ struct SessionTests {
         case "power": faults.powerOffAfterPackets = 1
         default: faults.busy = 2
         }
-        let scale = try Scale(memory: [1234: try Scale.mornings(34)], faults: faults)
+        let scale = try HS5Scale(memory: [1234: try HS5Scale.mornings(34)], faults: faults)
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
         await bench.hub.records(34 * 7)
         #expect(await bench.end(run) == .done)
@@ -189,13 +189,13 @@ struct SessionTests {
         earlier: Int
     ) async throws {
         let bench = try await ScaleBench()
-        let scale = try Scale()
+        let scale = try HS5Scale()
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
         await Self.weigh(812, scale, bench, nil)
         let shown = try #require(await bench.samples.first?.start.text.prefix(19).replacing("T", with: " "))
         let time = try #require(WallTime(shown)?.adding(seconds: -earlier))
         scale.submit(
-            .store(StandInWeighing(tenthsOfKilogram: 812, composition: Scale.body, user: 1234), at: time))
+            .store(StandInWeighing(tenthsOfKilogram: 812, composition: HS5Scale.body, user: 1234), at: time))
         await bench.hub.records(7)
         #expect(await bench.end(run) == .done)
         let samples = await bench.samples
@@ -223,7 +223,7 @@ struct SessionTests {
         let bench = try await ScaleBench()
         var faults = HS5Device.Faults()
         faults.silence[command] = .milliseconds(milliseconds)
-        let scale = try Scale(faults: faults)
+        let scale = try HS5Scale(faults: faults)
         let plugin = HS5Bench.plugin(weighingTimeout: .milliseconds(300))
         let run = await bench.run(plugin, try HS5Bench.settings(scale.link))
         scale.step(on: 812) { $0.isMeasuring }
@@ -239,7 +239,7 @@ struct SessionTests {
         let bench = try await ScaleBench()
         var faults = HS5Device.Faults()
         faults.silence[.composition] = .seconds(20)
-        let scale = try Scale(faults: faults)
+        let scale = try HS5Scale(faults: faults)
         let plugin = HS5Bench.plugin(weighingTimeout: .milliseconds(isGivenUp ? 100 : 5000))
         let run = await bench.run(plugin, try HS5Bench.settings(scale.link))
         scale.step(on: 812) { $0.isMeasuring }
@@ -259,14 +259,14 @@ struct SessionTests {
 
     @Test func `the plugin binds to the first scale that answers and ignores others`() async throws {
         let bench = try await ScaleBench()
-        let scale = try Scale(memory: [1234: try Scale.mornings(1)])
+        let scale = try HS5Scale(memory: [1234: try HS5Scale.mornings(1)])
         let first = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
         await bench.hub.records(7)
         #expect(await bench.end(first) == .done)
         await scale.stop()
         var profile = HS5Device.Profile()
         profile.id = try #require(HS5SenderID([2, 0, 0, 0, 0x50, 2]))
-        let other = try Scale(memory: [1234: try Scale.mornings(2, from: 600)], profile: profile)
+        let other = try HS5Scale(memory: [1234: try HS5Scale.mornings(2, from: 600)], profile: profile)
         let second = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(other.link))
         await bench.hub.hellos(2)
         try await Task.sleep(for: .milliseconds(600))

@@ -9,9 +9,9 @@ import Testing
 @testable import IHealthHS4
 
 @Suite(.timeLimit(.minutes(1)))
-struct CheckTests {
+struct HS4CheckTests {
     static func check(_ link: String, _ more: String = "") async throws -> String {
-        let setup = try SettingsTests.setup("link = \"\(link)\"\ndevice_id = \"\(Scale.id)\"\n\(more)")
+        let setup = try HS4SettingsTests.setup("link = \"\(link)\"\ndevice_id = \"\(HS4Scale.id)\"\n\(more)")
         let clock = try #require(HubClock(ScaleBench.clock))
         return try await ScaleCheck(setup, clock, patience: .seconds(5)).run()
     }
@@ -21,7 +21,7 @@ struct CheckTests {
         async throws
     {
         let place = try TestPlace()
-        let scale = try Scale(at: place, memory: try Scale.mornings(2))
+        let scale = try HS4Scale(at: place, memory: try HS4Scale.mornings(2))
         await scale.waits()
         #expect(
             try await Self.check(scale.link)
@@ -37,7 +37,7 @@ struct CheckTests {
         let place = try TestPlace()
         var profile = HS4Device.Profile()
         profile.key = ScaleKey(Array(0..<16))
-        let scale = try Scale(at: place, profile: profile)
+        let scale = try HS4Scale(at: place, profile: profile)
         await scale.waits()
         let found = try await Self.check(scale.link, "auth_key = \"000102030405060708090a0b0c0d0e0f\"")
         #expect(found == "The HS4 020000004001 answers: Body Scale, firmware 1.0.1.")

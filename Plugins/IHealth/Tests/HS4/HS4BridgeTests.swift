@@ -9,7 +9,7 @@ import Testing
 @testable import IHealthHS4
 
 /// Speaks HSL/1 line by line, as a bridge on a phone does.
-private final class Bridge: Sendable {
+private final class PhoneBridge: Sendable {
     let link: String
     private let runner: LinkRunner
     private let task: Task<Void, Never>
@@ -106,10 +106,10 @@ private final class Bridge: Sendable {
 }
 
 @Suite(.timeLimit(.minutes(1)))
-struct BridgeTests {
+struct HS4BridgeTests {
     @Test func `weighings arrive through a bridge once each, and are acknowledged when they are stored`() async throws {
         let bench = try await ScaleBench()
-        let bridge = try Bridge(authentication: 2)
+        let bridge = try PhoneBridge(authentication: 2)
         let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(bridge.link, auth: "bridge"))
         await bench.hub.records(4)
         while !["a1", "b1", "b2", "b3", "b4", "b5"].allSatisfy({ rid in
@@ -148,7 +148,7 @@ struct BridgeTests {
         let run = await bench.run(
             HS4Bench.plugin(), try HS4Bench.settings("hsl-accept://127.0.0.1:\(port)", auth: "bridge"))
         for runner in silent { while let event = await runner.next(), event != .opened {} }
-        let bridge = try Bridge(authentication: 2, dialling: port)
+        let bridge = try PhoneBridge(authentication: 2, dialling: port)
         await bench.hub.records(4)
         #expect(await bench.end(run) == .done)
         #expect(await bench.samples.count == 4)
@@ -160,7 +160,7 @@ struct BridgeTests {
         code: Int
     ) async throws {
         let bench = try await ScaleBench()
-        let bridge = try Bridge(authentication: code)
+        let bridge = try PhoneBridge(authentication: code)
         let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(bridge.link, auth: "bridge"))
         await bench.hub.wait { hub in hub.events.contains { $0.event == "error" && $0.code == 111 } }
         #expect(await bench.events("authentication").first?.code == Int64(code))

@@ -10,7 +10,7 @@ import Testing
 @testable import ScaleProtocols
 
 /// A simulated scale behind a real link, in the zone of the tests whatever the machine's zone.
-final class SimulatedScale: PluginCase.FarSide {
+final class HS3Scale: PluginCase.FarSide {
     static let zone = TimeZone(identifier: "Europe/Berlin") ?? .gmt
     /// The clock of the hub and the scale in tests that depend on dates.
     static let clock = "2026-11-20T12:00:00Z@1"
@@ -97,14 +97,14 @@ final class SimulatedScale: PluginCase.FarSide {
 }
 
 /// A fake hub, its folder, and runs of the plugin with it.
-struct Bench {
+struct HS3Bench {
     let place: TestPlace
     let hub: FakeHub
 
     init() async throws {
         place = try TestPlace()
         var behaviour = FakeHub.Behaviour()
-        behaviour.clock = SimulatedScale.clock
+        behaviour.clock = HS3Scale.clock
         hub = try FakeHub(door: place.door, context: place.context, behaviour: behaviour)
         try await hub.start()
     }
@@ -120,7 +120,7 @@ struct Bench {
 
     static func settings(_ link: String, _ more: String = "") -> String {
         """
-        {"link":"\(link)","device_id":"\(SimulatedScale.device)","set_clock":true,"hour_mode":"sdk12",\
+        {"link":"\(link)","device_id":"\(HS3Scale.device)","set_clock":true,"hour_mode":"sdk12",\
         "clock_bcd":"nearest","auth_mode":"local"\(more)}
         """
     }
@@ -154,17 +154,17 @@ struct Bench {
         await hub.wait { $0.events.filter { $0.event == name }.count >= count }
         return await hub.events.filter { $0.event == name }
     }
-}
 
-/// The expected record of a weighing, as a source writes it.
-func record(_ key: HS3RecordKey, isClockSuspect: Bool = false) throws -> String {
-    let wall = try #require(WallTime(hs3Packed: key.packedTime, mode: .sdk12))
-    let tenths = try #require(key.tenthsOfKilogram)
-    let start = LocalClock(SimulatedScale.zone).place(wall).time.text
-    let suspect = isClockSuspect ? ",\"clockSuspect\":true" : ""
-    let kilograms = tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
-    return """
-        {"kind":"quantity","type":"weight","value":\(kilograms),"unit":"kg","start":"\(start)",\
-        "zone":"Europe/Berlin","source":{"device":"020000003001"},"key":"\(key)","metadata":{"local":"\(wall)"\(suspect)}}
-        """
+    /// The expected record of a weighing, as a source writes it.
+    static func record(_ key: HS3RecordKey, isClockSuspect: Bool = false) throws -> String {
+        let wall = try #require(WallTime(hs3Packed: key.packedTime, mode: .sdk12))
+        let tenths = try #require(key.tenthsOfKilogram)
+        let start = LocalClock(HS3Scale.zone).place(wall).time.text
+        let suspect = isClockSuspect ? ",\"clockSuspect\":true" : ""
+        let kilograms = tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+        return """
+            {"kind":"quantity","type":"weight","value":\(kilograms),"unit":"kg","start":"\(start)",\
+            "zone":"Europe/Berlin","source":{"device":"020000003001"},"key":"\(key)","metadata":{"local":"\(wall)"\(suspect)}}
+            """
+    }
 }

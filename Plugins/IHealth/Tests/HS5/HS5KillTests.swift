@@ -9,13 +9,13 @@ import Testing
 
 /// Kills of the real program.
 @Suite(.timeLimit(.minutes(3)))
-struct KillTests {
+struct HS5KillTests {
     /// A weighing whose acknowledgement was lost is in the scale's memory and in the hub, but counts once.
     ///
     /// A weighing that the program had not saved is only in the memory.
     @Test func `kill -9 at any instant loses nothing and doubles nothing`() async throws {
         let bench = try await ScaleBench()
-        let scale = try Scale(memory: [1234: try Scale.mornings(40)])
+        let scale = try HS5Scale(memory: [1234: try HS5Scale.mornings(40)])
         // Read the memory often, because it holds the weighings that failed.
         let settings = RawJSON(
             trusted: Array(try HS5Bench.settings(scale.link).text.replacing("1min", with: "2s").utf8))
@@ -30,7 +30,7 @@ struct KillTests {
             return device.isMeasuring && device.memory.values.allSatisfy(\.isEmpty) && device.isIdle
         }
         #expect(status == 0)
-        #expect(await SessionTests.weights(bench).sorted() == expected)
+        #expect(await HS5SessionTests.weights(bench).sorted() == expected)
         #expect(await bench.hub.violations == [])
         await scale.stop()
     }

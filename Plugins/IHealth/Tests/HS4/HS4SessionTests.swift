@@ -10,9 +10,9 @@ import Testing
 
 /// Complete sessions: simulated scale, real link, plugin, spool, hub.
 @Suite(.timeLimit(.minutes(1)))
-struct SessionTests {
+struct HS4SessionTests {
     /// Weighs during an open measurement, and waits until the hub has the weight.
-    static func weigh(_ tenths: Int, _ scale: Scale, _ bench: ScaleBench) async {
+    static func weigh(_ tenths: Int, _ scale: HS4Scale, _ bench: ScaleBench) async {
         let count = await bench.hub.held.count
         scale.step(on: tenths) { $0.isMeasuring }
         await bench.hub.records(count + 1)
@@ -28,8 +28,8 @@ struct SessionTests {
         let bench = try await ScaleBench()
         var profile = HS4Device.Profile()
         profile.link = framing == "ble" ? .lowEnergy : .serialPort
-        let memory = try Scale.mornings(30)
-        let scale = try Scale(at: bench.place, memory: memory, profile: profile)
+        let memory = try HS4Scale.mornings(30)
+        let scale = try HS4Scale(at: bench.place, memory: memory, profile: profile)
         let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link, ",\"framing\":\"\(framing)\""))
         await bench.hub.records(30)
         _ = await bench.events("memory-end")
@@ -44,7 +44,7 @@ struct SessionTests {
         #expect(first.start.text == "2026-07-01T07:10:03+02:00")
         #expect(first.metadata?.text == "{\"local\":\"2026-07-01 07:10:03\"}")
         #expect(first.key.text == "07ea0701070a0302bc")
-        #expect(first.source.device == Scale.id && first.subject == nil && first.group == nil)
+        #expect(first.source.device == HS4Scale.id && first.subject == nil && first.group == nil)
         let live = try #require(samples.last)
         #expect(live.metadata?.text == "{\"datedByHub\":true}")
         #expect(live.start.text.hasPrefix("2026-11-20T13:0"))
@@ -61,7 +61,7 @@ struct SessionTests {
             let bench = try await ScaleBench()
             var profile = HS4Device.Profile()
             profile.link = framing == "ble" ? .lowEnergy : .serialPort
-            let scale = try Scale(at: bench.place, memory: try Scale.mornings(3), profile: profile)
+            let scale = try HS4Scale(at: bench.place, memory: try HS4Scale.mornings(3), profile: profile)
             scale.cut(after: byte)
             let run = await bench.run(
                 HS4Bench.plugin(), try HS4Bench.settings(scale.link, ",\"framing\":\"\(framing)\""))
@@ -92,7 +92,7 @@ struct SessionTests {
         case "power": faults.powerOffAfterRecords = 5
         default: faults.logInAgain = 1
         }
-        let scale = try Scale(at: bench.place, memory: try Scale.mornings(12), faults: faults)
+        let scale = try HS4Scale(at: bench.place, memory: try HS4Scale.mornings(12), faults: faults)
         let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link))
         await bench.hub.records(12)
         #expect(await bench.end(run) == .done)
@@ -103,7 +103,7 @@ struct SessionTests {
 
     @Test func `a weighing that is read again from the memory is the same record`() async throws {
         let bench = try await ScaleBench()
-        let scale = try Scale(at: bench.place)
+        let scale = try HS4Scale(at: bench.place)
         let first = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link))
         _ = await bench.events("memory-end")
         await Self.weigh(812, scale, bench)
@@ -124,7 +124,7 @@ struct SessionTests {
 
     @Test func `an error of the scale is reported in words, and resolved by the next weighing`() async throws {
         let bench = try await ScaleBench()
-        let scale = try Scale(at: bench.place)
+        let scale = try HS4Scale(at: bench.place)
         let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link))
         _ = await bench.events("memory-end")
         scale.submit(.fail(0xE7))
@@ -145,7 +145,7 @@ struct SessionTests {
         let bench = try await ScaleBench()
         var profile = HS4Device.Profile()
         profile.key = ScaleKey(Array(0..<16))
-        let scale = try Scale(at: bench.place, memory: try Scale.mornings(2), profile: profile)
+        let scale = try HS4Scale(at: bench.place, memory: try HS4Scale.mornings(2), profile: profile)
         let wrong = await bench.run(
             HS4Bench.plugin(),
             try HS4Bench.settings(scale.link, ",\"auth_key\":\"ffeeddccbbaa99887766554433221100\""))
@@ -162,7 +162,7 @@ struct SessionTests {
 
     @Test func `the unit of the display is switched and remembered`() async throws {
         let bench = try await ScaleBench()
-        let scale = try Scale(at: bench.place)
+        let scale = try HS4Scale(at: bench.place)
         let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link))
         _ = await bench.events("memory-end")
         guard case .done = await bench.hub.command("units", try #require(RawJSON("{\"unit\":\"lb\"}"))) else {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import IHealthHS4
 
-struct SettingsTests {
+struct HS4SettingsTests {
     static func load(_ toml: String) -> SettingsFile {
         SettingsFile.load(
             text: toml, file: "my.conf", fileMode: 0o600, environment: .process(),

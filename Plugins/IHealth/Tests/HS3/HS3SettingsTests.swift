@@ -5,7 +5,7 @@ import Testing
 @testable import IHealthHS3
 @testable import ScaleProtocols
 
-struct SettingsTests {
+struct HS3SettingsTests {
     static func load(_ toml: String) -> SettingsFile {
         SettingsFile.load(
             text: toml, file: "my.conf", fileMode: 0o600, environment: .process(),
@@ -84,7 +84,7 @@ struct SettingsTests {
         #expect(settings.clock(persons: ["Asia/Tokyo", "Europe/Berlin"]).rule == "machine sdk12")
         #expect(settings.clock(persons: ["Asia/Tokyo", nil]).rule == "machine sdk12")
         #expect(settings.clock(persons: []).clock.zone == TimeZone.current)
-        settings.zone = SimulatedScale.zone
+        settings.zone = HS3Scale.zone
         #expect(settings.clock(persons: ["Asia/Tokyo"]).rule == "Europe/Berlin sdk12")
     }
 }

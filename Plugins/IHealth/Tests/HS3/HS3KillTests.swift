@@ -11,7 +11,7 @@ import Testing
 
 /// Kills of the real program.
 @Suite(.timeLimit(.minutes(3)))
-struct KillTests {
+struct HS3KillTests {
     /// Looks for the program in the directories above the test bundle.
     static func program() throws -> URL {
         var place = Bundle.module.bundleURL
@@ -23,7 +23,7 @@ struct KillTests {
         throw PluginFailure(.failed, "hub-ihealth-hs3 is not built")
     }
 
-    static func start(_ bench: Bench) throws -> Process {
+    static func start(_ bench: HS3Bench) throws -> Process {
         let process = Process()
         process.executableURL = try program()
         process.arguments = ["--run", "--door", bench.hub.door, "--state", bench.place.state]
@@ -40,10 +40,10 @@ struct KillTests {
         let kills = ProcessInfo.processInfo.environment["HUB_TEST_KILLS"].flatMap { Int($0) } ?? 6
         let seed = UInt64.random(in: .min ... .max)
         var generator = SeededGenerator(seed: seed)
-        let bench = try await Bench()
-        let memory = SimulatedScale.memory(60)
-        let scale = try SimulatedScale(memory: memory)
-        let settings = try #require(RawJSON(Bench.settings(scale.link)))
+        let bench = try await HS3Bench()
+        let memory = HS3Scale.memory(60)
+        let scale = try HS3Scale(memory: memory)
+        let settings = try #require(RawJSON(HS3Bench.settings(scale.link)))
         await bench.hub.change { $0.settings = settings }
         let weigher = Task {
             var tenths = 700
@@ -72,7 +72,7 @@ struct KillTests {
         last.waitUntilExit()
         #expect(last.terminationStatus == 0, "seed \(seed)")
         #expect(scale.weighed.count > kills, "seed \(seed): hardly anything was weighed")
-        let expected = Set(try (memory + scale.weighed).map { try record($0) })
+        let expected = Set(try (memory + scale.weighed).map { try HS3Bench.record($0) })
         let texts = await bench.hub.held.map(\.text)
         #expect(texts.count == expected.count, "seed \(seed)")
         #expect(Set(texts) == expected, "seed \(seed)")

@@ -8,13 +8,13 @@ import Testing
 
 /// Kills of the real program.
 @Suite(.timeLimit(.minutes(3)))
-struct KillTests {
+struct HS4KillTests {
     /// A weighing whose acknowledgement was lost is in the scale's memory and in the hub, but counts once.
     ///
     /// A weighing that the program had not saved is only in the memory.
     @Test func `kill -9 at any instant loses nothing and doubles nothing`() async throws {
         let bench = try await ScaleBench()
-        let scale = try Scale(at: bench.place, memory: try Scale.mornings(40))
+        let scale = try HS4Scale(at: bench.place, memory: try HS4Scale.mornings(40))
         let settings = try HS4Bench.settings(scale.link)
         await bench.hub.change { $0.settings = settings }
         let weighed = try await bench.weighAndKill("hub-ihealth-hs4", weighingEvery: .milliseconds(60)) {
@@ -26,7 +26,7 @@ struct KillTests {
             scale.device.isMeasuring && scale.device.memory.isEmpty && scale.device.isIdle
         }
         #expect(status == 0)
-        #expect(await SessionTests.values(bench).sorted() == expected)
+        #expect(await HS4SessionTests.values(bench).sorted() == expected)
         #expect(await bench.hub.violations == [])
         await scale.stop()
     }

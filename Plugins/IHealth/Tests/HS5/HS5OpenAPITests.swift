@@ -12,8 +12,8 @@ import WebFaults
 
 /// Records that a HS5 has sent to the vendor's cloud, fetched from a simulated one on a real socket.
 @Suite(.timeLimit(.minutes(1)))
-struct OpenAPITests {
-    private func run(_ cloud: VendorCloud, _ scale: Scale, _ bench: ScaleBench) async throws -> PluginRun {
+struct HS5OpenAPITests {
+    private func run(_ cloud: VendorCloud, _ scale: HS5Scale, _ bench: ScaleBench) async throws -> PluginRun {
         let settings = cloud.settings.filter { $0.name != "auth_mode" }.map { ",\"\($0.name)\":\"\($0.value)\"" }
         return await bench.run(
             HS5Bench.plugin(),
@@ -22,8 +22,8 @@ struct OpenAPITests {
 
     @Test func `the cloud's records join those of the scale, page by page, each once`() async throws {
         let (bench, cloud) = (try await ScaleBench(), try await VendorCloud())
-        let memory = try Scale.mornings(3)
-        let scale = try Scale(memory: [1234: memory])
+        let memory = try HS5Scale.mornings(3)
+        let scale = try HS5Scale(memory: [1234: memory])
         let summer = try #require(WallTime("2026-03-29 03:00:00"))
         var weights = try (0..<120).map { day in
             let time = try #require(WallTime("2026-03-01 07:10:03")?.adding(seconds: day * 43_455))
@@ -65,7 +65,7 @@ struct OpenAPITests {
         #expect(samples.count == 3 * 7 + 118)
         #expect(await bench.hub.duplicates == 0)
         #expect(await bench.hub.violations == [])
-        #expect(samples.allSatisfy { $0.subject == .slot(0) && $0.source.device == Scale.id })
+        #expect(samples.allSatisfy { $0.subject == .slot(0) && $0.source.device == HS5Scale.id })
         let suspect = samples.filter { $0.metadata?.text.contains("clockSuspect") == true }
         #expect(suspect.map(\.value) == [.quantity(60.7, unit: "kg")], "its date is meant in another zone")
         #expect(cloud.service.requests.filter { $0.contains("weight.json") }.count >= 7)
@@ -74,7 +74,7 @@ struct OpenAPITests {
 
     @Test(arguments: [(1, 158.73, 72.0), (2, 11.338, 72.0)])
     func `pounds and stones are converted to kilograms`(unit: Int, value: Double, kilograms: Double) async throws {
-        let (bench, cloud, scale) = (try await ScaleBench(), try await VendorCloud(), try Scale())
+        let (bench, cloud, scale) = (try await ScaleBench(), try await VendorCloud(), try HS5Scale())
         var weight = IHealthCloud.Weight("a", date: 1_772_349_003, weight: value)
         (weight.fat, weight.bone) = (20.1, 5)
         cloud.service.put([weight], unit: unit)
@@ -87,7 +87,7 @@ struct OpenAPITests {
         }
         await bench.hub.records(2)
         #expect(await bench.end(run) == .done)
-        #expect(await SessionTests.weights(bench) == [kilograms])
+        #expect(await HS5SessionTests.weights(bench) == [kilograms])
         #expect(
             await bench.samples.map(\.type.rawValue) == ["weight", "bodyFatPercentage"], "no bone in an unknown unit")
         await scale.stop()

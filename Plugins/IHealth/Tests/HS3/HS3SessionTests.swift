@@ -10,20 +10,20 @@ import Testing
 
 /// Complete sessions: simulated scale, real link, plugin, spool, hub.
 @Suite(.timeLimit(.minutes(1)))
-struct SessionTests {
+struct HS3SessionTests {
     @Test(arguments: [false, true]) func `memory and weighings arrive once, as the right records`(
         overTerminal: Bool
     ) async throws {
-        let bench = try await Bench()
-        let memory = SimulatedScale.memory(200)
-        let scale = try SimulatedScale(memory: memory, link: overTerminal ? .pty : nil)
+        let bench = try await HS3Bench()
+        let memory = HS3Scale.memory(200)
+        let scale = try HS3Scale(memory: memory, link: overTerminal ? .pty : nil)
         let run = try await bench.run(scale.link)
         await bench.hub.records(200)
         for tenths in [721, 722, 723] { scale.step(on: tenths) }
         await bench.hub.records(203)
         #expect(await bench.end(run) == .done)
         #expect(scale.acknowledged == scale.weighed)
-        let expected = try (memory.reversed() + scale.weighed).map { try record($0) }
+        let expected = try (memory.reversed() + scale.weighed).map { try HS3Bench.record($0) }
         #expect(await bench.hub.held.map(\.text) == expected)
         #expect(await bench.hub.duplicates == 0)
         #expect(await bench.hub.violations == [])
@@ -35,9 +35,9 @@ struct SessionTests {
         "hangup=60", "garbage", "garbage=300", "pieces", "pieces=7", "power-off=25", "early-weight",
     ])
     func `a fault of the link or the scale loses nothing and doubles nothing`(fault: String) async throws {
-        let bench = try await Bench()
-        let memory = SimulatedScale.memory(45)
-        let scale = try SimulatedScale(memory: memory, faults: [fault])
+        let bench = try await HS3Bench()
+        let memory = HS3Scale.memory(45)
+        let scale = try HS3Scale(memory: memory, faults: [fault])
         let run = try await bench.run(scale.link)
         let expected = Set(memory.map(\.description))
         await bench.hub.wait { $0.held.count >= expected.count }
@@ -57,20 +57,20 @@ struct SessionTests {
     @Test(arguments: Array(stride(from: 1, to: 300, by: 13))) func `a session cut at any byte is resumed`(
         byte: Int
     ) async throws {
-        let bench = try await Bench()
-        let memory = SimulatedScale.memory(25)
-        let scale = try SimulatedScale(memory: memory, faults: ["hangup=\(byte)"])
+        let bench = try await HS3Bench()
+        let memory = HS3Scale.memory(25)
+        let scale = try HS3Scale(memory: memory, faults: ["hangup=\(byte)"])
         let run = try await bench.run(scale.link)
         await bench.hub.records(25)
         #expect(await bench.end(run) == .done)
-        #expect(Set(await bench.hub.held.map(\.text)) == Set(try memory.map { try record($0) }))
+        #expect(Set(await bench.hub.held.map(\.text)) == Set(try memory.map { try HS3Bench.record($0) }))
         #expect(await bench.hub.duplicates == 0)
         await scale.stop()
     }
 
     @Test func `a second session stores only new weighings`() async throws {
-        let bench = try await Bench()
-        let scale = try SimulatedScale(memory: SimulatedScale.memory(30))
+        let bench = try await HS3Bench()
+        let scale = try HS3Scale(memory: HS3Scale.memory(30))
         let first = try await bench.run(scale.link)
         await bench.hub.records(30)
         #expect(await bench.end(first) == .done)
@@ -89,9 +89,9 @@ struct SessionTests {
     }
 
     @Test func `weighings with a wrong clock are marked, and a later session does not change the mark`() async throws {
-        let bench = try await Bench()
-        let memory = SimulatedScale.memory(3)
-        let wrong = try SimulatedScale(memory: memory, skew: -3600)
+        let bench = try await HS3Bench()
+        let memory = HS3Scale.memory(3)
+        let wrong = try HS3Scale(memory: memory, skew: -3600)
         let first = try await bench.run(wrong.link)
         await bench.hub.records(3)
         wrong.step(on: 731)
@@ -100,12 +100,12 @@ struct SessionTests {
         let before = await bench.hub.held.map(\.text)
         // The clock was set before this weighing, so its time is right.
         #expect(
-            before == (try memory.reversed().map { try record($0, isClockSuspect: true) })
-                + [try record(try #require(wrong.weighed.first))])
+            before == (try memory.reversed().map { try HS3Bench.record($0, isClockSuspect: true) })
+                + [try HS3Bench.record(try #require(wrong.weighed.first))])
         #expect(await bench.events("clock").first?.severity == .warning)
         await wrong.stop()
 
-        let right = try SimulatedScale(memory: memory)
+        let right = try HS3Scale(memory: memory)
         let second = try await bench.run(right.link)
         _ = await bench.events("memory-end", 2)
         #expect(await bench.end(second) == .done)
@@ -115,15 +115,15 @@ struct SessionTests {
     }
 
     @Test func `a changed zone corrects stored weighings in place and keeps their marks`() async throws {
-        let bench = try await Bench()
-        let memory = SimulatedScale.memory(3)
-        let scale = try SimulatedScale(memory: memory, skew: -3600)
+        let bench = try await HS3Bench()
+        let memory = HS3Scale.memory(3)
+        let scale = try HS3Scale(memory: memory, skew: -3600)
         let first = try await bench.run(scale.link)
         await bench.hub.records(3)
         #expect(await bench.end(first) == .done)
         await scale.stop()
         // The clock is right in the new zone, so a new check would give another mark.
-        let again = try SimulatedScale(memory: memory, skew: 8 * 3600)
+        let again = try HS3Scale(memory: memory, skew: 8 * 3600)
         let second = try await bench.run(again.link, ",\"zone\":\"Asia/Tokyo\"")
         await bench.hub.wait { hub in hub.held.allSatisfy { $0.text.contains("Asia/Tokyo") } }
         #expect(await bench.end(second) == .done)
@@ -134,8 +134,8 @@ struct SessionTests {
     }
 
     @Test func `a weighing without a date becomes no record and is reported once`() async throws {
-        let bench = try await Bench()
-        let scale = try SimulatedScale(memory: SimulatedScale.memory(20), faults: ["zero-date=10"])
+        let bench = try await HS3Bench()
+        let scale = try HS3Scale(memory: HS3Scale.memory(20), faults: ["zero-date=10"])
         for round in 1...2 {
             let run = try await bench.run(scale.link)
             _ = await bench.events("memory-end", round)
@@ -154,8 +154,8 @@ struct SessionTests {
     }
 
     @Test func `errors are reported with their class, and resolved when the scale works again`() async throws {
-        let bench = try await Bench()
-        let scale = try SimulatedScale()
+        let bench = try await HS3Bench()
+        let scale = try HS3Scale()
         let run = try await bench.run(scale.link, ",\"errors\":[\"55=1\"]")
         _ = await bench.events("memory-end")
         scale.simulator.submit(.fail(0xE7))
@@ -168,7 +168,7 @@ struct SessionTests {
         #expect(errors.map(\.code) == [nil, 5, 4, 1, nil, nil])
         #expect(errors.map(\.severity) == [.info, .info, .warning, .error, .warning, .info])
         #expect(errors[3].text == "HS3: the battery is low; replace it (Lo)")
-        #expect(errors[3].device == SimulatedScale.device)
+        #expect(errors[3].device == HS3Scale.device)
         #expect(errors[4].data?.text == #"{"name":"unknown","class":"unknown","raw":86}"#)
         scale.simulator.submit(.disconnect)
         _ = await bench.events("connected", 2)
@@ -179,28 +179,28 @@ struct SessionTests {
     }
 
     @Test func `progress of the memory rises to one`() async throws {
-        let bench = try await Bench()
-        let scale = try SimulatedScale(memory: SimulatedScale.memory(100))
+        let bench = try await HS3Bench()
+        let scale = try HS3Scale(memory: HS3Scale.memory(100))
         let run = try await bench.run(scale.link)
         await bench.hub.wait { $0.lives.last?.progress == 1 }
         let progress = await bench.hub.lives.compactMap(\.progress)
         #expect(progress == progress.sorted() && progress.count <= 11)
-        #expect(await bench.hub.lives.allSatisfy { $0.device == SimulatedScale.device && $0.value == nil })
+        #expect(await bench.hub.lives.allSatisfy { $0.device == HS3Scale.device && $0.value == nil })
         #expect(await bench.end(run) == .done)
         await scale.stop()
     }
 
     @Test func `with a full spool the scale gets no acknowledgement until there is room`() async throws {
         let place = try TestPlace()
-        let scale = try SimulatedScale(memory: SimulatedScale.memory(5))
+        let scale = try HS3Scale(memory: HS3Scale.memory(5))
         let settings = PluginSettings([
-            "link": .string(scale.link), "device_id": .string(SimulatedScale.device), "zone": .string("Europe/Berlin"),
+            "link": .string(scale.link), "device_id": .string(HS3Scale.device), "zone": .string("Europe/Berlin"),
             "set_clock": .boolean(true), "hour_mode": .string("sdk12"), "clock_bcd": .string("nearest"),
             "auth_mode": .string("local"),
         ])
         var limits = PluginState.Limits()
         limits.records = 8
-        let run = PluginRun(Bench.plugin(), at: place, settings: settings, limits: limits)
+        let run = PluginRun(HS3Bench.plugin(), at: place, settings: settings, limits: limits)
         while !scale.events.contains(.scale(.transferFinished)) { try await Task.sleep(for: .milliseconds(5)) }
         for tenths in 731..<737 { scale.step(on: tenths) }
         while scale.acknowledged.count < 3 { try await Task.sleep(for: .milliseconds(5)) }
@@ -221,8 +221,8 @@ struct SessionTests {
     }
 
     @Test func `once transfers the memory and ends`() async throws {
-        let bench = try await Bench()
-        let scale = try SimulatedScale(memory: SimulatedScale.memory(30))
+        let bench = try await HS3Bench()
+        let scale = try HS3Scale(memory: HS3Scale.memory(30))
         let run = try await bench.run(scale.link, mode: .once)
         #expect(await run.end() == .done)
         #expect(await bench.hub.held.count == 30)

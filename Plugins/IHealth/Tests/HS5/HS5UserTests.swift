@@ -10,7 +10,7 @@ import Testing
 
 /// The commands for the users of the scale.
 @Suite(.timeLimit(.minutes(1)))
-struct UserTests {
+struct HS5UserTests {
     static let anna = person("anna", slot: 1)
 
     static func person(_ name: String, slot: Int?) -> Welcome.PersonEntry {
@@ -35,7 +35,7 @@ struct UserTests {
 
     @Test func `users are listed, created for a person, modified and deleted`() async throws {
         let bench = try await ScaleBench(persons: [Self.anna])
-        let scale = try Scale(users: [0: 1, 3: 500])
+        let scale = try HS5Scale(users: [0: 1, 3: 500])
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
         _ = await bench.events("connected")
         #expect(
@@ -67,7 +67,7 @@ struct UserTests {
     @Test func `a user for a person is created only at the person's position in hub.conf`() async throws {
         let people = [Self.person("anna", slot: 0), Self.person("ben", slot: nil), Self.person("carl", slot: 2)]
         let bench = try await ScaleBench(persons: people)
-        let scale = try Scale(users: [0: 1])
+        let scale = try HS5Scale(users: [0: 1])
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
         _ = await bench.events("connected")
         #expect(
@@ -102,7 +102,7 @@ struct UserTests {
     @Test func `the list names the owner of the position, even if the user was created for another person`()
         async throws
     {
-        let scale = try Scale(users: [:])
+        let scale = try HS5Scale(users: [:])
         let bench = try await ScaleBench(persons: [Self.person("anna", slot: 0), Self.person("ben", slot: 1)])
         var run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
         _ = await bench.events("connected")
@@ -124,7 +124,7 @@ struct UserTests {
     @Test func `a number of one person is never given to another, and a refused creation assigns none`() async throws {
         let bench = try await ScaleBench(
             persons: [Self.person("anna", slot: 0), Self.person("ben", slot: 3), Self.person("carl", slot: 4)])
-        let scale = try Scale(users: [:])
+        let scale = try HS5Scale(users: [:])
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
         _ = await bench.events("connected")
         let body = #""height":180,"sex":"male","birth_date":"1980-01-01""#
@@ -153,7 +153,7 @@ struct UserTests {
         let bench = try await ScaleBench(
             persons: [Self.person("anna", slot: nil), .init(name: "ben"), Self.person("dora", slot: 3)])
         let all = Dictionary(uniqueKeysWithValues: (0..<20).map { ($0, UInt32(100 + $0)) })
-        let scale = try Scale(users: all)
+        let scale = try HS5Scale(users: all)
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link, ",\"user\":100"))
         _ = await bench.events("connected")
         #expect(try await Self.ask(bench, "users-create", #"{"person":"anna"}"#).contains("all 20 positions are taken"))

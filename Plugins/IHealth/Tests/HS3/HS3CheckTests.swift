@@ -7,19 +7,19 @@ import Testing
 @testable import ScaleProtocols
 
 @Suite(.timeLimit(.minutes(1)))
-struct CheckTests {
+struct HS3CheckTests {
     static func check(_ link: String, patience: Duration = .seconds(10)) async throws -> String {
         let settings = PluginSettings([
-            "link": .string(link), "device_id": .string(SimulatedScale.device), "zone": .string("Europe/Berlin"),
+            "link": .string(link), "device_id": .string(HS3Scale.device), "zone": .string("Europe/Berlin"),
             "set_clock": .boolean(true), "hour_mode": .string("sdk12"), "clock_bcd": .string("nearest"),
             "auth_mode": .string("local"),
         ])
-        let clock = try #require(HubClock(SimulatedScale.clock))
+        let clock = try #require(HubClock(HS3Scale.clock))
         return try await ScaleCheck(try IHealthHS3().setup(settings), clock, patience: patience).run()
     }
 
     @Test func `a check reports a scale that answers, and changes nothing on it`() async throws {
-        let scale = try SimulatedScale(memory: SimulatedScale.memory(3), skew: 3600)
+        let scale = try HS3Scale(memory: HS3Scale.memory(3), skew: 3600)
         let found = try await Self.check(scale.link)
         #expect(found.hasPrefix("The HS3 020000003001 answers; its clock is 3"), "\(found)")
         #expect(found.hasSuffix(" s fast."))
@@ -37,7 +37,7 @@ struct CheckTests {
     @Test func `a check also finds a scale that wants to deliver a weighing, and the scale keeps the weighing`()
         async throws
     {
-        let scale = try SimulatedScale(faults: ["early-weight"])
+        let scale = try HS3Scale(faults: ["early-weight"])
         #expect(try await Self.check(scale.link) == "The HS3 020000003001 answers; it has a weighing to deliver.")
         await scale.stop()
         #expect(scale.weighed.count == 1 && scale.acknowledged == [])
@@ -54,7 +54,7 @@ struct CheckTests {
     }
 
     @Test func `a check of a link without a scale fails with the reason`() async throws {
-        let scale = try SimulatedScale(faults: ["deaf=1"])
+        let scale = try HS3Scale(faults: ["deaf=1"])
         let failure = try await #require(throws: PluginFailure.self) {
             _ = try await Self.check(scale.link, patience: .seconds(2))
         }

@@ -9,7 +9,7 @@ import Testing
 @testable import IHealthHS5
 
 /// A simulated HS5 on a separate port of this machine.
-typealias Scale = StandInScale<HS5Device>
+typealias HS5Scale = StandInScale<HS5Device>
 
 extension StandInScale where Device == HS5Device {
     static var id: String { "020000005001" }
