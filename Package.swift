@@ -277,14 +277,9 @@ let simulators: [Target] = [
     program(
         "hub-scale-sim", "Simulators/Scales/Sources/hub-scale-sim",
         ["ScaleProtocols", "ScaleSimulation", "ScaleStandIns"] + argumentParser),
-    tests(
-        "ScaleSimulationTests", at: "Simulators/Scales/Tests", ["ScaleProtocols", "ScaleSimulation", "ScaleStandIns"]),
     .target(
         name: "WebFaults", dependencies: ["JSON", "Platform", "Samples"] + httpServer + webSocket,
         path: "Simulators/WebFaults/Sources", swiftSettings: strict),
-    tests(
-        "WebFaultsTests", at: "Simulators/WebFaults/Tests",
-        ["HubProcess", "Platform", "WebFaults", "hub-exist-server", "hub-sami-server"]),
     .target(
         name: "IHealthCloudSimulation", dependencies: ["WebFaults"], path: "Simulators/IHealthCloud/Sources",
         swiftSettings: strict),
@@ -292,26 +287,21 @@ let simulators: [Target] = [
     program(
         "hub-exist-server", "Simulators/ExistServer/Sources/hub-exist-server",
         ["ExistSimulation", "WebFaults"] + argumentParser),
-    tests(
-        "ExistSimulationTests", at: "Simulators/ExistServer/Tests",
-        ["ExistSimulation", "HubProcess", "WebFaults", "hub-exist-server"]),
     library("Simulators/SAMIServer/Sources/SAMIExchange", ["CMD5", "Platform", "WebFaults"] + grdb),
     program(
         "hub-sami-server", "Simulators/SAMIServer/Sources/hub-sami-server",
         ["SAMIExchange", "WebFaults"] + argumentParser),
-    tests(
-        "SAMIExchangeTests", at: "Simulators/SAMIServer/Tests",
-        ["HubProcess", "SAMIExchange", "WebFaults", "WebSocketClient", "hub-sami-server"] + grdb),
     program(
         "HubDemo", "Simulators/Demo/Sources",
         ["HealthText", "HubClient", "HubWire", "Platform", "Samples"] + argumentParser),
     tests(
-        "DemoTests", at: "Simulators/Demo/Tests",
+        "SimulatorTests", at: "Simulators/Tests",
         [
-            "Exist", "GapFiller", "HubClient", "HubCommand", "HubCore", "HubDemo", "HubProcess", "HubWire",
-            "IHealthHS3",
-            "IHealthHS4", "IHealthHS5", "Samples", "ScaleProtocols", "Web", "hub-exist-server", "hub-scale-sim",
-        ], resources: ["help.txt"]),
+            "Exist", "ExistSimulation", "GapFiller", "HubClient", "HubCommand", "HubCore", "HubDemo", "HubProcess",
+            "HubWire", "IHealthHS3", "IHealthHS4", "IHealthHS5", "Platform", "SAMIExchange", "Samples",
+            "ScaleProtocols", "ScaleSimulation", "ScaleStandIns", "Web", "WebFaults", "WebSocketClient",
+            "hub-exist-server", "hub-sami-server", "hub-scale-sim",
+        ] + grdb, resources: ["Demo/help.txt"]),
 ]
 
 let support: [Target] = [

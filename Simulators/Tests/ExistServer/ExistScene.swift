@@ -5,7 +5,7 @@ import Testing
 import WebFaults
 
 /// A stand-in in this process, with its own socket; its clock stands still.
-final class Scene: Sendable {
+final class ExistScene: Sendable {
     let standIn: StandIn<ExistService>
     let base: String
     private let serving: Task<Void, any Error>

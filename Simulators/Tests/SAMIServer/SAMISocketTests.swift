@@ -5,9 +5,9 @@ import WebSocketClient
 
 @testable import SAMIExchange
 
-@Suite(.timeLimit(.minutes(1))) struct SocketTests {
+@Suite(.timeLimit(.minutes(1))) struct SAMISocketTests {
     @Test func `A message posted on a device's socket is acknowledged and reaches a live socket`() async throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let token = try bench.token()
         try await bench.serving { port in
             try await bench.socket(port, "/live", [("Authorization", "bearer \(token)"), ("uid", Fixtures.user)]) {
@@ -19,7 +19,7 @@ import WebSocketClient
                     #expect(registered == #"{"data":{"message":"OK","code":"200","cid":"7"}}"#)
                     #expect(bench.exchange.sockets.isConnected(Fixtures.scale))
                     try await device.send(
-                        #"{"sdid":"\#(Fixtures.scale)","type":"message","ts":\#(Bench.start),"data":{"weight":81.4},"cid":"2"}"#
+                        #"{"sdid":"\#(Fixtures.scale)","type":"message","ts":\#(SAMIBench.start),"data":{"weight":81.4},"cid":"2"}"#
                     )
                     let answer = try tree(try await answers.next())
                     let message = try tree(try await heard.next())
@@ -32,7 +32,7 @@ import WebSocketClient
     }
 
     @Test func `A device's socket reports errors in SAMI's words`() async throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let token = try bench.token()
         try await bench.serving { port in
             try await bench.socket(port, "/websocket", [("ack", "true")]) { device in
@@ -60,7 +60,7 @@ import WebSocketClient
     }
 
     @Test func `Only the connection that does not read is cut`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let (sockets, caller) = (bench.exchange.sockets, try bench.exchange.caller("bearer \(try bench.token())"))
         let cuts = Mutex<[Int]>([])
         func open() -> (number: Int, frames: AsyncStream<SocketRegistry.Frame>) {
@@ -81,7 +81,7 @@ import WebSocketClient
     }
 
     @Test func `The handshake refuses unauthorized listeners`() async throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         try await bench.serving { port in
             await #expect(throws: WebSocketError.self) {
                 try await bench.socket(port, "/live", [("Authorization", "bearer nobody")]) { _ in }
@@ -95,7 +95,7 @@ import WebSocketClient
     }
 
     @Test func `An action reaches the socket of its destination`() async throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let token = try bench.token()
         try await bench.serving { port in
             try await bench.socket(port, "/websocket", [("ack", "true")]) { device in
@@ -115,7 +115,7 @@ import WebSocketClient
     }
 
     @Test func `A device that does not register in time gets an error and is disconnected`() async throws {
-        let bench = try Bench { $0.registrationSeconds = 0.05 }
+        let bench = try SAMIBench { $0.registrationSeconds = 0.05 }
         try await bench.serving { port in
             try await bench.socket(port, "/websocket", [("ack", "true")]) { device in
                 var answers = device.texts.makeAsyncIterator()
@@ -127,7 +127,7 @@ import WebSocketClient
     }
 
     @Test func `Pings arrive, a client notices a silent server, and sockets can be cut`() async throws {
-        let bench = try Bench { $0.pingSeconds = 0.05 }
+        let bench = try SAMIBench { $0.pingSeconds = 0.05 }
         let token = try bench.token()
         try await bench.serving { port in
             let query = [(name: "Authorization", value: "bearer \(token)"), (name: "uid", value: Fixtures.user)]

@@ -4,7 +4,7 @@ import WebSocketClient
 
 @testable import SAMIExchange
 
-extension Bench {
+extension SAMIBench {
     /// Serves the exchange on a real socket while `body` runs; `body` receives the port.
     func serving(_ body: @Sendable @escaping (Int) async throws -> Void) async throws {
         let (ports, port) = AsyncStream<Int>.makeStream()

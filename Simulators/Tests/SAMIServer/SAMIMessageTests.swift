@@ -3,14 +3,14 @@ import WebFaults
 
 @testable import SAMIExchange
 
-@Suite struct MessageTests {
+@Suite struct SAMIMessageTests {
     @Test func `A message keeps the fields of the manifest, each in its type`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         _ = try bench.post(
             [
                 "weight": 80, "heartRate": .real(61.9), "fatRatio": .real(21.5), "unknown": 1,
                 "sleep": ["state": 2, "other": 3],
-            ], at: Bench.start)
+            ], at: SAMIBench.start)
         let page = try bench.call("GET", "/messages/last?sdids=\(Fixtures.scale)&count=20")
         let data = try #require(page["data"]?.list?.first?["data"])
         #expect(data["weight"] == 80)
@@ -22,8 +22,8 @@ import WebFaults
     }
 
     @Test func `A payload of Withings' own service keeps its digits and its group's date`() throws {
-        let bench = try Bench()
-        let seconds = Bench.start / 1000 - 3_600
+        let bench = try SAMIBench()
+        let seconds = SAMIBench.start / 1000 - 3_600
         let payload: JSONTree = [
             "category": "measure/getmeas",
             "measuregrp": [
@@ -46,7 +46,7 @@ import WebFaults
                 ])
             #expect(message["ts"] == .whole(seconds * 1000))
             let raw = try bench.call(
-                "GET", "/messages/raw?sdid=\(Fixtures.scale)&startDate=0&endDate=\(Bench.start)")
+                "GET", "/messages/raw?sdid=\(Fixtures.scale)&startDate=0&endDate=\(SAMIBench.start)")
             #expect(raw["data"]?.list?.first?["data"]?.text == payload.json)
         }
         // Another category has none of our fields, and is stored.
@@ -57,14 +57,16 @@ import WebFaults
     }
 
     @Test func `Pages of a range have no gaps or duplicates, in both orders`() throws {
-        let bench = try Bench()
-        for number in 0..<25 { _ = try bench.post(["weight": JSONTree(number)], at: Bench.start - Int64(number / 2)) }
+        let bench = try SAMIBench()
+        for number in 0..<25 {
+            _ = try bench.post(["weight": JSONTree(number)], at: SAMIBench.start - Int64(number / 2))
+        }
         for order in ["asc", "desc"] {
             var (mids, times, offset): ([String], [Int64], String) = ([], [], "")
             repeat {
                 let page = try bench.call(
                     "GET",
-                    "/messages?sdid=\(Fixtures.scale)&startDate=0&endDate=\(Bench.start)&count=4&order=\(order)\(offset)"
+                    "/messages?sdid=\(Fixtures.scale)&startDate=0&endDate=\(SAMIBench.start)&count=4&order=\(order)\(offset)"
                 )
                 let rows = try #require(page["data"]?.list)
                 mids += rows.compactMap { $0["mid"]?.text }
@@ -77,9 +79,9 @@ import WebFaults
     }
 
     @Test func `A cursor of another query is refused`() throws {
-        let bench = try Bench()
-        for number in 0..<3 { _ = try bench.post(["weight": 1], at: Bench.start + Int64(number)) }
-        let range = "/messages?sdid=\(Fixtures.scale)&startDate=0&endDate=\(Bench.start + 10)&count=1"
+        let bench = try SAMIBench()
+        for number in 0..<3 { _ = try bench.post(["weight": 1], at: SAMIBench.start + Int64(number)) }
+        let range = "/messages?sdid=\(Fixtures.scale)&startDate=0&endDate=\(SAMIBench.start + 10)&count=1"
         let next = try #require(try bench.call("GET", range)["next"]?.text)
         let error = try bench.call("GET", range + "&order=desc&offset=\(next)", status: 400)
         #expect(error["error"]?["code"] == 4001)
@@ -87,10 +89,10 @@ import WebFaults
     }
 
     @Test func `Filters ignore case, and match values and lower bounds`() throws {
-        let bench = try Bench()
-        for weight in [70, 80, 90] { _ = try bench.post(["weight": JSONTree(weight)], at: Bench.start) }
-        _ = try bench.post(["height": .real(1.8)], at: Bench.start)
-        let range = "/messages?sdid=\(Fixtures.scale)&startDate=0&endDate=\(Bench.start)&filter="
+        let bench = try SAMIBench()
+        for weight in [70, 80, 90] { _ = try bench.post(["weight": JSONTree(weight)], at: SAMIBench.start) }
+        _ = try bench.post(["height": .real(1.8)], at: SAMIBench.start)
+        let range = "/messages?sdid=\(Fixtures.scale)&startDate=0&endDate=\(SAMIBench.start)&filter="
         #expect(try bench.call("GET", range + "WEIGHT:80")["size"] == 1)
         #expect(try bench.call("GET", range + "weight:%3E%3D80")["size"] == 2)
         #expect(try bench.call("GET", range + "(%2B_exists_:weight)")["size"] == 3)
@@ -115,23 +117,23 @@ import WebFaults
         ("/users/\(Fixtures.user)/devices?count=101", "count"),
     ])
     func `An exceeded limit is answered with 4001 and the parameter`(target: String, field: String) throws {
-        let error = try #require(try Bench().call("GET", target, status: 400)["error"])
+        let error = try #require(try SAMIBench().call("GET", target, status: 400)["error"])
         #expect(error["code"] == 4001)
         #expect(error["errors"]?.list?.first?["field"]?.text == field)
     }
 
     @Test func `An oversized, far future or incomplete message is refused`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         _ = try bench.post(["comments": .text(String(repeating: "x", count: 10_240))], status: 413)
-        _ = try bench.post(["weight": 1], at: Bench.start + 86_400_001, status: 400)
-        _ = try bench.post(["weight": 1], at: Bench.start + 86_400_000)
+        _ = try bench.post(["weight": 1], at: SAMIBench.start + 86_400_001, status: 400)
+        _ = try bench.post(["weight": 1], at: SAMIBench.start + 86_400_000)
         _ = try bench.call("POST", "/messages", json: ["data": ["weight": 1]], status: 400)
-        let artik = try Bench { $0.dialect = .artik }
+        let artik = try SAMIBench { $0.dialect = .artik }
         _ = try artik.post(["comments": .text(String(repeating: "x", count: 1_024))], status: 413)
     }
 
     @Test func `A new message can be delayed`() throws {
-        let bench = try Bench { $0.deliveryDelay = 2_000 }
+        let bench = try SAMIBench { $0.deliveryDelay = 2_000 }
         _ = try bench.post(["weight": 80])
         let last = "/messages/last?sdids=\(Fixtures.scale)&count=1"
         #expect(try bench.call("GET", last)["size"] == 0)
@@ -140,20 +142,20 @@ import WebFaults
     }
 
     @Test func `A histogram counts by UTC days and omits empty ones`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         for (day, weight) in [(0, 80), (0, 82), (2, 90)] {
-            _ = try bench.post(["weight": JSONTree(weight)], at: Bench.start - 1 - Int64(day) * 86_400_000)
+            _ = try bench.post(["weight": JSONTree(weight)], at: SAMIBench.start - 1 - Int64(day) * 86_400_000)
         }
         let range =
-            "sdid=\(Fixtures.scale)&field=Weight&startDate=\(Bench.start - 5 * 86_400_000)&endDate=\(Bench.start)"
+            "sdid=\(Fixtures.scale)&field=Weight&startDate=\(SAMIBench.start - 5 * 86_400_000)&endDate=\(SAMIBench.start)"
         let buckets = try #require(
             try bench.call("GET", "/messages/analytics/histogram?\(range)&interval=day")["data"]?.list)
         #expect(buckets.map { $0["count"]?.integer } == [1, 2])
         #expect(buckets.last?["variance"]?.double == 1)
-        #expect(buckets.last?["ts"]?.lenientInteger == Bench.start - 86_400_000)
+        #expect(buckets.last?["ts"]?.lenientInteger == SAMIBench.start - 86_400_000)
         let whole = try bench.call("GET", "/messages/analytics/aggregates?\(range)")
         #expect(whole["data"]?.list?.first?["mean"]?.double == 84)
-        #expect(whole["startDate"]?.text == "\(Bench.start - 5 * 86_400_000)", "text, as SAMI wrote it")
+        #expect(whole["startDate"]?.text == "\(SAMIBench.start - 5 * 86_400_000)", "text, as SAMI wrote it")
     }
 
     @Test(arguments: [
@@ -162,15 +164,15 @@ import WebFaults
     func `A history with impossible times is refused`(_ name: String, _ value: String) throws {
         let body = "{\"count\":1000,\"\(name)\":\(value)}"
         let error = try #require(throws: WebFaultsError.self) {
-            try Bench().exchange.control(WebRequest("POST", "/control/history", body: Array(body.utf8)))
+            try SAMIBench().exchange.control(WebRequest("POST", "/control/history", body: Array(body.utf8)))
         }
         #expect(error.description.hasPrefix("\(name): expected"))
     }
 
     @Test func `A fault stores a message twice, under two ids`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         bench.faults.add([try Fault("twice@messages*1", forms: Exchange.forms)])
-        _ = try bench.post(["weight": 80], at: Bench.start)
+        _ = try bench.post(["weight": 80], at: SAMIBench.start)
         let rows = try #require(
             try bench.call("GET", "/messages/last?sdids=\(Fixtures.scale)&count=9")["data"]?.list)
         #expect(rows.count == 2 && rows[0]["mid"] != rows[1]["mid"])

@@ -4,15 +4,15 @@ import WebFaults
 
 @testable import SAMIExchange
 
-@Suite struct RightsTests {
-    private func control(_ bench: Bench, _ what: String, _ body: JSONTree) throws -> JSONTree {
+@Suite struct SAMIRightsTests {
+    private func control(_ bench: SAMIBench, _ what: String, _ body: JSONTree) throws -> JSONTree {
         let answer = try bench.exchange.control(WebRequest("POST", "/control/\(what)", body: Array(body.json.utf8)))
         let made = try #require(answer)
         return try #require(JSONTree(made.body))
     }
 
     @Test func `A missing, wrong or expired token is answered with 401`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let token = try bench.token()
         for header in [nil, "bearer", "bearer nobody", "Basic \(token)", token] as [String?] {
             let answer = try bench.send(
@@ -26,7 +26,7 @@ import WebFaults
     }
 
     @Test func `An application has its permissions for each device type`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let made = try control(
             bench, "applications",
             [
@@ -43,7 +43,7 @@ import WebFaults
     }
 
     @Test func `A user does not see another's devices and messages`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let other = try #require(try control(bench, "users", ["name": "bob", "password": "x"])["id"]?.text)
         let token = try #require(try control(bench, "tokens", ["user": .text(other)])["access_token"]?.text)
         _ = try bench.call("GET", "/users/\(Fixtures.user)/devices", token: token, status: 403)
@@ -54,7 +54,7 @@ import WebFaults
     }
 
     @Test func `A device's own token reaches that device, and the body may contain it`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let made = try bench.call("PUT", "/devices/\(Fixtures.scale)/tokens")
         let token = try #require(made["data"]?["accessToken"]?.text)
         let body: JSONTree = ["sdid": .text(Fixtures.scale), "token": .text(token), "data": ["weight": 80]]
@@ -69,7 +69,7 @@ import WebFaults
     }
 
     @Test func `A user's calls are counted by minute and day, and reported in headers`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let token = try bench.token()
         for left in (0..<100).reversed() {
             let answer = try bench.send("GET", "/v1.1/users/self", token: token)
@@ -79,14 +79,15 @@ import WebFaults
         }
         let refusal = try bench.send("GET", "/v1.1/users/self", token: token)
         #expect(refusal.status == 429)
-        #expect(refusal.field("X-Rate-Limit-Reset") == "\(Bench.start / 1000 + 60)/\(Bench.start / 1000 + 86_400)")
+        #expect(
+            refusal.field("X-Rate-Limit-Reset") == "\(SAMIBench.start / 1000 + 60)/\(SAMIBench.start / 1000 + 86_400)")
         #expect(try bench.post(["weight": 80], token: token)["data"] != nil, "messages are counted apart")
         bench.clock.move(seconds: 60)
         #expect(try bench.send("GET", "/v1.1/users/self", token: token).status == 200)
     }
 
     @Test func `A manifest gets a new version, and a device can keep the old one`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         _ = try bench.call("PUT", "/devices/\(Fixtures.scale)", json: ["manifestVersionPolicy": "DEVICE"])
         _ = try control(
             bench, "devicetypes",
@@ -95,13 +96,13 @@ import WebFaults
         #expect(latest["data"]?["properties"]?["fields"]?["weight"]?["unit"] == "lb")
         let first = try bench.call("GET", "/devicetypes/\(Fixtures.withings)/manifests/1/properties")
         #expect(first["data"]?["properties"]?["fields"]?["weight"]?["unit"] == "kg")
-        _ = try bench.post(["weight": 80], at: Bench.start)
+        _ = try bench.post(["weight": 80], at: SAMIBench.start)
         let page = try bench.call("GET", "/messages/last?sdids=\(Fixtures.scale)&count=1")
         #expect(page["data"]?.list?.first?["mv"] == 1)
     }
 
     @Test func `Impossible control requests are refused with a reason`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let bob: JSONTree = ["name": "bob", "password": "x"]
         _ = try control(bench, "users", bob)
         #expect(throws: WebFaultsError.self) { try control(bench, "users", bob) }
@@ -112,7 +113,7 @@ import WebFaults
     }
 
     @Test func `The start page lists the content and its addresses`() throws {
-        let answer = try Bench().send("GET", "/", fields: ["host": "127.0.0.1:8790"])
+        let answer = try SAMIBench().send("GET", "/", fields: ["host": "127.0.0.1:8790"])
         #expect(answer.status == 200 && answer.text.contains("http://127.0.0.1:8790/v1.1"))
         #expect(answer.text.contains("ws://127.0.0.1:8790/v1.1") && answer.text.contains("1 device,"))
     }
@@ -120,7 +121,7 @@ import WebFaults
     @Test func `A later start can change the redirect address in a state file`() throws {
         let folder = try TemporaryFolder()
         for (given, valid) in [(nil, Fixtures.redirect), ("ios-app://new", "ios-app://new"), (nil, "ios-app://new")] {
-            let bench = try Bench {
+            let bench = try SAMIBench {
                 $0.state = "\(folder.path)/sami.sqlite"
                 $0.redirect = given
             }
@@ -131,7 +132,7 @@ import WebFaults
     }
 
     @Test func `An old app keeps its own id and address`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         _ = try control(
             bench, "applications", ["id": "0ldapp", "name": "Old app", "redirect": "ios-app://redirect"])
         let page = try bench.send(

@@ -4,7 +4,7 @@ import WebFaults
 @testable import SAMIExchange
 
 /// An exchange in memory, called without a socket.
-struct Bench {
+struct SAMIBench {
     static let start: Int64 = 1_767_225_600_000  // 2026-01-01T00:00:00Z
 
     let exchange: Exchange

@@ -4,12 +4,12 @@ import HubProcess
 import Testing
 import WebFaults
 
-@Suite(.timeLimit(.minutes(1))) struct ServerTests {
+@Suite(.timeLimit(.minutes(1))) struct ExistServerTests {
     @Test
     func `the order of checks is token, rate limit, write right, slash, list, length`()
         async throws
     {
-        let scene = try await Scene(["rate_limit": "6", "max_batch": "2"])
+        let scene = try await ExistScene(["rate_limit": "6", "max_batch": "2"])
         let path = "/api/2/attributes/update/"
         #expect(try await scene.send("POST", path, json: "[]").status == 401)
         #expect(try await scene.send("GET", "/api/2/nowhere/", token: "Bearer wrong").status == 401)
@@ -35,7 +35,7 @@ import WebFaults
     }
 
     @Test func `each object is accepted or refused separately, and values keep their digits`() async throws {
-        let scene = try await Scene()
+        let scene = try await ExistScene()
         let token = try await scene.token()
         try await scene.acquire(token, "weight", "body_fat", "steps", "sleep_start", "mood_note")
         let answer = try await scene.update(
@@ -67,7 +67,7 @@ import WebFaults
     }
 
     @Test func `a switch turns range checks on`() async throws {
-        let scene = try await Scene()
+        let scene = try await ExistScene()
         let token = try await scene.token()
         try await scene.acquire(token, "mood", "sleep_end", "body_fat")
         let objects = """
@@ -80,7 +80,7 @@ import WebFaults
     }
 
     @Test func `only the owner writes an attribute`() async throws {
-        let scene = try await Scene()
+        let scene = try await ExistScene()
         let (token, other) = (try await scene.token(), try await scene.token(client: "other"))
         try await scene.acquire(token, "weight")
         try await scene.acquire(token, "weight")
@@ -108,7 +108,7 @@ import WebFaults
     }
 
     @Test func `a custom attribute is created once, with a name from its label`() async throws {
-        let scene = try await Scene()
+        let scene = try await ExistScene()
         let token = try await scene.token()
         let path = "/api/2/attributes/create/?success_objects=1"
         let systolic = #"{"label":"Systolic (mmHg)","group":"health","value_type":0,"manual":false}"#
@@ -128,7 +128,7 @@ import WebFaults
     }
 
     @Test func `a log-in code works once, and a refresh ends both old tokens`() async throws {
-        let scene = try await Scene(["token_life": "100"])
+        let scene = try await ExistScene(["token_life": "100"])
         let answer = try await scene.code()
         #expect(answer["state"] == "xyz")
         let members = "grant_type=authorization_code&redirect_uri=http://127.0.0.1:8737/&code=\(answer["code"] ?? "")"
@@ -153,7 +153,7 @@ import WebFaults
     }
 
     @Test func `a person may decline or choose; bad scopes and foreign redirects are refused`() async throws {
-        let scene = try await Scene(["consent": "deny", "state": "dropped"])
+        let scene = try await ExistScene(["consent": "deny", "state": "dropped"])
         #expect(try await scene.code() == ["error": "access_denied"])
         #expect(try await scene.code(scope: "health_read%2Bhealth_write") == ["error": "invalid_scope"])
         let foreign = try await scene.send(
@@ -174,7 +174,7 @@ import WebFaults
     }
 
     @Test func `a missing scope hides attributes from reads and refuses writes`() async throws {
-        let scene = try await Scene()
+        let scene = try await ExistScene()
         let everything = try await scene.token()
         try await scene.acquire(everything, "weight", "steps")
         let code = try await scene.code(scope: "activity_read+health_write")["code"] ?? ""
@@ -194,7 +194,7 @@ import WebFaults
     }
 
     @Test func `today depends on the user's zone, and a switch selects the rate window`() async throws {
-        let scene = try await Scene(["rate_limit": "3", "retry_after": "7"], at: "2024-05-20T12:50:00Z")
+        let scene = try await ExistScene(["rate_limit": "3", "retry_after": "7"], at: "2024-05-20T12:50:00Z")
         let tane = try await scene.token("tane")
         try await scene.acquire(tane, "weight")
         #expect(try await scene.update(tane, #"[{"name":"weight","date":"2024-05-21","value":80}]"#).status == 200)
@@ -212,7 +212,7 @@ import WebFaults
     }
 
     @Test func `lists are paged, and a missing day is null or zero`() async throws {
-        let scene = try await Scene()
+        let scene = try await ExistScene()
         let token = try await scene.token()
         let templates = try await scene.send("GET", "/api/2/attributes/templates/?limit=50&page=2", token: token).json
         #expect(templates?["count"]?.integer == 86 && templates?["results"]?.list?.count == 36)
@@ -242,7 +242,7 @@ import WebFaults
     }
 
     @Test func `increments add up, unlike updates`() async throws {
-        let scene = try await Scene()
+        let scene = try await ExistScene()
         let token = try await scene.token()
         try await scene.acquire(token, "coffees", "mood", "money_spent")
         let path = "/api/2/attributes/increment/"
@@ -258,7 +258,7 @@ import WebFaults
     }
 
     @Test func `faults take effect, and the log contains each call`() async throws {
-        let scene = try await Scene()
+        let scene = try await ExistScene()
         let token = try await scene.token()
         try await scene.acquire(token, "weight")
         func date(_ day: Int) -> String { "2024-05-" + (day < 10 ? "0" : "") + "\(day)" }
@@ -297,7 +297,7 @@ import WebFaults
     }
 
     @Test func `bad control requests get a reason, and foreign origins are refused`() async throws {
-        let scene = try await Scene()
+        let scene = try await ExistScene()
         #expect(try await scene.send("PUT", "/control/faults", json: #"["nonsense"]"#).text.contains("cut-before"))
         #expect(
             try await scene.send("PUT", "/control/switches", json: #"{"rate_limt":"1"}"#).text.contains("rate_limit"))
@@ -313,7 +313,7 @@ import WebFaults
     }
 
     @Test func `the page shows the data, escapes it and loads nothing`() async throws {
-        let scene = try await Scene()
+        let scene = try await ExistScene()
         let token = try await scene.token()
         _ = try await scene.send(
             "POST", "/api/2/attributes/create/", token: token,

@@ -68,7 +68,7 @@ struct DialogueDriver<Host: ScaleDialogue> {
 }
 
 /// HS4, HS5 and HSL/1 on real links.
-struct ModelTests {
+struct ScaleModelTests {
     private static let key = ScaleKey((0..<16).map { UInt8($0) })
     private static let first = WallTime(2026, 11, 18, 7, 30)
 
@@ -85,7 +85,7 @@ struct ModelTests {
         profile.key = Self.key
         let memory = try times(3).compactMap { HS4Record($0, tenthsOfKilogram: 731, more: 1) }
         let device = HS4Device(profile: profile, memory: memory)
-        let scale = try RunningScale(.init(link: LinkTests.loopback(), device: .hs4(device)))
+        let scale = try RunningScale(.init(link: ScaleLinkTests.loopback(), device: .hs4(device)))
         defer { scale.stop() }
         var settings = HS4Host.Settings()
         settings.key = Self.key
@@ -102,7 +102,7 @@ struct ModelTests {
     }
 
     @Test func `a scale out of reach keeps its weighings and sends them when it returns`() throws {
-        let scale = try RunningScale(.init(link: LinkTests.loopback(), device: .hs4(HS4Device())))
+        let scale = try RunningScale(.init(link: ScaleLinkTests.loopback(), device: .hs4(HS4Device())))
         defer { scale.stop() }
         let address = try LinkAddress(scale.simulator.address)
         var driver = DialogueDriver(HS4Host(), stream: try address.connect())
@@ -173,7 +173,7 @@ struct ModelTests {
         var profile = HSLDevice.Profile()
         profile.token = HSLToken("both know it")
         let device = HSLDevice(scale, memory: memory, profile: profile)
-        let running = try RunningScale(.init(link: LinkTests.loopback(), device: .hsl(device)))
+        let running = try RunningScale(.init(link: ScaleLinkTests.loopback(), device: .hsl(device)))
         defer { running.stop() }
         var settings = HSLSession.Settings(model: model)
         (settings.token, settings.measures) = (HSLToken("both know it"), 11)
@@ -192,7 +192,7 @@ struct ModelTests {
     @Test func `a replayed script advances when the host has sent its part`() throws {
         let script = "# a remark\n> 0 b0 03 a6 23 01 ca\n< 5 a0 03 a6 ff 01 a6\n> b0 03 a6 ff 02 a7\n< a0 <2 × ff> 01\n"
         let running = try RunningScale(
-            .init(link: LinkTests.loopback(), device: .replay(try ReplayDevice(script: script))))
+            .init(link: ScaleLinkTests.loopback(), device: .replay(try ReplayDevice(script: script))))
         defer { running.stop() }
         let link = try LinkAddress(running.simulator.address).connect()
         func hear(_ count: Int) -> [UInt8] {

@@ -6,7 +6,7 @@ import WebFaults
 @testable import SAMIExchange
 
 /// State files of earlier server versions.
-@Suite struct MigrationTests {
+@Suite struct SAMIMigrationTests {
     @Test func `A file of version 1 is migrated with all rows and remains usable`() throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "sami-\(UUID().uuidString).sqlite").path
         defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) } }
@@ -22,7 +22,7 @@ import WebFaults
         #expect(before.count == 14 && before.values.allSatisfy { !$0.isEmpty }, "a row of each table")
         #expect(chmod(path, 0o644) == 0)
 
-        let bench = try Bench { $0.state = path }
+        let bench = try SAMIBench { $0.state = path }
         var after = try bench.exchange.database.read { try Self.all($0) }
         #expect(
             after.removeValue(forKey: "deviceCode") == before["deviceCode"]?.map { $0 + "|NULL|5" },
@@ -49,7 +49,7 @@ import WebFaults
     @Test func `Only the owner can read a new state file, which holds passwords and tokens`() throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "sami-\(UUID().uuidString).sqlite").path
         defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) } }
-        let bench = try Bench { $0.state = path }
+        let bench = try SAMIBench { $0.state = path }
         _ = try bench.token()
         for end in ["", "-wal", "-shm"] {
             let mode = try FileManager.default.attributesOfItem(atPath: path + end)[.posixPermissions] as? Int

@@ -4,9 +4,9 @@ import WebSocketClient
 
 @testable import SAMIExchange
 
-@Suite(.timeLimit(.minutes(1))) struct EventTests {
+@Suite(.timeLimit(.minutes(1))) struct SAMIEventTests {
     @Test func `The event feed reports a device's events in order`() async throws {
-        let bench = try Bench { $0.dialect = .artik }
+        let bench = try SAMIBench { $0.dialect = .artik }
         let token = try bench.token()
         let query = [(name: "Authorization", value: "bearer \(token)"), (name: "uid", value: Fixtures.user)]
         try await bench.serving { port in
@@ -28,7 +28,7 @@ import WebSocketClient
                     ("device.connected", Fixtures.scale), ("device.disconnected", Fixtures.scale),
                 ] {
                     let frame = try tree(try await heard.next())
-                    #expect(frame["event"]?.text == event && frame["ts"] == .whole(Bench.start))
+                    #expect(frame["event"]?.text == event && frame["ts"] == .whole(SAMIBench.start))
                     #expect(frame["data"]?["did"]?.text == id && frame["data"]?["uid"]?.text == Fixtures.user)
                     #expect(frame["data"]?["aid"]?.text == Fixtures.application && frame["data"]?["dtid"] != nil)
                 }
@@ -39,7 +39,7 @@ import WebSocketClient
     }
 
     @Test func `The feed sends only requested events and devices, and only to permitted listeners`() async throws {
-        let bench = try Bench { $0.dialect = .artik }
+        let bench = try SAMIBench { $0.dialect = .artik }
         let token = try bench.token()
         let query: [(name: String, value: String)] = [
             ("Authorization", "bearer \(token)"), ("did", Fixtures.scale), ("events", "device.updated,device.deleted"),
@@ -72,7 +72,7 @@ import WebSocketClient
     }
 
     @Test func `SAMI itself had no event feed`() async throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let token = try bench.token()
         try await bench.serving { port in
             do {

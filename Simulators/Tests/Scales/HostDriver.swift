@@ -14,13 +14,13 @@ final class RunningScale: Sendable {
         let box = Box()
         simulator = try ScaleSimulator(options) { event in box.owner.withLock { $0 }?.tell(event) }
         box.owner.withLock { $0 = self }
-        let thread = Thread { [simulator] in try? simulator.run() }
+        let thread = JoinableThread { [simulator] in try? simulator.run() }
         thread.start()
         self.thread.withLock { $0 = thread }
     }
 
     private final class Box: Sendable { let owner = Mutex<RunningScale?>(nil) }
-    private let thread = Mutex<Thread?>(nil)
+    private let thread = Mutex<JoinableThread?>(nil)
 
     private func tell(_ event: SimulatorEvent) { told.withLock { $0.append(event) } }
 
@@ -36,7 +36,7 @@ final class RunningScale: Sendable {
 }
 
 /// A POSIX thread that can be joined.
-final class Thread: Sendable {
+final class JoinableThread: Sendable {
     private let body: @Sendable () -> Void
     private let handle = Mutex<pthread_t>(0)
 
@@ -48,7 +48,7 @@ final class Thread: Sendable {
             _ = pthread_create(
                 &handle, nil,
                 { context in
-                    context.map { Unmanaged<Thread>.fromOpaque($0).takeRetainedValue().body() }
+                    context.map { Unmanaged<JoinableThread>.fromOpaque($0).takeRetainedValue().body() }
                     return nil
                 }, context)
         }

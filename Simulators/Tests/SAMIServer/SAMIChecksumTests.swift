@@ -2,7 +2,7 @@ import Testing
 
 @testable import SAMIExchange
 
-@Suite struct ChecksumTests {
+@Suite struct SAMIChecksumTests {
     @Test(arguments: [
         ("", "d41d8cd98f00b204e9800998ecf8427e"),
         ("a", "0cc175b9c0f1b6a831c399e269772661"),

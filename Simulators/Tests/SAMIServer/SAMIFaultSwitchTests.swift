@@ -7,7 +7,7 @@ import WebSocketClient
 @testable import SAMIExchange
 
 /// Each fault switch alone, on real sockets.
-@Suite(.timeLimit(.minutes(1))) struct FaultSwitchTests {
+@Suite(.timeLimit(.minutes(1))) struct SAMIFaultSwitchTests {
     private func get(_ port: Int, _ token: String, _ path: String = "/users/self") throws -> RawConnection {
         let connection = try RawConnection(port)
         connection.send(
@@ -25,13 +25,13 @@ import WebSocketClient
         return connection
     }
 
-    private func count(_ bench: Bench) throws -> Int {
+    private func count(_ bench: SAMIBench) throws -> Int {
         let state = try #require(try bench.exchange.control(WebRequest("GET", "/control/state")))
         return try #require(JSONTree(state.body)?["counts"]?["message"]?.integer)
     }
 
     @Test func `Latency, 5xx, 429 and expired tokens affect their path the given number of times`() async throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let token = try bench.token()
         try await bench.serving { port in
             try bench.fault("delay=0.3@users*1")
@@ -57,7 +57,7 @@ import WebSocketClient
     }
 
     @Test func `A cut loses the request, the answer, or half of it`() async throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let token = try bench.token()
         try await bench.serving { port in
             try bench.fault("cut-before@messages*1")
@@ -80,7 +80,7 @@ import WebSocketClient
     }
 
     @Test func `A stalled request does not delay others`() async throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let token = try bench.token()
         try await bench.serving { port in
             try bench.fault("delay=3600@users*1")
@@ -91,7 +91,7 @@ import WebSocketClient
     }
 
     @Test func `A delayed live stream keeps all messages in order, and a cut one ends`() async throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let token = try bench.token()
         let query = [(name: "Authorization", value: "bearer \(token)"), (name: "uid", value: Fixtures.user)]
         try await bench.serving { port in
@@ -115,7 +115,7 @@ import WebSocketClient
     }
 
     @Test func `A device's frame is lost before it is stored, or its answer afterwards`() async throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let token = try bench.token()
         let frame = #"{"sdid":"\#(Fixtures.scale)","data":{"weight":81.4},"cid":"2"}"#
         try await bench.serving { port in

@@ -6,7 +6,7 @@ import WebFaults
 @testable import SAMIExchange
 
 /// Answered requests survive kill -9; unanswered ones are stored completely or not at all.
-@Suite(.timeLimit(.minutes(1))) struct KillTests {
+@Suite(.timeLimit(.minutes(1))) struct SAMIKillTests {
     private func start(_ state: String) async throws -> (process: ChildProcess, port: Int) {
         let process = try ChildProcess(
             "hub-sami-server", ["--listen", "127.0.0.1:0", "--state", state, "--no-rate-limits"])

@@ -6,7 +6,7 @@ import Testing
 @testable import ScaleSimulation
 
 /// The input that people type, and the errors for wrong input.
-struct InputTests {
+struct ScaleInputTests {
     @Test func `documented commands are parsed`() throws {
         let time = WallTime("2026-11-20T07:30")
         #expect(try SimulatorCommand(line: "step on 72.4") == .stepOn(tenthsOfKilogram: 724, at: nil))

@@ -3,11 +3,11 @@ import WebFaults
 
 @testable import SAMIExchange
 
-@Suite struct LogInTests {
+@Suite struct SAMILogInTests {
     private static let redirect = "http://127.0.0.1:8737/"
 
     /// Passes through both pages of `/authorize` like a browser, and returns the final address.
-    private func walk(_ bench: Bench, _ query: String, decision: String = "allow") throws -> String {
+    private func walk(_ bench: SAMIBench, _ query: String, decision: String = "allow") throws -> String {
         let target = "/authorize?client_id=\(Fixtures.application)&\(query)"
         let page = try bench.send("GET", target)
         #expect(page.status == 200 && page.text.contains("name=password"))
@@ -41,7 +41,7 @@ import WebFaults
     }
 
     @Test func `The implicit grant puts the token last in the fragment, as shipped clients need it`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let end = try walk(
             bench, "client=mobile&response_type=token&state=a%20b&redirect_uri=\(WebRequest.encoded(Self.redirect))")
         #expect(end.hasPrefix(Self.redirect + "#expires_in=1209600&token_type=bearer&refresh_token="))
@@ -57,7 +57,7 @@ import WebFaults
     }
 
     @Test func `A code gives a token once, within a minute, and only with its proof`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         // The pair from RFC 7636, appendix B.
         let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
@@ -87,7 +87,7 @@ import WebFaults
     }
 
     @Test func `A denied consent returns access_denied`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         #expect(try walk(bench, "response_type=token", decision: "deny") == Self.redirect + "#error=access_denied")
         #expect(
             try walk(bench, "response_type=code&state=x", decision: "deny") == Self.redirect
@@ -95,7 +95,7 @@ import WebFaults
     }
 
     @Test func `Invalid authorization requests fail without a redirect or with one`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         #expect(try bench.send("GET", "/authorize?client_id=nobody&response_type=token").status == 400)
         let other = try bench.send(
             "GET",
@@ -106,7 +106,7 @@ import WebFaults
     }
 
     @Test func `An application's own token names no user and cannot be renewed`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let made = try bench.send(
             "POST", "/token?grant_type=client_credentials", form: [],
             fields: [
@@ -127,7 +127,7 @@ import WebFaults
     }
 
     @Test func `A device without a browser polls until a person allows it`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let asked = try bench.send("POST", "/device/code", form: [("client_id", Fixtures.application)])
         let codes = try #require(JSONTree(asked.body))
         let form = [
@@ -157,7 +157,7 @@ import WebFaults
     }
 
     @Test func `Tokens are revoked in both dialects, and by logging out`() throws {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let self_ = "/v1.1/users/self"
         let first = try bench.token()
         #expect(try bench.send("PUT", "/revokeToken", token: first).status == 200)
@@ -187,7 +187,7 @@ import WebFaults
     @Test func `An app's logout ends all tokens of its person for this application only`()
         throws
     {
-        let bench = try Bench()
+        let bench = try SAMIBench()
         let other = try bench.exchange.control(
             WebRequest(
                 "POST", "/control/applications",
@@ -210,7 +210,7 @@ import WebFaults
         #expect(end.status == 302 && end.field("Location") == Self.redirect + "?status=logout")
         #expect(try [first, second, others].map(takes) == [false, false, true])
 
-        let lasting = try Bench { $0.logoutRevokes = false }
+        let lasting = try SAMIBench { $0.logoutRevokes = false }
         let token = try lasting.token()
         #expect(try lasting.send("GET", "/logout?redirect_uri=\(back)", token: token).status == 302)
         #expect(try lasting.send("GET", "/v1.1/users/self", token: token).status == 200)

@@ -6,7 +6,7 @@ import Testing
 @testable import ScaleSimulation
 
 /// A host session over real links.
-struct LinkTests {
+struct ScaleLinkTests {
     static func memory(_ count: Int) -> [HS3RecordKey] {
         var series = WeighingSeries(seed: 3)
         return series.mornings(count, before: WallTime(2026, 11, 20, 12) ?? .startOf2000).compactMap {
@@ -52,35 +52,35 @@ struct LinkTests {
     }
 
     @Test func `a session over TCP transfers exactly the scripted weighings`() throws {
-        try LinkTests.session(LinkTests.loopback())
+        try ScaleLinkTests.session(ScaleLinkTests.loopback())
     }
 
     @Test func `a session over a pty transfers exactly the scripted weighings`() throws {
-        try LinkTests.session(.pty)
+        try ScaleLinkTests.session(.pty)
     }
 
     @Test func `a session over a unix socket transfers exactly the scripted weighings`() throws {
         let path = "/tmp/hub-scale-test-\(getpid()).sock"
-        try LinkTests.session(.listen(try LinkAddress("unix://\(path)")))
+        try ScaleLinkTests.session(.listen(try LinkAddress("unix://\(path)")))
         #expect(access(path, F_OK) != 0, "the socket file is gone")
     }
 
     @Test func `a scale that dials out finds the listening host`() throws {
         let (listener, address) = try LinkAddress("tcp://127.0.0.1:0").listen()
-        let scale = try RunningScale(LinkTests.options(.connect(address)))
+        let scale = try RunningScale(ScaleLinkTests.options(.connect(address)))
         defer { scale.stop() }
         var file = pollfd(fd: listener.number, events: Int16(POLLIN), revents: 0)
         try #require(poll(&file, 1, 10_000) == 1)
         var driver = HostDriver()
         driver.use(Descriptor(owning: accept(listener.number, nil, nil)))
         driver.serve { $0.host.isMeasuring }
-        #expect(driver.keptKeys == Set(LinkTests.memory(3)))
+        #expect(driver.keptKeys == Set(ScaleLinkTests.memory(3)))
     }
 
     @Test(arguments: [true, false]) func `the scale keeps its state when a host leaves, and serves the next one`(
         overTCP: Bool
     ) throws {
-        let scale = try RunningScale(LinkTests.options(overTCP ? LinkTests.loopback() : .pty))
+        let scale = try RunningScale(ScaleLinkTests.options(overTCP ? ScaleLinkTests.loopback() : .pty))
         defer { scale.stop() }
         var first = HostDriver()
         try first.connect(to: scale.simulator.address)
@@ -103,7 +103,7 @@ struct LinkTests {
 
     @Test func `commands reach the host`() throws {
         var driver = HostDriver()
-        let scale = try RunningScale(LinkTests.options(LinkTests.loopback(), memory: 0))
+        let scale = try RunningScale(ScaleLinkTests.options(ScaleLinkTests.loopback(), memory: 0))
         defer { scale.stop() }
         try driver.connect(to: scale.simulator.address)
         driver.serve { $0.host.isMeasuring }
@@ -134,7 +134,7 @@ struct LinkTests {
         "early-weight",
     ])
     func `a fault on the link loses nothing`(fault: String) throws {
-        var options = LinkTests.options(try LinkTests.loopback(), memory: 30)
+        var options = ScaleLinkTests.options(try ScaleLinkTests.loopback(), memory: 30)
         options.add(try FaultOption(fault))
         let scale = try RunningScale(options)
         defer { scale.stop() }
@@ -147,13 +147,13 @@ struct LinkTests {
         }
         #expect(driver.keptKeys.count == expected)
         #expect(driver.kept.count == expected, "delivered twice")
-        #expect(driver.keptKeys.isSuperset(of: LinkTests.memory(30)))
+        #expect(driver.keptKeys.isSuperset(of: ScaleLinkTests.memory(30)))
     }
 
     @Test(arguments: ["bad-digit=10", "zero-date=10", "count=201"]) func `wrong content is reported to the host`(
         fault: String
     ) throws {
-        var options = LinkTests.options(try LinkTests.loopback(), memory: 30)
+        var options = ScaleLinkTests.options(try ScaleLinkTests.loopback(), memory: 30)
         options.add(try FaultOption(fault))
         let scale = try RunningScale(options)
         defer { scale.stop() }
@@ -170,7 +170,7 @@ struct LinkTests {
     }
 
     @Test func `a host that never reads does not stop the scale`() throws {
-        let scale = try RunningScale(LinkTests.options(LinkTests.loopback(), memory: 200))
+        let scale = try RunningScale(ScaleLinkTests.options(ScaleLinkTests.loopback(), memory: 200))
         let idle = try LinkAddress(scale.simulator.address).connect()
         let open = HS3Frame(from: .host, 0x23, sequence: 1)?.bytes ?? []
         _ = idle.write(open[...])
@@ -183,7 +183,7 @@ struct LinkTests {
     @Test func `the error for an address in use names it`() throws {
         let (listener, address) = try LinkAddress("tcp://127.0.0.1:0").listen()
         #expect(throws: SimulatorError.self) {
-            _ = try ScaleSimulator(LinkTests.options(.listen(address))) { _ in }
+            _ = try ScaleSimulator(ScaleLinkTests.options(.listen(address))) { _ in }
         }
         withExtendedLifetime(listener) {}
     }
