@@ -96,7 +96,7 @@ docs: setup
 pictures: setup-test
 	@.ci/setup pictures
 	for program in $(DEMO); do swift build --product $$program || exit 1; done
-	/usr/bin/python3 Tests/Web/Browser/pictures.py .build/debug Docs/Pictures
+	/usr/bin/python3 Tests/SystemTests/Browser/Programs/pictures.py .build/debug Docs/Pictures
 
 fuzz: setup
 	swift build --package-path Tests/Fuzz -c release --sanitize fuzzer

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What Tests/Interop/clients.py plays with hub bridge: give, follow, sink, or a launched plugin. Here only lines are read and written."""
+"""What Tests/SystemTests/Interop/Programs/clients.py plays with hub bridge: give, follow, sink, or a launched plugin. Here only lines are read and written."""
 import json, os, subprocess, sys
 from subprocess import PIPE
 

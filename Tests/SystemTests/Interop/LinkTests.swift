@@ -3,7 +3,7 @@ import Testing
 
 /// The targets of the links in the documents.
 @Suite struct LinkTests {
-    private static let project = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    private static let project = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
         .standardizedFileURL
 
     private static func documents() throws -> [URL] {

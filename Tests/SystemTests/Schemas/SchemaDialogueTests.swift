@@ -21,7 +21,7 @@ private final class Transcript {
 }
 
 /// The messages between a real hub and its peers are valid and have only members that the schemas list.
-@Suite struct DialogueTests {
+@Suite struct SchemaDialogueTests {
     @Test(.enabled(if: Need.jsonschema.isMet, "\(Need.jsonschema.reason)"))
     func `every kind of message that a hub sends is valid by the schemas`() async throws {
         let host = try HubHost(

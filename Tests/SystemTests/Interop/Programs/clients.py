@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True  # leaves no files beside the tests
 from clients_fake import CASES, FakeHub
 from clients_sessions import played, refusals
 
-CLIENTS = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../Clients"))
+CLIENTS = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../../Clients"))
 JNA = "/usr/share/java/jna.jar"
 PYTHON = sys.executable
 # Installed as people do it, with strict checks of its types. (pip builds in the given folder, so it gets a copy.)

@@ -13,7 +13,7 @@ import Testing
     func `every client library has exactly the right records after kill -9 and a restore`()
         async throws
     {
-        let runner = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "clients.py")
+        let runner = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Programs/clients.py")
         let languages = Thoroughness.isWhole ? [] : ["python"]
         let words = [runner.standardizedFileURL.path, Programs.path("hub")] + languages + ["--json"]
         let result = await (try ChildProcess(try Tool.python(with: "zmq"), words)).result()

@@ -17,7 +17,7 @@ struct SourceMembers {
     ///   - path: a file or a folder below Sources.
     ///   - excluded: a folder in it whose files are not read.
     init(_ path: String, except excluded: String = " ") throws {
-        let place = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources/\(path)")
+        let place = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources/\(path)")
             .standardizedFileURL.path
         let names = path.hasSuffix(".swift") ? [""] : try FileManager.default.subpathsOfDirectory(atPath: place)
         for name in names where name.isEmpty || name.hasSuffix(".swift") && !name.hasPrefix("\(excluded)/") {

@@ -4,7 +4,7 @@ import TortureDiary
 @testable import hub_torture
 
 /// Proves that the judge finds each kind of loss and doubling, because a judge that never finds anything proves nothing.
-@Suite struct JudgeTests: JudgeSuite {
+@Suite struct TortureJudgeTests: JudgeSuite {
     static let key = "1700000000-s"
 
     static func step(_ version: Int, retraction: Bool = false) -> Step {

@@ -6,7 +6,7 @@ import Testing
 @testable import Samples
 
 /// The limits and words in the schemas equal those of the code and the protocol.
-@Suite struct LimitTests {
+@Suite struct SchemaLimitTests {
     @Test func `lengths and counts in the schemas equal those of the code`() throws {
         let sample = "record-given.json#/$defs/sample/properties"
         let limits: [(String, Int)] = [

@@ -3,7 +3,7 @@ import json, os, shutil, sys, tempfile
 from urllib.parse import urlsplit
 
 sys.dont_write_bytecode = True  # leaves no files beside the tests
-BUILD = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../.build"))
+BUILD = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../../.build"))
 sys.path.insert(0, f"{BUILD}/python-web")
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options

@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func `every test that the document names for a line of the seed's check list exists`() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardizedFileURL
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardizedFileURL
         let text = try String(contentsOf: root.appending(path: "Docs/Walkthrough.md"), encoding: .utf8)
         let named = text.split(separator: "\n").filter { $0.hasPrefix("| ") }.compactMap { line in
             line.split(separator: "`").dropFirst().first.map(String.init)

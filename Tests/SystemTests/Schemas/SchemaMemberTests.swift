@@ -5,7 +5,7 @@ import Testing
 @testable import HubWire
 
 /// The members that the code reads and writes are exactly those that the schemas list.
-@Suite struct MemberTests {
+@Suite struct SchemaMemberTests {
     /// The schemas of message bodies and of the objects in them, by the type in the code.
     private static let bodies: [String: [String]] = [
         "Hello": ["client/HELLO.json"], "TypeDeclaration": ["declaration.json"], "Welcome": ["hub/WELCOME.json"],

@@ -12,7 +12,7 @@ import Testing
         let host = try HubHost()
         let hub = try await host.start()
         let follower = try ReadmePrograms().start("follow.py", in: host)
-        let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "hostile.py").path
+        let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Programs/hostile.py").path
         let hostile = try ChildProcess(
             try Tool.python(with: "zmq"), [program, "\(seconds)", "\(seed)"], environment: host.environment)
         let count = seconds * 100

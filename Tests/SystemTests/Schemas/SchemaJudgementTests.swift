@@ -6,7 +6,7 @@ import Testing
 private typealias Question = SchemaJudge.Question
 
 /// The schemas accept and reject the vectors and the documents' examples as the hub does.
-@Suite struct JudgementTests {
+@Suite struct SchemaJudgementTests {
     /// Faults that a schema cannot express, each with the vectors that have this fault.
     private static let unsayable: [String: String] = [
         "the types, and the values, units and metadata of each":

@@ -52,7 +52,8 @@ struct OtherMachineTests {
         }
 
         func stranger(_ what: String, key: String) throws -> ChildProcess {
-            let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "stranger.py").path
+            let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Programs/stranger.py")
+                .path
             return try machine.start(
                 [try Tool.python(with: "zmq"), program, what, machine.here, "\(door)", "\(feed)"], ["KEY": key])
         }

@@ -3,7 +3,7 @@ import Testing
 
 /// The layers of CONTRIBUTING: a library imports its own layer and those before it, a plugin imports anything but Hub.
 struct LayerTests {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
         .standardizedFileURL
     private static let layers = ["Platform", "Health", "Contract", "Kit", "Hub"]
 

@@ -4,7 +4,7 @@ import Testing
 
 /// Reads Docs/Schemas and the documents that refer to it.
 enum Documents {
-    static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Docs")
+    static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Docs")
         .standardizedFileURL.path
     static let schemas = folder + "/Schemas"
 

@@ -8,7 +8,7 @@ import Testing
         let server = try ChildProcess(
             "hub-sami-server", ["--listen", "127.0.0.1:0", "--dialect", "artik"])
         let address = try #require(await server.lines(count: 1).first)
-        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "sami_sdk.py").path
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Programs/sami_sdk.py").path
         let driver = try ChildProcess(
             try Tool.python(with: "zmq"), [script, address], environment: ["PYTHONPATH": Need.pythonPackages])
         let status = await driver.waitForExit()

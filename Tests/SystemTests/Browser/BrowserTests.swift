@@ -7,7 +7,7 @@ import Testing
 struct BrowserTests {
     /// Runs one of the programs, which prints a line for each fault, and a summary of its checks at the end.
     private func run(_ name: String, _ arguments: [String] = []) async throws {
-        let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Browser/\(name).py")
+        let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Programs/\(name).py")
         let result = try await ChildProcess(
             try Tool.python(with: "json"), [program.standardizedFileURL.path, Programs.folder] + arguments
         ).result()

@@ -47,7 +47,7 @@ import Testing
         }
         let folder = try TemporaryFolder()
         let file = try folder.write(String(decoding: try JSONEncoder().encode(cases), as: UTF8.self), to: "cases.json")
-        let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "days.py").path
+        let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Programs/days.py").path
         let child = try ChildProcess(try Tool.python(with: "pandas"), [program, file])
         let lines = await child.allLines()
         #expect(await child.waitForExit() == 0, "\(child.errorLines)")

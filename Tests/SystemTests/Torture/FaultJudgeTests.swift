@@ -5,9 +5,9 @@ import TortureDiary
 
 /// A fault must not hide a planted error; only records that a restore or a disk has taken back may be missing.
 @Suite struct FaultJudgeTests: JudgeSuite {
-    private typealias Good = JudgeTests
+    private typealias Good = TortureJudgeTests
 
-    static var good: Evidence { JudgeTests.good }
+    static var good: Evidence { TortureJudgeTests.good }
 
     private static func trial(_ kind: StoreFault, words: [String] = [], patience: Int64? = nil) -> Trial {
         Trial(kind: kind.rawValue, applied: 90, lifted: 4_000, words: words, patience: patience)
@@ -31,7 +31,7 @@ import TortureDiary
     }
 
     private static func shown(_ seq: Int64, value: Double?, epoch: String = "e", at: Int64 = 500) -> FeedLine {
-        FeedLine(at: at, event: .record(epoch: epoch, JudgeTests.record(seq, value: value).record))
+        FeedLine(at: at, event: .record(epoch: epoch, TortureJudgeTests.record(seq, value: value).record))
     }
 
     @Test(arguments: StoreFault.allCases) func `no fault hides a loss, a double, or a wrong order`(_ kind: StoreFault) {
@@ -166,7 +166,7 @@ import TortureDiary
                 evidence.trials = [Self.trial(.fullDisk, words: ["full"], patience: 1_500)]
                 evidence.sources["source-inside"] = evidence.sources.removeValue(forKey: "source")
                 evidence.sources["source-inside"]?[3].at = 3_900
-                var status = JudgeTests.account(1, cursor: "e-1")
+                var status = TortureJudgeTests.account(1, cursor: "e-1")
                 status.store = store
                 evidence.sightings = [Sighting(asked: 2_000, answered: 2_001, status: status)]
                 evidence.lives = [Kept.Life(began: 0, ended: 9_000, code: 0, isByItself: false, said: said)]
@@ -197,7 +197,7 @@ import TortureDiary
         func found(toldAt: Int64) -> [String] {
             findings { evidence in
                 evidence.trials = [Self.trial(.damagedPage)]
-                var status = JudgeTests.account(1, cursor: "e-1")
+                var status = TortureJudgeTests.account(1, cursor: "e-1")
                 status.store.state = "corrupt"
                 evidence.sightings = [Sighting(asked: toldAt, answered: toldAt, status: status)]
                 evidence.sources["source"]?[3].answers = [.init(result: "stored", number: 1, seq: 2)]

@@ -13,9 +13,9 @@ import TortureDiary
             source: .init(device: device), value: value, reason: value == nil ? "2" : nil, seq: seq)
     }
 
-    /// The evidence of ``JudgeTests/good``, with a reading of the platinum source, and all records in the files of the platinum sink.
+    /// The evidence of ``TortureJudgeTests/good``, with a reading of the platinum source, and all records in the files of the platinum sink.
     static var good: Evidence {
-        var evidence = JudgeTests.good
+        var evidence = TortureJudgeTests.good
         evidence.readings = [reading]
         let read = record(reading, 3, device: nil, value: 1)
         evidence.stories[0].deliveries.append(.init(sink: "archive/files", state: "delivered", seq: 2))
@@ -27,13 +27,13 @@ import TortureDiary
                     .init(sink: "sink/all", state: "delivered", seq: 3),
                 ]))
         evidence.archive = [
-            record(JudgeTests.key, 1, device: "source", value: 1),
-            record(JudgeTests.key, 2, device: "source", value: nil), read,
+            record(TortureJudgeTests.key, 1, device: "source", value: 1),
+            record(TortureJudgeTests.key, 2, device: "source", value: nil), read,
         ]
         let got = SinkLine.Got(
             epoch: "e", number: 3, seq: 3, device: "", step: Step(key: reading, version: 1, isRetraction: false),
             type: "flightsClimbed")
-        evidence.sinks["sink"]?.lines += JudgeTests.handover(3, at: 250, got, .delivered)
+        evidence.sinks["sink"]?.lines += TortureJudgeTests.handover(3, at: 250, got, .delivered)
         evidence.last?.head = 3
         evidence.last?.sinks[0].wanted = 3
         evidence.last?.sinks[0].delivered = 3
