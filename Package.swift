@@ -124,7 +124,7 @@ let kit: [Target] = [
     tests(
         "PluginKitTests",
         [
-            "HubWire", "OldFormats", "Platform", "PluginKit", "PluginTesting", "Samples", "ZeroMQ", "example-source",
+            "HubProcess", "HubWire", "Platform", "PluginKit", "PluginTesting", "Samples", "ZeroMQ", "example-source",
             "spool-torture",
         ], resources: ["Cases"]),
     library("Sources/Kit/CloudClient", ["JSON", "PluginKit"] + httpClient),
@@ -139,12 +139,12 @@ let kit: [Target] = [
 let hub: [Target] = [
     library("Sources/Hub/HubSettings", ["HealthText", "HubWire", "Samples"]),
     tests(
-        "HubSettingsTests", ["HubProcess", "HubSettings", "HubWire", "OldFormats", "Platform", "Samples"],
+        "HubSettingsTests", ["HubProcess", "HubSettings", "HubWire", "Platform", "Samples"],
         resources: ["tagged.py"]),
     library("Sources/Hub/HubStore", ["CPageSums", "JSON", "Platform", "Samples"] + grdb + sqlite),
     tests(
         "HubStoreTests",
-        ["CPageSums", "HubProcess", "HubStore", "JSON", "OldFormats", "Platform", "Samples", "store-torture"] + grdb),
+        ["CPageSums", "HubProcess", "HubStore", "JSON", "Platform", "Samples", "store-torture"] + grdb),
     library(
         "Sources/Hub/HubCore",
         ["CLinux", "HealthText", "HubSettings", "HubStore", "HubWire", "JSON", "Platform", "Samples", "ZeroMQ"]
@@ -168,7 +168,7 @@ let hub: [Target] = [
         [
             "AppleHealth", "DoorPeer", "HealthText", "HubClient", "HubCommand", "HubCore", "HubProcess", "HubSettings",
             "HubStore",
-            "HubWire", "IHealthHS3", "JSONLines", "OldFormats", "PluginKit", "Samples", "Web", "ZeroMQ",
+            "HubWire", "IHealthHS3", "JSONLines", "PluginKit", "Samples", "Web", "ZeroMQ",
             "hub-scale-sim",
         ] + argumentParser + grdb + logging,
         resources: ["Help", "Exports/records.jsonl", "Exports/judges.py"]),
@@ -195,7 +195,7 @@ let plugins: [Target] = [
         tests(
             "IHealthTests", at: "Plugins/IHealth/Tests",
             [
-                "IHealthCloudSimulation", "IHealthHS3", "IHealthHS4", "IHealthHS5", "JSON", "OpenAPIBench", "Platform",
+                "IHealthCloudSimulation", "IHealthHS3", "IHealthHS4", "IHealthHS5", "JSON", "Platform",
                 "PluginKit", "PluginTesting", "ScaleBench", "ScaleProtocols", "ScaleSimulation", "ScaleStandIns",
                 "WebFaults", "hub-ihealth-cloud",
             ], resources: ["HS3/Cases", "Protocols/vectors.jsonl", "Protocols/sdk.csv", "Protocols/Sessions"]),
@@ -308,11 +308,9 @@ let simulators: [Target] = [
 let support: [Target] = [
     library("Tests/Support/HubProcess"),
     library("Tests/Support/DoorPeer", ["ZeroMQ"]),
-    library("Tests/Support/OAuthServer"),
-    library("Tests/Support/OldFormats", ["HubProcess"], exclude: ["README.md", "Maker", "Files", "expectation.sql"]),
     library(
-        "Tests/Support/OpenAPIBench", ["IHealthCloudSimulation", "PluginTesting", "ScaleBench", "WebFaults"]),
-    library("Tests/Support/ScaleBench", ["PluginTesting", "ScaleProtocols", "ScaleStandIns"]),
+        "Tests/Support/ScaleBench",
+        ["IHealthCloudSimulation", "PluginKit", "PluginTesting", "ScaleProtocols", "ScaleStandIns", "WebFaults"]),
     program("zoo", "Tests/Support/Zoo", ["CLinux", "ZeroMQ"]),
     program("spool-torture", "Tests/Support/SpoolTorture", ["PluginKit"]),
     program("store-torture", "Tests/Support/StoreTorture", ["HubStore", "Samples"]),
@@ -339,7 +337,7 @@ let together: [Target] = [
         [
             "AppleHealth", "DoorPeer", "Exist", "GapFiller", "HubClient", "HubCommand", "HubCore", "HubDemo",
             "HubProcess", "HubSettings", "HubStore", "HubWire", "IHealthHS3", "IHealthHS4", "IHealthHS5", "JSON",
-            "JSONLines", "OAuthServer", "Platform", "SAMI", "Samples", "ScaleBench", "ScaleProtocols", "ScaleStandIns",
+            "JSONLines", "Platform", "SAMI", "Samples", "ScaleBench", "ScaleProtocols", "ScaleStandIns",
             "TortureDiary", "Web", "WebFaults", "WebSocketClient", "ZeroMQ", "example-cloud", "example-source",
             "hub-attack", "hub-confine", "hub-exist-server", "hub-sami-server", "hub-scale-sim", "hub-torture",
         ],

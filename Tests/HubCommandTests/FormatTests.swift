@@ -1,7 +1,6 @@
 import Foundation
 import HubProcess
 import HubStore
-import OldFormats
 import Testing
 
 @testable import HubCommand

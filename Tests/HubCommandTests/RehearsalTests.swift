@@ -2,7 +2,6 @@ import Foundation
 import HubClient
 import HubProcess
 import HubStore
-import OldFormats
 import Testing
 
 @testable import HubCommand

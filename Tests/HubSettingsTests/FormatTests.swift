@@ -1,6 +1,6 @@
 import Foundation
 import HubSettings
-import OldFormats
+import HubProcess
 import Testing
 
 @Suite struct FormatTests {

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import OldFormats
+import HubProcess
 import Samples
 import Testing
 

@@ -1,4 +1,4 @@
-import OldFormats
+import HubProcess
 import Platform
 import Samples
 import Testing

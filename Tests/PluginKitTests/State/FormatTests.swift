@@ -1,4 +1,4 @@
-import OldFormats
+import HubProcess
 import PluginKit
 import Testing
 

@@ -1,6 +1,5 @@
 import Foundation
 import HubProcess
-import OAuthServer
 
 /// A service, a hub with a plugin for it, and a person at the hub's command line.
 final class LogInScene: Sendable {

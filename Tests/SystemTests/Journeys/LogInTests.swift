@@ -1,6 +1,5 @@
 import Foundation
 import HubProcess
-import OAuthServer
 import Testing
 
 /// `hub login` and `hub logout` as a person uses them, with a stand-in for a real service.

@@ -1,6 +1,5 @@
 import Foundation
 import HubProcess
-import OAuthServer
 
 /// A SAMI-compatible server, a hub with the connector, and a person at the hub's command line.
 final class SAMIScene: Sendable {

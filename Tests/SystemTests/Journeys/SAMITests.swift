@@ -1,6 +1,5 @@
 import Foundation
 import HubProcess
-import OAuthServer
 import Testing
 
 /// From a scale at a SAMI-compatible exchange to the hub, with real programs.

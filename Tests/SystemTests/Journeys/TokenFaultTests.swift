@@ -1,6 +1,5 @@
 import Foundation
 import HubProcess
-import OAuthServer
 import Testing
 
 /// Renewals of tokens that fail at the service, in the plugin or in the hub.

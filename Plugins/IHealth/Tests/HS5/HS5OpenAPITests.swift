@@ -1,6 +1,5 @@
 import Foundation
 import IHealthCloudSimulation
-import OpenAPIBench
 import PluginKit
 import PluginTesting
 import ScaleBench

@@ -1,7 +1,7 @@
 import Foundation
 import IHealthCloudSimulation
-import OpenAPIBench
 import PluginKit
+import ScaleBench
 import Testing
 import WebFaults
 

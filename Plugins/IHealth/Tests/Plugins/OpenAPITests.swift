@@ -1,5 +1,4 @@
 import IHealthCloudSimulation
-import OpenAPIBench
 import PluginKit
 import PluginTesting
 import ScaleBench

@@ -1,6 +1,5 @@
 import Foundation
 import HubProcess
-import OAuthServer
 import Testing
 
 /// The page of `hub login` that passes a fragment on, in a real browser.

@@ -1,6 +1,5 @@
 import Foundation
 import HubProcess
-import OAuthServer
 import Testing
 import WebFaults
 

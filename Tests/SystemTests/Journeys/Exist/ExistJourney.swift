@@ -3,7 +3,6 @@ import HubClient
 import HubCore
 import HubProcess
 import HubWire
-import OAuthServer
 import Samples
 import Synchronization
 

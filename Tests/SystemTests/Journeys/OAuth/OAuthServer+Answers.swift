@@ -132,7 +132,7 @@ extension OAuthServer {
     }
 
     /// Issues a long-lived token, such as a person copies from a page of the service.
-    public func handLongLivedToken() -> String {
+    func handLongLivedToken() -> String {
         state.withLock { state in
             let token = Self.secret("longlived", &state)
             state.access.insert(token)

@@ -1,7 +1,6 @@
 public import Foundation
-import HubProcess
 
-/// A store of a hub with an earlier schema, and its content; README.md beside this file says how each was made.
+/// A store of a hub with an earlier schema, and its content; Tests/Support/OldFormats/README.md says how each was made.
 public struct OldFormat: Sendable, CustomStringConvertible {
     /// The number of the schema, and a suffix if there are several stores of that schema.
     public let name: String
@@ -22,7 +21,8 @@ public struct OldFormat: Sendable, CustomStringConvertible {
         }
     }
 
-    private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Files")
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
+        path: "../OldFormats/Files")
 
     private init(_ name: String) { self.name = name }
 

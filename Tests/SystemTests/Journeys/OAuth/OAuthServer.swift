@@ -5,9 +5,9 @@ import Synchronization
 ///
 /// Every refresh token is good for one renewal; if it is used again, the log-in ends, as with strict services. The person is already logged in
 /// to the service, and agrees unless ``Ways/denies``.
-public final class OAuthServer: Sendable {
+final class OAuthServer: Sendable {
     /// A fault of the token endpoint at one of its next requests.
-    public enum Fault: Sendable {
+    enum Fault: Sendable {
         /// Renews, and ends the connection without an answer.
         case loseAnswer
         /// Ends the connection before anything has happened.
@@ -21,25 +21,25 @@ public final class OAuthServer: Sendable {
         case hold
     }
 
-    public struct Ways: Sendable {
+    struct Ways: Sendable {
         /// The lifetime of new access tokens in seconds.
-        public var expiresIn = 3_600
-        public var denies = false
+        var expiresIn = 3_600
+        var denies = false
         /// Replaces the `state` in the redirect; an inner `nil` leaves it out.
-        public var state: String??
-        public var canRevoke = true
+        var state: String??
+        var canRevoke = true
     }
 
-    public struct Counts: Sendable, Equatable {
+    struct Counts: Sendable, Equatable {
         /// The number of access tokens issued for a code or in a fragment; `renewals` counts those for a refresh token.
-        public var logIns = 0
-        public var renewals = 0
+        var logIns = 0
+        var renewals = 0
         /// The number of refresh tokens that were used again or never issued.
-        public var reuses = 0
+        var reuses = 0
         /// The numbers of requests with a valid token and with an invalid one.
-        public var good = 0
-        public var bad = 0
-        public var revoked = 0
+        var good = 0
+        var bad = 0
+        var revoked = 0
     }
 
     struct State {
@@ -57,11 +57,11 @@ public final class OAuthServer: Sendable {
     }
 
     let state = Mutex(State())
-    public let port: UInt16
+    let port: UInt16
     private let listener: Int32
     private let gate = DispatchSemaphore(value: 0)
 
-    public init() throws {
+    init() throws {
         (listener, port) = try Loopback.listen()
         let (listener, weak) = (listener, WeakServer(self))
         Thread.detachNewThread {
@@ -83,7 +83,7 @@ public final class OAuthServer: Sendable {
     deinit { stop() }
 
     /// Refuses all further connections.
-    public func stop() {
+    func stop() {
         let isFirst = state.withLock { state in
             defer { state.isClosed = true }
             return !state.isClosed
@@ -93,18 +93,18 @@ public final class OAuthServer: Sendable {
         gate.signal()
     }
 
-    public var base: String { "http://127.0.0.1:\(port)" }
-    public var counts: Counts { state.withLock(\.counts) }
-    public var secrets: [String] { state.withLock(\.secrets) }
+    var base: String { "http://127.0.0.1:\(port)" }
+    var counts: Counts { state.withLock(\.counts) }
+    var secrets: [String] { state.withLock(\.secrets) }
 
-    public func change(_ body: (inout Ways) -> Void) { state.withLock { body(&$0.ways) } }
-    public func next(_ faults: Fault...) { state.withLock { $0.faults += faults } }
+    func change(_ body: (inout Ways) -> Void) { state.withLock { body(&$0.ways) } }
+    func next(_ faults: Fault...) { state.withLock { $0.faults += faults } }
 
     /// Sends the delayed answer.
-    public func release() { gate.signal() }
+    func release() { gate.signal() }
 
     /// Makes every issued token invalid, as when a person has withdrawn the access.
-    public func voidAll() {
+    func voidAll() {
         state.withLock { state in
             state.access = []
             state.refresh = []
@@ -112,10 +112,10 @@ public final class OAuthServer: Sendable {
     }
 
     /// Makes all access tokens invalid; refresh tokens stay valid.
-    public func voidAccess() { state.withLock { $0.access = [] } }
+    func voidAccess() { state.withLock { $0.access = [] } }
 
     /// Returns as soon as `isEnough` accepts the counts.
-    public func wait(_ isEnough: @Sendable (Counts) -> Bool) async {
+    func wait(_ isEnough: @Sendable (Counts) -> Bool) async {
         while true {
             let seen = counts
             if isEnough(seen) { return }

@@ -2,7 +2,6 @@ import Foundation
 public import IHealthCloudSimulation
 public import PluginKit
 import PluginTesting
-public import ScaleBench
 public import WebFaults
 
 /// A stand-in for the vendor's Open API in this process, at its own port, with a person who logs in.

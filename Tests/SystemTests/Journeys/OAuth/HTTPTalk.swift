@@ -1,14 +1,14 @@
 import Foundation
 
 /// A message of HTTP/1.1 on loopback, one connection for each exchange; only as much as the stand-in and the scripted browser need.
-public struct HTTPMessage: Sendable {
+struct HTTPMessage: Sendable {
     /// The request line, or the status line.
-    public var start: String
+    var start: String
     /// Header fields, with names in lower case.
-    public var fields: [String: String]
-    public var body: String
+    var fields: [String: String]
+    var body: String
 
-    public var status: Int { Int(start.split(separator: " ").dropFirst().first ?? "") ?? 0 }
+    var status: Int { Int(start.split(separator: " ").dropFirst().first ?? "") ?? 0 }
 
     /// Reads one message from a socket.
     init?(from descriptor: Int32) {
@@ -52,21 +52,21 @@ public struct HTTPMessage: Sendable {
 }
 
 /// A browser without a window, which opens pages and follows redirects.
-public struct ScriptedBrowser: Sendable {
-    public struct NoAnswer: Error, CustomStringConvertible {
-        public let description: String
+struct ScriptedBrowser: Sendable {
+    struct NoAnswer: Error, CustomStringConvertible {
+        let description: String
     }
 
-    public init() {}
+    init() {}
 
     /// The address of each step, and the last page.
-    public struct Visit: Sendable {
-        public var addresses: [String]
-        public var page: HTTPMessage
+    struct Visit: Sendable {
+        var addresses: [String]
+        var page: HTTPMessage
     }
 
     /// Opens `url` and follows redirects; posts a fragment to the last address, as the page's script would.
-    public func open(_ url: String) throws -> Visit {
+    func open(_ url: String) throws -> Visit {
         var addresses = [url]
         for _ in 0..<10 {
             let (address, fragment) = Self.split(addresses[addresses.count - 1])
@@ -85,7 +85,7 @@ public struct ScriptedBrowser: Sendable {
     }
 
     /// Sends a request to a program of this machine and returns the answer.
-    public func send(
+    func send(
         _ method: String, _ url: String, _ fields: [String: String] = [:], body: String = ""
     ) throws -> HTTPMessage {
         guard let parts = URLComponents(string: url), let port = parts.port.flatMap(UInt16.init(exactly:)) else {
@@ -117,7 +117,7 @@ public struct ScriptedBrowser: Sendable {
 }
 
 /// Creates sockets at 127.0.0.1.
-public enum Loopback {
+enum Loopback {
     static func listen() throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = try socket()
         var address = address(0)
@@ -134,7 +134,7 @@ public enum Loopback {
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }
 
-    public static func connect(_ port: UInt16) throws -> Int32 {
+    static func connect(_ port: UInt16) throws -> Int32 {
         let descriptor = try socket()
         var address = address(port)
         let result = withUnsafeBytes(of: &address) {
