@@ -29,7 +29,7 @@ setup-test:
 	@.ci/setup test
 
 # What people run: the programs that Package.swift has as products, and no test's.
-PROGRAMS := $(shell sed -n 's/.*\.executable.name: "\([^"]*\)".*/\1/p' Package.swift)
+PROGRAMS := $(shell sed -n '/^let programs/,/^    """/{s/=[A-Za-z0-9]*//g;s/^    hub/hub/p}' Package.swift)
 
 build: setup
 	for program in $(PROGRAMS); do swift build $(RELEASE) --product $$program || exit 1; done

@@ -39,7 +39,8 @@ struct LayerTests {
     /// The names of the libraries that plugins, stand-ins and tests have for themselves.
     private static func outside() throws -> Set<String> {
         let manifest = try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8)
-        let paths = manifest.matches(of: /"(?:Plugins|Simulators|Tests)\/[^"]*?(\w+)"/).map { String($0.1) }
+        let pattern = /"(?:Plugins|Simulators|Tests)\/[^"]*?(\w+)(?:\/Sources|\/Tests)?"/
+        let paths = manifest.matches(of: pattern).map { String($0.1) }
         return Set(paths).subtracting(["Sources", "Tests"])
     }
 
