@@ -3,9 +3,8 @@ import HubStore
 import PluginKit
 import Samples
 
-// Fills a store, a plugin's state and, if that hub had one, a file of tokens, with the hub's modules of the commit it is built with.
+// Fills a store, a plugin's state and a file of tokens, with the modules of the commit that `make` builds it with.
 // Arguments: a folder, and `closed` (the store is closed) or `killed` (it is left with its log, as after kill -9).
-// SCHEMA is the number of the store's schema at that commit; `make` sets the flags.
 let folder = CommandLine.arguments[1]
 let second: Int64 = 1_000_000
 let morning: Int64 = 1_757_400_000 * second
@@ -46,19 +45,17 @@ func weight(_ key: String, _ kilograms: Double, day: Int64, version: Int64? = ni
     .sample(try sample(key, "weight", .quantity(kilograms, unit: "kg"), day: day, version: version))
 }
 
-#if SCHEMA2
-    let exporter = SinkID(instance: "exporter", want: "all")
-    let weights = SinkID(instance: "exist", want: "weight")
-    let late = SinkID(instance: "json-lines", want: "all")
-    _ = try await store.openSink(
-        exporter, SinkTerms(target: .init(plugin: "exporter")), from: .beginning, recordedAt: tick())
-    _ = try await store.openSink(
-        weights,
-        SinkTerms(
-            filter: SinkFilter(types: [try TypeID("weight")], persons: ["anna"]),
-            abilities: .init(takesDeletions: false), target: .init(plugin: "exist")),
-        from: .now, recordedAt: tick())
-#endif
+let exporter = SinkID(instance: "exporter", want: "all")
+let weights = SinkID(instance: "exist", want: "weight")
+let late = SinkID(instance: "json-lines", want: "all")
+_ = try await store.openSink(
+    exporter, SinkTerms(target: .init(plugin: "exporter")), from: .beginning, recordedAt: tick())
+_ = try await store.openSink(
+    weights,
+    SinkTerms(
+        filter: SinkFilter(types: [try TypeID("weight")], persons: ["anna"]),
+        abilities: .init(takesDeletions: false), target: .init(plugin: "exist")),
+    from: .now, recordedAt: tick())
 
 // A year of weights of one person, a month of another, and weights whose person is not known.
 try await give(
@@ -133,121 +130,100 @@ try await give(
                 source: taken.source, reason: "too few"))
     ], anna)
 
-#if SCHEMA2
-    @MainActor func answer(_ sink: SinkID, after position: Int64, most: Int, _ result: (StoredRecord) -> SinkResult?)
-        async throws
-    {
-        let page = try await store.deliveries(
-            of: sink, after: position, limits: DeliveryLimits(records: most), inFlight: [], at: tick())
-        // Records without an answer are still on their way: the cursor stays before them.
-        let open = page.records.filter { result($0) == nil }.map(\.sequence).min()
-        let answers = page.records.compactMap { record in
-            result(record).map { SinkAnswer(number: record.number, sequence: record.sequence, result: $0) }
-        }
-        let reached = min(page.position, (open ?? .max) - 1)
-        try await store.settle([SinkSettlement(sink: sink, answers: answers, reached: reached)], recordedAt: tick())
+@MainActor func answer(_ sink: SinkID, after position: Int64, most: Int, _ result: (StoredRecord) -> SinkResult?)
+    async throws
+{
+    let page = try await store.deliveries(
+        of: sink, after: position, limits: DeliveryLimits(records: most), inFlight: [], at: tick())
+    // Records without an answer are still on their way: the cursor stays before them.
+    let open = page.records.filter { result($0) == nil }.map(\.sequence).min()
+    let answers = page.records.compactMap { record in
+        result(record).map { SinkAnswer(number: record.number, sequence: record.sequence, result: $0) }
     }
-    try await answer(exporter, after: 0, most: 50) { record in
-        switch record.number % 10 {
-        case 1: .refused(reason: "the service has no such type")
-        case 2: .retry(at: clock + 60 * second, reason: "the service is away")
-        case 3: nil
-        default: .delivered(receipt: "r-\(record.number)")
-        }
+    let reached = min(page.position, (open ?? .max) - 1)
+    try await store.settle([SinkSettlement(sink: sink, answers: answers, reached: reached)], recordedAt: tick())
+}
+try await answer(exporter, after: 0, most: 50) { record in
+    switch record.number % 10 {
+    case 1: .refused(reason: "the service has no such type")
+    case 2: .retry(at: clock + 60 * second, reason: "the service is away")
+    case 3: nil
+    default: .delivered(receipt: "r-\(record.number)")
     }
-    try await answer(weights, after: 0, most: 20) { _ in .delivered() }
-    // A delivered record is retracted, which this sink does not support: the retraction is skipped with a reason.
-    let gone = Retraction(identity: .sample(scale, RecordKey("anna-6")!), source: scale, sourceVersion: 9)
-    try await give("ihealth-hs5", [.retraction(gone)], anna)
-    let reached = try await store.sink(weights).cursor.sequence
-    try await answer(weights, after: reached, most: 100) { record in record.number > 40 ? nil : .delivered() }
-    try await give(
-        "ihealth-hs5",
-        [try weight("anna-9", 64.75, day: 81, version: 2), try weight("anna-2", 60.5, day: 18, version: 2)], anna)
-    _ = try await store.replay(to: exporter, matching: RecordQuery(), at: tick())
-    _ = try await store.openSink(late, SinkTerms(target: .init(plugin: "json-lines")), from: .now, recordedAt: tick())
-    try await give("ihealth-hs5", [try weight("after", 63.375, day: 399)], anna)
-#endif
+}
+try await answer(weights, after: 0, most: 20) { _ in .delivered() }
+// A delivered record is retracted, which this sink does not support: the retraction is skipped with a reason.
+let gone = Retraction(identity: .sample(scale, RecordKey("anna-6")!), source: scale, sourceVersion: 9)
+try await give("ihealth-hs5", [.retraction(gone)], anna)
+let reached = try await store.sink(weights).cursor.sequence
+try await answer(weights, after: reached, most: 100) { record in record.number > 40 ? nil : .delivered() }
+try await give(
+    "ihealth-hs5",
+    [try weight("anna-9", 64.75, day: 81, version: 2), try weight("anna-2", 60.5, day: 18, version: 2)], anna)
+_ = try await store.replay(to: exporter, matching: RecordQuery(), at: tick())
+_ = try await store.openSink(late, SinkTerms(target: .init(plugin: "json-lines")), from: .now, recordedAt: tick())
+try await give("ihealth-hs5", [try weight("after", 63.375, day: 399)], anna)
 
 // Changes by people: edits, deletions and assignments.
-#if SCHEMA3
-    var edit = SampleEdit(type: try TypeID("weight"))
-    edit.value = .quantity(62.25, unit: "kg")
-    edit.reason = "with shoes on"
-    #if MANUAL
-        typealias Action = ManualChange
-    #else
-        typealias Action = HandAction
-    #endif
-    let own = try sample("by-hand", "weight", .quantity(62.75, unit: "kg"), day: 398, of: Source(plugin: "manual"))
-    let actions: [Action] = [
-        .edit(number: 11, edit), .edit(number: 12, edit), .undoEdit(numbers: [12]),
-        .retract(numbers: [13, 14], reason: "not me"),
-        .undoRetraction(numbers: [14]), .log([IntakeRecord(record: .sample(own), assignment: anna)]),
-        .assign(numbers: [53], to: ben, wholeGroups: false, reason: "it was ben"),
-        .assign(numbers: [54], to: anna, wholeGroups: true, reason: nil),
-    ]
-    for action in actions { _ = try await store.carryOut(action, recordedAt: tick()) }
-    #if SCHEMA19
-        // The documents of that time advised this command; the reading stayed in the inbox.
-        _ = try await store.carryOut(
-            .assign(numbers: [55], to: .nobody(reason: "guest"), wholeGroups: true, reason: "guest"),
-            recordedAt: tick())
-    #endif
-    // The source gives a new version of an edited record.
-    try await give("ihealth-hs5", [try weight("anna-11", 70.5, day: 99, version: 4)], anna)
-#else
-    _ = try await store.retract(numbers: [13, 14], reason: "not me", recordedAt: tick())
-#endif
+var edit = SampleEdit(type: try TypeID("weight"))
+edit.value = .quantity(62.25, unit: "kg")
+edit.reason = "with shoes on"
+let own = try sample("by-hand", "weight", .quantity(62.75, unit: "kg"), day: 398, of: Source(plugin: "manual"))
+let actions: [HandAction] = [
+    .edit(number: 11, edit), .edit(number: 12, edit), .undoEdit(numbers: [12]),
+    .retract(numbers: [13, 14], reason: "not me"),
+    .undoRetraction(numbers: [14]), .log([IntakeRecord(record: .sample(own), assignment: anna)]),
+    .assign(numbers: [53], to: ben, wholeGroups: false, reason: "it was ben"),
+    .assign(numbers: [54], to: anna, wholeGroups: true, reason: nil),
+]
+for action in actions { _ = try await store.carryOut(action, recordedAt: tick()) }
+// The documents of that time advised this command; the reading stayed in the inbox.
+_ = try await store.carryOut(
+    .assign(numbers: [55], to: .nobody(reason: "guest"), wholeGroups: true, reason: "guest"),
+    recordedAt: tick())
+// The source gives a new version of an edited record.
+try await give("ihealth-hs5", [try weight("anna-11", 70.5, day: 99, version: 4)], anna)
 
 // Weights that a household's rules assign to people, with their odds.
-#if SCHEMA4
-    let household = Household([
-        .init(people[0], expectedWeight: 62.5), .init(people[1], expectedWeight: 82),
-    ])
-    var ruled: [IntakeItem] = []
-    for (key, kilograms) in [("rule-1", 63.0), ("rule-2", 81.5), ("rule-3", 72.0)] {
-        guard case .sample(let sample) = try weight(key, kilograms, day: 400) else { continue }
-        ruled.append(
-            .record(
-                IntakeRecord(record: .sample(sample), assignment: .nobody(reason: "several"), household: household)))
-    }
-    try await give("ihealth-hs5", ruled)
-#endif
-#if SCHEMA7
-    try await give(
-        "ihealth-hs5",
-        [.record(IntakeRecord(record: try weight("heavy", 640, day: 399), assignment: anna, implausible: .value))])
-#endif
+let household = Household([
+    .init(people[0], expectedWeight: 62.5), .init(people[1], expectedWeight: 82),
+])
+var ruled: [IntakeItem] = []
+for (key, kilograms) in [("rule-1", 63.0), ("rule-2", 81.5), ("rule-3", 72.0)] {
+    guard case .sample(let sample) = try weight(key, kilograms, day: 400) else { continue }
+    ruled.append(
+        .record(
+            IntakeRecord(record: .sample(sample), assignment: .nobody(reason: "several"), household: household)))
+}
+try await give("ihealth-hs5", ruled)
+try await give(
+    "ihealth-hs5",
+    [.record(IntakeRecord(record: try weight("heavy", 640, day: 399), assignment: anna, implausible: .value))])
 
 let faults = try await store.verifyAccounts()
 guard faults.isEmpty else { fatalError("\(faults)") }
 if CommandLine.arguments[2] == "closed" { try store.close() }
 
-#if STATE
-    let state = try PluginState(directory: folder + "/state")
-    try state.set("cursor", to: .text("c-17"))
-    try state.set("polls", to: .integer(42))
-    try state.set("bond", to: .bytes([0, 1, 2, 255]))
-    let ids = try state.spool([
-        [Array("one".utf8)], [Array("two".utf8), Array("three".utf8)], [Array("four".utf8)], [Array("five".utf8)],
-    ])
-    try state.remove([ids.lowerBound], as: .stored)
-    try state.refuse([Refusal(id: ids.lowerBound + 3, code: "unit", reason: "weight is in kg")], at: 1_757_400_000)
-#endif
-#if SECRETS
-    let secrets = try SecretStore(path: folder + "/secrets.db")
-    for instance in ["exist", "sami"] {
-        _ = try await secrets.put(
-            NewToken(
-                json: Array(#"{"access_token":"of \#(instance)"}"#.utf8), expires: 1_800_000_000_000_000,
-                isRenewable: true),
-            for: TokenAccount(instance: instance, name: "anna"), expecting: 0, at: morning)
-    }
+let state = try PluginState(directory: folder + "/state")
+try state.set("cursor", to: .text("c-17"))
+try state.set("polls", to: .integer(42))
+try state.set("bond", to: .bytes([0, 1, 2, 255]))
+let ids = try state.spool([
+    [Array("one".utf8)], [Array("two".utf8), Array("three".utf8)], [Array("four".utf8)], [Array("five".utf8)],
+])
+try state.remove([ids.lowerBound], as: .stored)
+try state.refuse([Refusal(id: ids.lowerBound + 3, code: "unit", reason: "weight is in kg")], at: 1_757_400_000)
+let secrets = try SecretStore(path: folder + "/secrets.db")
+for instance in ["exist", "sami"] {
     _ = try await secrets.put(
-        NewToken(json: Array("{}".utf8), expires: nil, isRenewable: false),
-        for: TokenAccount(instance: "exist", name: "anna"), expecting: 1, at: morning + 1)
-    try await secrets.note(
-        TokenFailure(.auth, reason: "revoked"), of: TokenAccount(instance: "sami", name: "anna"), at: morning + 2)
-#endif
+        NewToken(
+            json: Array(#"{"access_token":"of \#(instance)"}"#.utf8), expires: 1_800_000_000_000_000,
+            isRenewable: true),
+        for: TokenAccount(instance: instance, name: "anna"), expecting: 0, at: morning)
+}
+_ = try await secrets.put(
+    NewToken(json: Array("{}".utf8), expires: nil, isRenewable: false),
+    for: TokenAccount(instance: "exist", name: "anna"), expecting: 1, at: morning + 1)
+try await secrets.note(
+    TokenFailure(.auth, reason: "revoked"), of: TokenAccount(instance: "sami", name: "anna"), at: morning + 2)
 _exit(0)
