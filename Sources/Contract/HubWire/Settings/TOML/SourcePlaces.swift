@@ -11,7 +11,11 @@ package struct LineTable {
 
     package init(_ bytes: [UInt8]) {
         self.bytes = bytes
-        for (offset, byte) in bytes.enumerated() where byte == UInt8(ascii: "\n") { starts.append(offset + 1) }
+        var end = 0
+        while end < bytes.count {
+            if bytes[end] == UInt8(ascii: "\n") { starts.append(end + 1) }
+            end += 1
+        }
     }
 
     package func position(of offset: Int) -> SourcePosition {

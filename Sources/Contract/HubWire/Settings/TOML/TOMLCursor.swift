@@ -18,7 +18,14 @@ struct TOMLCursor {
 
     var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
-    var isLineEnd: Bool { starts(with: "\n") || starts(with: "\r\n") }
+    /// Asked at each byte of a comment or text, so it looks at bytes only.
+    var isLineEnd: Bool {
+        switch next {
+        case 0x0A: true
+        case 0x0D: offset + 1 < bytes.count && bytes[offset + 1] == 0x0A
+        default: false
+        }
+    }
 
     func starts(with text: StaticString) -> Bool {
         text.withUTF8Buffer { bytes[offset...].starts(with: $0) }
@@ -50,11 +57,16 @@ extension TOMLCursor {
 
     /// Skips a comment up to the end of its line.
     mutating func skipComment() throws(TOMLFault) {
-        while let byte = next, !isLineEnd {
-            if let fault = controlCharacter(byte) { throw fault }
+        while let byte = next {
+            if Self.isControl(byte) {
+                if isLineEnd { return }
+                if let fault = controlCharacter(byte) { throw fault }
+            }
             offset += 1
         }
     }
+
+    private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 && byte != 0x09 || byte == 0x7F }
 
     /// Moves to the end of the line.
     mutating func skipLine() {
@@ -63,7 +75,7 @@ extension TOMLCursor {
 
     /// The fault of a control character: only tabs are allowed here; the caller has already checked for line ends.
     private func controlCharacter(_ byte: UInt8) -> TOMLFault? {
-        guard byte < 0x20 && byte != 0x09 || byte == 0x7F else { return nil }
+        guard Self.isControl(byte) else { return nil }
         let digits = String(byte, radix: 16, uppercase: true)
         return fault(
             byte == 0x0D

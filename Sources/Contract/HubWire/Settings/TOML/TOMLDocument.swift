@@ -73,7 +73,9 @@ package struct TOMLDocument {
             faults = [SyntaxFault(position: .init(line: 1, column: 1), message: "a settings file has at most 1 MiB")]
             return
         }
-        var parser = TOMLParser(Array(text.utf8.dropFirst(Self.mark(of: text))), mostFaults: Self.mostFaults)
+        var bytes = Array(text.utf8)
+        bytes.removeFirst(Self.mark(of: text))
+        var parser = TOMLParser(bytes, mostFaults: Self.mostFaults)
         parser.parse()
         (faults, damaged) = (parser.faults, parser.damaged)
         if faults.count < Self.mostFaults { fields = parser.fields }
