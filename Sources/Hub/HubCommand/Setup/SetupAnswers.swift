@@ -44,7 +44,7 @@ struct SetupAnswers {
         guard !plugins.isEmpty else { return }
         for plugin in plugins { try begin(plugin, in: &draft) }
         // The programs and the names of their secret settings are known only after that.
-        await draft.meetPlugins()
+        await draft.meetPlugins(only: plugins)
         for plugin in plugins where draft.plugins.contains(plugin) { try write(plugin, into: &draft) }
     }
 

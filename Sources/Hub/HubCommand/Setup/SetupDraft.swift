@@ -208,9 +208,11 @@ struct SetupDraft: Sendable {
     }
 
     /// Reads the manifest of each plugin's program, including plugins that have no section yet.
-    mutating func meetPlugins() async {
+    ///
+    /// - Parameter names: the plugins without a section that matter; all of the project's file if not given.
+    mutating func meetPlugins(only names: [String] = HubTemplate.plugins) async {
         var all = self
-        for plugin in HubTemplate.plugins where !plugins.contains(plugin) {
+        for plugin in names where !plugins.contains(plugin) {
             guard (try? all.enable(plugin)) != nil else { continue }
         }
         for plugin in all.plugins where !all.isRemote(plugin) { try? all.setEnabled(plugin, true) }
