@@ -1,3 +1,5 @@
+import Glibc
+
 /// Cuts bytes into lines of bounded length with hidden secrets, so that no plugin can make the hub hold or show more.
 struct LineCutter {
     /// Maximum bytes of a line; a longer line is split.
@@ -22,14 +24,15 @@ struct LineCutter {
     /// The lines that `bytes` completes.
     mutating func add(_ bytes: UnsafeRawBufferPointer) -> [String] {
         var lines: [String] = []
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
-            let room = min(end, rest.startIndex + capacity - line.count)
-            line.append(contentsOf: rest[rest.startIndex..<room])
-            rest = rest[room...]
-            if rest.first == UInt8(ascii: "\n") {
-                rest = rest.dropFirst()
+        var rest = bytes
+        while let start = rest.baseAddress, !rest.isEmpty {
+            // No farther than a line reaches: a plugin may write without end, and without a line break.
+            let room = capacity - line.count
+            let end = memchr(start, CInt(UInt8(ascii: "\n")), min(rest.count, room + 1)).map { start.distance(to: $0) }
+            let length = end ?? min(rest.count, room)
+            line.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest[..<length]))
+            rest = UnsafeRawBufferPointer(rebasing: rest[(end.map { $0 + 1 } ?? length)...])
+            if end != nil {
                 if let text = self.rest() { lines.append(text) }
             } else if line.count == capacity {
                 lines.append(piece())
