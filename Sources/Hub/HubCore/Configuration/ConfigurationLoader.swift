@@ -63,7 +63,10 @@ public struct ConfigurationLoader: Sendable {
     ///   - former: an earlier text of the file, to be checked instead of the file.
     ///   - asksPlugins: whether to ask the programs about their settings too. A starting hub does not, because it should be ready at once;
     ///     a plugin that cannot start reports that itself.
-    public func load(_ former: String? = nil, asksPlugins: Bool = true) async -> CheckedConfiguration {
+    ///   - known: an earlier result, whose manifests are taken for programs that it has asked, and whose confinement is taken.
+    public func load(
+        _ former: String? = nil, asksPlugins: Bool = true, knowing known: CheckedConfiguration? = nil
+    ) async -> CheckedConfiguration {
         let text: String
         do {
             text = try former ?? String(decoding: environment.readFile(path), as: UTF8.self)
@@ -84,12 +87,12 @@ public struct ConfigurationLoader: Sendable {
             asked.withLock { $0[instance] = executable }
             return nil
         }
-        let isolation = await Isolation.look(launcherFinder)
+        let isolation = if let isolation = known?.isolation { isolation } else { await Isolation.look(launcherFinder) }
         let hidden = [path] + (first.hub.map { [$0.data, $0.run] } ?? [])
         let reaches = first.confinements.mapValues { ProgramReach($0, nil, nil, isolation, hidden: hidden) }
         var finder = finder
         finder.installed = first.hub.map { InstalledPrograms(data: $0.data) }
-        let answers = await describe(asked.withLock { $0 }, finder, reaches, isolation)
+        let answers = await describe(asked.withLock { $0 }, finder, reaches, isolation, knowing: known)
         func reading(_ objections: [String: [SettingObjection]]) -> LoadedConfiguration {
             HubConfiguration.load(
                 text: text, file: path, fileMode: mode, environment: environment, objections: objections,
@@ -151,7 +154,7 @@ public struct ConfigurationLoader: Sendable {
 
     private func describe(
         _ programs: [String: String], _ finder: ExecutableFinder, _ reaches: [String: ProgramReach],
-        _ isolation: Isolation
+        _ isolation: Isolation, knowing known: CheckedConfiguration?
     ) async -> Answers {
         var answers = Answers()
         for (instance, program) in programs {
@@ -165,8 +168,12 @@ public struct ConfigurationLoader: Sendable {
                 answers.faults[instance] = fault
             }
         }
+        for (instance, path) in answers.executables where known?.executables[instance] == path {
+            answers.manifests[instance] = known?.manifests[instance]
+        }
         let programs = Dictionary(
-            answers.executables.map { ($0, Asked(path: $1, reach: reaches[$0] ?? .unconfined)) },
+            answers.executables.filter { answers.manifests[$0.key] == nil }
+                .map { ($0, Asked(path: $1, reach: reaches[$0] ?? .unconfined)) },
             uniquingKeysWith: { first, _ in first })
         let described = await withTaskGroup(of: (Asked, Result<Manifest, PluginQuestion.Failure>).self) { group in
             for program in Set(programs.values) { group.addTask { (program, await manifest(of: program)) } }

@@ -7,10 +7,11 @@ import Samples
 /// Examines one plugin, rule by rule.
 package actor Examination {
     let subject: Subject
-    /// The manifest, once the first stage has read it.
-    private(set) var manifest: Manifest?
+    /// The answers of the program about itself and its settings, once the first stage has asked for them.
+    private var checked: CheckedConfiguration?
     private var first: Task<Course, any Error>?
     private var second: Task<Course, any Error>?
+    private var cost: Task<ProcessFacts, any Error>?
     /// The stages of the current rule.
     private var open: [Stage] = []
     private var homes: [Home] = []
@@ -39,12 +40,15 @@ package actor Examination {
 
     /// Makes a hub and a folder for one plugin; everything that runs there ends with the rule.
     func stage(_ behaviour: @Sendable (inout FakeHub.Behaviour) -> Void = { _ in }) async throws -> Stage {
-        let stage = try await Stage(subject, behaviour)
+        let stage = try await Stage(subject, knowing: checked, behaviour)
         open.append(stage)
         if isClosed { await close() }
-        manifest = stage.trial.manifest
+        checked = stage.checked
         return stage
     }
+
+    /// The manifest, once the first stage has read it.
+    var manifest: Manifest? { checked?.manifests[subject.name] }
 
     /// Ends everything that runs and removes its folders; nothing can be examined afterwards.
     package func close() async {
@@ -90,10 +94,16 @@ package actor Examination {
         return lasting
     }
 
-    /// The cost of the plugin when it has given all its records and is idle.
+    /// The cost of the plugin when it has given all its records and is idle, measured in one life.
     ///
     /// - Throws: ``Rule/Excuse`` if it has done its work and ended by then.
     func idleCost() async throws -> ProcessFacts {
+        let task = cost ?? Task { try await measure() }
+        cost = task
+        return try await task.value
+    }
+
+    private func measure() async throws -> ProcessFacts {
         let stage = try await stage()
         let life = stage.start()
         _ = await stage.comes { !$0.hellos.isEmpty }

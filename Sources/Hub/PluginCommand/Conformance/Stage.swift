@@ -11,6 +11,8 @@ import ZeroMQ
 final class Stage: Sendable {
     let hub: FakeHub
     let trial: PluginTrial
+    /// The settings, and the answers of the program about itself.
+    let checked: CheckedConfiguration
     let subject: Subject
     let scratch: String
     /// By account, as after log-ins.
@@ -20,8 +22,13 @@ final class Stage: Sendable {
     private let context: Context
     private let lives = Mutex<[Life]>([])
 
-    /// - Parameter behaviour: the behaviour of the hub from its first message on.
-    init(_ subject: Subject, _ behaviour: @Sendable (inout FakeHub.Behaviour) -> Void = { _ in }) async throws {
+    /// - Parameters:
+    ///   - known: the answers that the program gave for an earlier stage; without them it is asked.
+    ///   - behaviour: the behaviour of the hub from its first message on.
+    init(
+        _ subject: Subject, knowing known: CheckedConfiguration?,
+        _ behaviour: @Sendable (inout FakeHub.Behaviour) -> Void = { _ in }
+    ) async throws {
         // Short: a socket's path has at most 107 bytes.
         let scratch = "/tmp/hub-test-\(UUID().uuidString.prefix(13))"
         for folder in ["", "/state", "/tmp"] {
@@ -40,7 +47,8 @@ final class Stage: Sendable {
             let file = "\(scratch)/hub.conf"
             try subject.configuration(scratch, standIn?.values ?? [:]).write(
                 toFile: file, atomically: true, encoding: .utf8)
-            let checked = await ConfigurationLoader(path: file, programPath: HubProgram.path).load()
+            checked = await ConfigurationLoader(path: file, programPath: HubProgram.path)
+                .load(asksPlugins: known == nil, knowing: known)
             trial = try PluginTrial(checked, subject.name)
             context = try Context()
             var first = FakeHub.Behaviour()
