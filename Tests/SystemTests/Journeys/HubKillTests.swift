@@ -1,16 +1,18 @@
 import Foundation
+import HubClient
 import HubProcess
+import HubWire
 import Platform
 import Testing
 
 /// Every STORED record survives kill -9 of the hub while sources send.
 @Suite(.serialized) struct HubKillTests {
-    /// The number of kills of the hub in one run, which `HUB_KILLS` can change.
-    private static let kills = ProcessInfo.processInfo.environment["HUB_KILLS"].flatMap(Int.init) ?? 20
-    private static let recordsOfEach = 25_000
+    /// The number of kills of the hub in one run, which `HUB_KILLS` can change; `make test-all` has 20 while it gives 100,000 records.
+    private static let kills =
+        ProcessInfo.processInfo.environment["HUB_KILLS"].flatMap(Int.init) ?? (Thoroughness.isWhole ? 20 : 8)
+    private static let recordsOfEach = Thoroughness.isWhole ? 25_000 : 10_000
 
-    @Test func `R5.1 R5.7 Each of 100,000 records of four sources is stored once while the hub is killed`() async throws
-    {
+    @Test func `R5.1 R5.7 Each record of four sources is stored once while the hub is killed`() async throws {
         let seed = ProcessInfo.processInfo.environment["HUB_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
         var generator = SeededGenerator(seed: seed)
         let host = try HubHost()
@@ -52,15 +54,19 @@ import Testing
         var accounts: [Account]
     }
 
+    /// Asked without the program `hub`, which would take longer to start than the hub takes for hundreds of records.
     private func storedRecords(_ host: HubHost) async throws -> Int {
-        let status = try await host.command("status", "--json")
-        return try Int(JSONDecoder().decode(Status.self, from: Data(status.lines.joined().utf8)).records)
+        let door = try #require(host.environment["HUB_DOOR"])
+        return try await blocking {
+            let status = try DoorClient(endpoint: door, command: "status").ask(.status)
+            return try Int(JSONDecoder().decode(Status.self, from: Data(status.text.utf8)).records)
+        }
     }
 
     /// Waits until the hub has `count` records, or all of them.
     private func storedRecords(_ host: HubHost, reach count: Int) async throws {
         let goal = min(count, 4 * Self.recordsOfEach)
-        while try await storedRecords(host) < goal {}
+        while try await storedRecords(host) < goal { try await Task.sleep(for: .milliseconds(10)) }
     }
 
     private static func key(_ line: String) -> String? {
