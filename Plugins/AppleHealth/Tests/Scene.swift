@@ -44,11 +44,16 @@ final class Scene {
 
     /// The hub's records from exports, each as the hub prints it.
     func records() async throws -> [[String: Any]] {
+        try await lines().map { try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]) }
+    }
+
+    /// The number of the hub's records from exports.
+    func count() async throws -> Int { try await lines().count }
+
+    private func lines() async throws -> [String] {
         let result = try await host.command("export", "--format", "json-lines", "--source", "apple-health")
         try #require(result.status == 0, "\(result.errors)")
-        return try result.lines.map {
-            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
-        }
+        return result.lines
     }
 
     /// The newest sequence, which does not change while no record is stored.
