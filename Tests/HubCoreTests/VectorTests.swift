@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Testing
 
 /// Checks the byte-exact examples of Docs/ProtocolVectors.jsonl against a hub.
@@ -19,8 +20,7 @@ import Testing
 
         var bytes: [UInt8] {
             guard let hex else { return Array((body ?? "").utf8) }
-            let digits = Array(hex)
-            return stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
+            return [UInt8](hexadecimal: hex) ?? []
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import HubSettings
 import HubWire
+import Platform
 import Samples
 import Testing
 
@@ -20,10 +21,7 @@ enum ProtocolVectors {
     /// The bytes of member `hex`, or else the text of member `name`.
     static func bytes(_ vector: [String: Any], _ name: String) throws -> [UInt8] {
         if let hex = vector["hex"] as? String {
-            return stride(from: 0, to: hex.utf8.count, by: 2).compactMap { offset in
-                let start = hex.index(hex.startIndex, offsetBy: offset)
-                return UInt8(hex[start...].prefix(2), radix: 16)
-            }
+            return try #require([UInt8](hexadecimal: hex))
         }
         return Array(try #require(vector[name] as? String).utf8)
     }

@@ -2,8 +2,6 @@ import Platform
 import Testing
 
 @Suite struct DigestsTests {
-    private func hex(_ bytes: [UInt8]) -> String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
-
     @Test(arguments: [
         ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
         ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -14,7 +12,7 @@ import Testing
         (String(repeating: "a", count: 1_000_000), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"),
     ])
     func `A digest matches the vectors of FIPS 180-4`(_ text: String, _ expected: String) {
-        #expect(hex(Digests.sha256(text.utf8)) == expected)
+        #expect(Digests.sha256(text.utf8).hexadecimal == expected)
     }
 
     @Test(arguments: [
@@ -46,6 +44,6 @@ import Testing
         ),
     ])
     func `An authentication code matches the vectors of RFC 4231`(_ key: [UInt8], _ text: String, _ expected: String) {
-        #expect(hex(Digests.authenticate(text.unicodeScalars.map { UInt8($0.value) }, key: key)) == expected)
+        #expect(Digests.authenticate(text.unicodeScalars.map { UInt8($0.value) }, key: key).hexadecimal == expected)
     }
 }

@@ -66,7 +66,8 @@ import Testing
     @Test func `the signature and the digests agree with the standards`() throws {
         // RFC 8032 §7.1, test 2; RFC 7693, appendix A.
         let pair = Ed25519.pair(
-            seed: Self.bytes("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb"))
+            seed: try #require(
+                [UInt8](hexadecimal: "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb")))
         #expect(pair.publicKey.hexadecimal == "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c")
         let signature = Ed25519.sign([0x72], with: pair.secretKey)
         #expect(signature.hexadecimal.hasPrefix("92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"))
@@ -79,9 +80,5 @@ import Testing
         var digest = RunningDigest()
         for byte in "abc".utf8 { digest.add([byte]) }
         #expect(digest.end() == Digests.sha256("abc".utf8))
-    }
-
-    private static func bytes(_ text: String) -> [UInt8] {
-        stride(from: 0, to: text.count, by: 2).compactMap { UInt8(text.dropFirst($0).prefix(2), radix: 16) }
     }
 }

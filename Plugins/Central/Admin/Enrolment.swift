@@ -80,7 +80,7 @@ struct InviteCommand: AsyncParsableCommand {
         guard found == "\(Set(studies).count)" else {
             throw Refusal("not all of these are studies that go on: hub-central-admin study list")
         }
-        let id = randomBytes(4).map { String(format: "%02x", $0) }.joined()
+        let id = randomBytes(4).hexadecimal
         let token = randomWord(bytes: 24)
         let until =
             try await desk.ask(

@@ -186,8 +186,7 @@ actor FileJournal {
         var target = target
         target.length = length
         let versions = records.map { Version(number: $0.number, sequence: $0.sequence) }
-        let digits = String(lastWrite + 1, radix: 16)
-        let key = "write/" + String(repeating: "0", count: 16 - digits.count) + digits
+        let key = "write/" + (lastWrite + 1).hexadecimal(digits: 16)
         var forgotten = 0
         var count = known.count + versions.count
         while count > Self.remembered, forgotten < writes.count {

@@ -1,3 +1,5 @@
+import Platform
+
 /// A complete request without its socket, as a stand-in service receives it.
 public struct WebRequest: Sendable {
     public var method: String
@@ -53,12 +55,12 @@ public struct WebRequest: Sendable {
             switch byte {
             case UInt8(ascii: "+"): bytes.append(0x20)
             case UInt8(ascii: "%"):
-                guard let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16), rest.count >= 2
+                guard let value = [UInt8](hexadecimal: String(decoding: rest.prefix(2), as: UTF8.self)), !value.isEmpty
                 else {
                     bytes.append(byte)
                     continue
                 }
-                bytes.append(value)
+                bytes += value
                 rest = rest.dropFirst(2)
             default: bytes.append(byte)
             }
@@ -75,8 +77,7 @@ public struct WebRequest: Sendable {
                 UInt8(ascii: "~"):
                 out.unicodeScalars.append(Unicode.Scalar(byte))
             default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                out += "%" + (digits.utf8.count == 1 ? "0" : "") + digits
+                out += "%" + [byte].hexadecimal.uppercased()
             }
         }
         return out

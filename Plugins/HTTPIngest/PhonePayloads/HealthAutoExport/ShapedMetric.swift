@@ -1,4 +1,5 @@
 import JSON
+import Platform
 import Samples
 
 /// Reads a metric whose points contain more than a number.
@@ -182,8 +183,7 @@ struct ShapedMetric {
     private func order(_ value: Double) -> String {
         let bits = value.bitPattern
         let ordered = value.sign == .minus ? ~bits : bits | 1 << 63
-        let text = String(ordered, radix: 16)
-        return String(repeating: "0", count: 16 - text.count) + text
+        return ordered.hexadecimal(digits: 16)
     }
 
     private func pressure(_ point: Point, _ batch: inout PhoneBatch) -> [SampleDraft] {

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Platform
 
 /// The page at `/`, which explains how to set up a phone.
 ///
@@ -22,7 +23,7 @@ struct SetupPage: Sendable {
     }
 
     private var text: String {
-        let address = Self.escaped(address)
+        let address = Markup.escaped(address)
         return """
             <!doctype html>
             <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -58,11 +59,6 @@ struct SetupPage: Sendable {
             </body></html>
 
             """
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-            .replacing("\"", with: "&quot;")
     }
 }
 

@@ -57,7 +57,7 @@ struct PhoneToken: Hashable, Sendable {
     init(setting: String) throws {
         let parts = setting.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         guard (3...4).contains(parts.count), Self.isName(parts[0]), parts[1].utf8.count == 8,
-            let hash = Self.bytes(parts[2]), hash.count == 32
+            let hash = [UInt8](hexadecimal: parts[2]), hash.count == 32
         else {
             throw PluginFailure(
                 .settings,
@@ -67,19 +67,10 @@ struct PhoneToken: Hashable, Sendable {
         self.init(name: parts[0], id: parts[1], hash: hash, person: parts.count > 3 ? parts[3] : nil, made: 0)
     }
 
-    private static func bytes(_ text: String) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.count % 2 == 0 else { return nil }
-        let bytes = stride(from: 0, to: digits.count, by: 2).compactMap {
-            UInt8(String(decoding: digits[$0..<($0 + 2)], as: UTF8.self), radix: 16)
-        }
-        return bytes.count == digits.count / 2 ? bytes : nil
-    }
-
     /// Parses a token of the plugin's state.
     init?(kept text: String) {
         guard let tree = JSONTree(Array(text.utf8)), let name = tree["name"]?.text, let id = tree["id"]?.text,
-            let hash = tree["hash"]?.text.flatMap(Self.bytes)
+            let hash = tree["hash"]?.text.flatMap({ [UInt8](hexadecimal: $0) })
         else { return nil }
         self.init(
             name: name, id: id, hash: hash, person: tree["person"]?.text,

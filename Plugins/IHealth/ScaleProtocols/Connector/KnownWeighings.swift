@@ -1,3 +1,5 @@
+import Platform
+
 /// The weighings of one scale that have been given to the hub, so that a memory transfer does not give them again.
 ///
 /// The first version of a weighing wins. The trust in its clock is judged when the weighing is first read, and that judgement is stored with
@@ -134,13 +136,9 @@ struct KnownWeighings: Sendable {
 extension KnownWeighings.Key {
     init(_ reading: ScaleReading) { self.init(bytes: reading.key, user: reading.user) }
 
-    static func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
-
     /// Hex digits that sort like the bytes; with users, the user's number after them.
     var text: String {
-        guard let user else { return Self.hex(bytes) }
-        return Self.hex(bytes) + "-" + Self.hex((0..<4).map { UInt8(truncatingIfNeeded: user >> (24 - 8 * $0)) })
+        guard let user else { return bytes.hexadecimal }
+        return bytes.hexadecimal + "-" + user.hexadecimal(digits: 8)
     }
 }

@@ -1,3 +1,4 @@
+import Platform
 import PluginKit
 
 extension ScaleConnector {
@@ -160,7 +161,7 @@ extension ScaleConnector {
             if !undated.isEmpty {
                 let old = try await hub.state.text("undated-\(device)") ?? ""
                 let lines = old.split(separator: "\n").map(String.init)
-                let new = undated.map { KnownWeighings.Key($0).text + " " + KnownWeighings.Key.hex($0.raw) }
+                let new = undated.map { KnownWeighings.Key($0).text + " " + $0.raw.hexadecimal }
                     .filter { !lines.contains($0) }
                 let text = (lines + new).joined(separator: "\n")
                 guard text.utf8.count <= Self.undatedLimit else {

@@ -1,5 +1,6 @@
 public import FoundationEssentials
 import FoundationInternationalization
+import Platform
 public import PluginKit
 
 /// The checked settings that the plugins of all scales have.
@@ -207,9 +208,7 @@ extension ScaleSettings {
     public static func key(_ settings: PluginSettings) throws -> ScaleKey? {
         guard let secret = settings["auth_key"]?.secret, try settings.text("auth_kind") != "none" else { return nil }
         let digits = secret.reveal()
-        let pairs = stride(from: 0, to: digits.count, by: 2).map { digits.dropFirst($0).prefix(2) }
-        let bytes = pairs.compactMap { $0.allSatisfy(\.isHexDigit) ? UInt8($0, radix: 16) : nil }
-        guard digits.utf8.count == 32, let key = ScaleKey(bytes) else {
+        guard digits.utf8.count == 32, let bytes = [UInt8](hexadecimal: digits), let key = ScaleKey(bytes) else {
             throw PluginFailure(.settings, "setting auth_key: expected 32 hex digits")
         }
         return key

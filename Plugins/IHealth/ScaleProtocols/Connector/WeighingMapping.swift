@@ -1,3 +1,4 @@
+import Platform
 public import PluginKit
 
 /// The meaning of the number that a HS5 calls muscle; there is no capture to compare with the display.
@@ -98,8 +99,7 @@ struct WeighingMapping: Sendable {
         if let user = weighing.user { details.append("\"scaleUser\":\(user)") }
         if let weight = weighing.impedanceWeight { details.append("\"impedanceWeight\":\(Double(weight) / 10)") }
         if let raw = weighing.raw {
-            let digits = raw.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-            details.append("\"raw\":\"\(digits)\"")
+            details.append("\"raw\":\"\(raw.hexadecimal)\"")
         }
         return details
     }

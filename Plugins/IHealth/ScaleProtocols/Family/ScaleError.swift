@@ -1,3 +1,5 @@
+import Platform
+
 /// A model of the vendor's scales; the raw value is its name.
 public enum ScaleModel: String, Sendable, Hashable, CaseIterable {
     case hs3 = "HS3"
@@ -60,9 +62,9 @@ public struct ScaleError: Sendable, Hashable {
 
     private init(_ model: ScaleModel, unknown raw: UInt8, code: Int?) {
         (self.model, self.code, name, errorClass, self.raw) = (model, code, "unknown", .unknown, raw)
-        let hex = String(raw, radix: 16, uppercase: true)
+        let hex = [raw].hexadecimal.uppercased()
         sentence =
-            "\(model.rawValue): the scale reported error byte \(hex.count == 1 ? "0" : "")\(hex), which is not documented"
+            "\(model.rawValue): the scale reported error byte \(hex), which is not documented"
     }
 
     /// All errors of a model that have a number, ordered by number.

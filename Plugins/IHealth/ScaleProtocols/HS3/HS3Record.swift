@@ -1,3 +1,5 @@
+import Platform
+
 /// An undecoded weighing of the scale: the seven bytes of a memory record, or the six of a weight frame.
 public struct HS3Record: Sendable, Hashable {
     /// The six bytes `T0 T1 T2 T3 W0 W1`, the identity of this weighing.
@@ -46,10 +48,7 @@ public struct HS3RecordKey: Sendable, Hashable, Comparable, CustomStringConverti
     }
 
     /// Twelve lower-case hex digits; they sort by time within a half day.
-    public var description: String {
-        let digits = String(value, radix: 16)
-        return String(repeating: "0", count: 12 - digits.count) + digits
-    }
+    public var description: String { value.hexadecimal(digits: 12) }
 
     public static func < (left: HS3RecordKey, right: HS3RecordKey) -> Bool { left.value < right.value }
 }

@@ -1,3 +1,5 @@
+import Platform
+
 /// A command byte of the HS5.
 ///
 /// Known from the vendor's software; there is no published capture.
@@ -75,9 +77,7 @@ public struct HS5SenderID: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Twelve upper-case hex digits, the form of scale ids.
-    public var description: String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
-    }
+    public var description: String { bytes.hexadecimal.uppercased() }
 }
 
 /// The content of a message from a HS5.

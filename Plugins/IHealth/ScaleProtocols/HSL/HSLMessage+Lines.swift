@@ -1,4 +1,5 @@
 import JSON
+import Platform
 
 extension HSLMessage {
     /// Parses a line without its end; unknown members are ignored.
@@ -38,7 +39,7 @@ extension HSLMessage {
             return [
                 "t": "hello", "v": 1, "role": .text(hello.role.rawValue), "impl": .text(hello.implementation),
                 "impl_version": .text(hello.version), "sdk": .text(hello.family.rawValue),
-                "models": .list(hello.models.map { .text($0.rawValue) }), "nonce": .text(hello.nonce.hex),
+                "models": .list(hello.models.map { .text($0.rawValue) }), "nonce": .text(hello.nonce.hexadecimal),
             ]
         case .auth(let proof): return ["t": "auth", "proof": .text(proof)]
         case .welcome(let session, let resume):
@@ -134,7 +135,7 @@ extension HSLHello {
         guard let role = Role(rawValue: try reader.text("role")) else {
             throw reader.wrong("role", "connector or device")
         }
-        guard let nonce = [UInt8](hex: try reader.text("nonce")), nonce.count == 16 else {
+        guard let nonce = [UInt8](hexadecimal: try reader.text("nonce")), nonce.count == 16 else {
             throw reader.wrong("nonce", "16 bytes as 32 hex digits")
         }
         let names = reader.json["models"]?.list ?? []

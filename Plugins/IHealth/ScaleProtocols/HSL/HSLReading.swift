@@ -191,7 +191,7 @@ extension HSLDeviceID {
     /// Without a time it is the same for every weighing with this weight, and identifies none of them.
     package func rid(_ event: HSLEventName, _ time: WallTime?, tenths: Int) -> String {
         let name = "\(model.rawValue)|\(deviceId)|\(time?.description ?? "")|\(tenths)|\(event.rawValue)"
-        return Array(Digests.sha256(Array(name.utf8)).prefix(16)).hex
+        return Array(Digests.sha256(Array(name.utf8)).prefix(16)).hexadecimal
     }
 }
 

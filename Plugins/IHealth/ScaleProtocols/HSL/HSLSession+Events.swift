@@ -1,4 +1,5 @@
 import JSON
+import Platform
 
 extension HSLSession {
     mutating func take(_ event: HSLEvent, at now: ScaleMoment, _ actions: inout [Action]) {
@@ -51,7 +52,7 @@ extension HSLSession {
         guard let code = event.data["code"]?.whole else {
             return warn(event.device, "an error without a number; ignored", &actions)
         }
-        let raw = event.data["raw"]?.text.flatMap { $0.utf8.count == 2 ? UInt8($0, radix: 16) : nil }
+        let raw = event.data["raw"]?.text.flatMap { $0.utf8.count == 2 ? [UInt8](hexadecimal: $0)?.first : nil }
         tell(code, raw: raw, event.device, &actions)
     }
 

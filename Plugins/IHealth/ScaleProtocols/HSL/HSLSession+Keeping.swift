@@ -1,4 +1,5 @@
 import JSON
+import Platform
 
 extension HSLSession {
     /// Handles a durable event.
@@ -73,7 +74,7 @@ extension HSLSession {
         if let own { return (found, Name(rid: rid, own: own)) }
         guard found.reading.isDatedByHost else {
             let user = found.reading.user.map { " \($0)" } ?? ""
-            return (found, Name(rid: rid, own: "\(kind.rawValue) \(found.reading.key.hex)\(user)"))
+            return (found, Name(rid: rid, own: "\(kind.rawValue) \(found.reading.key.hexadecimal)\(user)"))
         }
         // Without id and time, only the number of its line distinguishes it from another weighing with the same weight.
         eventsWithoutNumber += scales[device]?.isCounting == false ? 1 : 0

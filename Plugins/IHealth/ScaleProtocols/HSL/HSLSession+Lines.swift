@@ -96,7 +96,7 @@ extension HSLSession {
             }
         }
         (phase, helloBy, pingAt) = (.open, nil, now.uptime + settings.pingAfter)
-        let random = Array(Digests.authenticate(Array("session \(connections)".utf8), key: seed).prefix(16)).hex
+        let random = Array(Digests.authenticate(Array("session \(connections)".utf8), key: seed).prefix(16)).hexadecimal
         let parts = [(0, 8), (8, 12), (12, 16), (16, 20), (20, 32)].map { (start, end) in
             String(random.dropFirst(start).prefix(end - start))
         }

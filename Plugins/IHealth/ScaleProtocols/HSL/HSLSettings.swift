@@ -15,7 +15,7 @@ public struct HSLToken: Sendable, Hashable, CustomStringConvertible {
 
     /// The hex of HMAC-SHA-256 under the token, over the connector's nonce followed by the device's, both as bytes.
     public func proof(connector: [UInt8], device: [UInt8]) -> String {
-        Digests.authenticate(connector + device, key: bytes).hex
+        Digests.authenticate(connector + device, key: bytes).hexadecimal
     }
 
     /// Compares in constant time, whatever part of `proof` is correct.

@@ -1,3 +1,5 @@
+import Platform
+
 /// A Bluetooth device address: six bytes in the order in which they are printed.
 public struct BluetoothAddress: Sendable, Hashable, CustomStringConvertible {
     /// The first byte is the first pair of digits.
@@ -5,19 +7,10 @@ public struct BluetoothAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Parses six pairs of hex digits, with colons between them (`00:4D:32:1A:2B:3C`) or without; `nil` for any other text.
     public init?(_ text: some StringProtocol) {
-        let pairs: [Substring]
-        let text = Substring(text)
-        if text.contains(":") {
-            pairs = text.split(separator: ":", omittingEmptySubsequences: false)
-        } else {
-            guard text.utf8.count == 12 else { return nil }
-            pairs = stride(from: 0, to: 12, by: 2).map { text.dropFirst($0).prefix(2) }
-        }
-        // Each digit is checked, because `UInt8(_:radix:)` would also accept a sign.
-        let bytes = pairs.compactMap { pair -> UInt8? in
-            pair.utf8.count == 2 && pair.allSatisfy { $0.isASCII && $0.isHexDigit } ? UInt8(pair, radix: 16) : nil
-        }
-        guard bytes.count == 6, pairs.count == 6 else { return nil }
+        let pairs = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard pairs.count == 1 || pairs.allSatisfy({ $0.utf8.count == 2 }),
+            let bytes = [UInt8](hexadecimal: pairs.joined()), bytes.count == 6
+        else { return nil }
         self.bytes = bytes
     }
 
@@ -29,10 +22,10 @@ public struct BluetoothAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Twelve upper-case hex digits: the device id of a record's source.
-    public var digits: String { bytes.map(hex).joined() }
+    public var digits: String { bytes.hexadecimal.uppercased() }
 
     /// The address with colons, as `bluetoothctl` prints it.
-    public var description: String { bytes.map(hex).joined(separator: ":") }
+    public var description: String { bytes.map { [$0].hexadecimal.uppercased() }.joined(separator: ":") }
 
     /// A `sockaddr_rc`: family in host order, the address bytes reversed, the channel, one byte of padding.
     ///
@@ -44,10 +37,6 @@ public struct BluetoothAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// The address to bind to for connections from any device.
     static let any = BluetoothAddress("00:00:00:00:00:00")
-
-    private func hex(_ byte: UInt8) -> String {
-        (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-    }
 }
 
 /// Constants of Linux's Bluetooth sockets that glibc's headers lack.

@@ -1,3 +1,5 @@
+import Platform
+
 /// A violation of the protocol, and the reaction to it.
 ///
 /// It never contains a weight.
@@ -68,5 +70,5 @@ public enum ScaleWarning: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    private func hex(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true) }
+    private func hex(_ byte: UInt8) -> String { [byte].hexadecimal.uppercased() }
 }

@@ -1,4 +1,5 @@
 import JSON
+import Platform
 import ScaleStandIns
 import Testing
 
@@ -104,7 +105,7 @@ struct AllVectorsTests {
             if record.key.tenthsOfKilogram == nil { meaning["error"] = "bcd" }
         case .error(let raw):
             let code = ScaleError.sent(raw, by: .hs3).code
-            meaning.merge(["cmd": "error", "raw": .text([raw].hex)]) { $1 }
+            meaning.merge(["cmd": "error", "raw": .text([raw].hexadecimal)]) { $1 }
             meaning["sdk_default"] = code.map { JSONTree($0) }
         case .unknown, .malformed: break
         }
@@ -116,23 +117,23 @@ struct AllVectorsTests {
         let words = vector.hex.split(separator: " ").map(String.init)
         func named(_ name: String) throws -> [UInt8] {
             let place = try #require(words.firstIndex(of: name))
-            return try #require([UInt8](hex: words[place + 1]))
+            return try #require([UInt8](hexadecimal: words[place + 1]))
         }
         switch vector.id {
         case "G3":
             let cipher = XXTEA.encrypt(try named("data"), key: try named("key"))
-            return ["cipher": .text(cipher.hex)]
+            return ["cipher": .text(cipher.hexadecimal)]
         case "G4":
             let (key, first, last) = (try named("J"), try named("e"), try named("d"))
             let seed = XXTEA.encrypt(ScaleKey.reversed(first), key: key)
             let answer = ScaleKey(key)?.answer(to: first + (try named("b")) + last)
-            return ["seed": .text(seed.hex), "answer": .text(try #require(answer).hex)]
+            return ["seed": .text(seed.hexadecimal), "answer": .text(try #require(answer).hexadecimal)]
         default:
             var scanner = FrameScanner(from: vector.origin)
             let frame = try #require(scanner.append(bytes(vector.hex)).first.flatMap(FamilyFrame.init))
             return [
-                "state": .text([frame.state.byte].hex), "seq": JSONTree(Int(frame.sequence)),
-                "product": .text([frame.product].hex), "cmd": .text(Array(frame.content.prefix(1)).hex),
+                "state": .text([frame.state.byte].hexadecimal), "seq": JSONTree(Int(frame.sequence)),
+                "product": .text([frame.product].hexadecimal), "cmd": .text(Array(frame.content.prefix(1)).hexadecimal),
             ]
         }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import ScaleStandIns
 import Testing
 
@@ -160,10 +161,10 @@ struct FamilyVectorTests {
     @Test func `the log-in's cipher and answer have the known values`() throws {
         let key = (0..<16).map { UInt8($0) }
         let data = (16..<32).map { UInt8($0) }
-        #expect(hex(XXTEA.encrypt(data, key: key)) == "0319c12d4ce73791f02818267c86c54f")
+        #expect(XXTEA.encrypt(data, key: key).hexadecimal == "0319c12d4ce73791f02818267c86c54f")
         let challenge = (0x20..<0x50).map { UInt8($0) }
         let answer = try #require(ScaleKey(key)?.answer(to: challenge))
-        #expect(hex(answer) == "eadebf5dcf04a39c848e7aa0a6688340")
+        #expect(answer.hexadecimal == "eadebf5dcf04a39c848e7aa0a6688340")
     }
 
     @Test func `the log-in's nonce is sent in two fragments`() throws {
@@ -171,9 +172,5 @@ struct FamilyVectorTests {
             from: .host, product: .hs4, HS4Command.logInNonce.rawValue, (0..<16).map { UInt8($0) }, sequence: 1,
             fragmented: true)
         #expect(try pieces?.map(\.bytes) == [vector("G5a"), vector("G5b")])
-    }
-
-    private func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }

@@ -1,4 +1,5 @@
 import JSON
+import Platform
 import ScaleStandIns
 import Testing
 
@@ -11,7 +12,7 @@ enum VectorHS4 {
         let frame = try #require(scanner.append(bytes(vector.hex)).first.flatMap(FamilyFrame.init))
         #expect(frame.bytes == bytes(vector.hex))
         var meaning: [String: JSONTree] = [
-            "seq": JSONTree(Int(frame.sequence)), "state": .text([frame.state.byte].hex),
+            "seq": JSONTree(Int(frame.sequence)), "state": .text([frame.state.byte].hexadecimal),
         ]
         if frame.isAcknowledgement {
             meaning["cmd"] = "ack"
@@ -67,7 +68,7 @@ enum VectorHS4 {
         case .unstableWeight(let tenths): return weight("unstable", tenths)
         case .stableWeight(let tenths): return weight("stable", tenths)
         case .error(let raw):
-            var meaning: [String: JSONTree] = ["cmd": "error", "raw": .text([raw].hex)]
+            var meaning: [String: JSONTree] = ["cmd": "error", "raw": .text([raw].hexadecimal)]
             meaning["sdk"] = ScaleError.sent(raw, by: .hs4).code.map { JSONTree($0) }
             return meaning
         case .memoryRecord(let record):
@@ -136,7 +137,7 @@ enum VectorHS5 {
             ]
         case .memoryReady(false): return ["cmd": "memory-open", "result": "user not on scale"]
         case .error(let raw):
-            var meaning: [String: JSONTree] = ["cmd": "error", "raw": .text([raw].hex)]
+            var meaning: [String: JSONTree] = ["cmd": "error", "raw": .text([raw].hexadecimal)]
             meaning["sdk_default"] = ScaleError.sent(raw, by: .hs5).code.map { JSONTree($0) }
             return meaning
         case .busy: return ["cmd": "busy", "sdk": JSONTree(ScaleError.refused(.hs5).code ?? -1)]

@@ -1,3 +1,5 @@
+import Platform
+
 /// Markup in which every interpolated value is escaped as text.
 ///
 /// Literals in the program's source are markup. Interpolated values are escaped for use in elements and in attributes with double quotes:
@@ -66,7 +68,7 @@ public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
         /// Appends nothing if there is no markup.
         public mutating func appendInterpolation(_ markup: HTML?) { if let markup { bytes += markup.bytes } }
 
-        public mutating func appendInterpolation(_ text: some StringProtocol) { Escaping.append(text, to: &bytes) }
+        public mutating func appendInterpolation(_ text: some StringProtocol) { Markup.append(text, to: &bytes) }
 
         public mutating func appendInterpolation(_ number: some BinaryInteger) { bytes += Array(String(number).utf8) }
 
@@ -80,32 +82,12 @@ public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
         ///
         /// An address on this site begins with `/`, `?` or `#`; two slashes would lead to another host.
         public mutating func appendInterpolation(url address: String) {
-            Escaping.append(Escaping.isHarmless(address: address) ? address : "#", to: &bytes)
+            Markup.append(Escaping.isHarmless(address: address) ? address : "#", to: &bytes)
         }
     }
 }
 
 private enum Escaping {
-    /// Escapes text for elements, and for attributes in double or single quotes.
-    ///
-    /// Characters that HTML cannot express, such as NUL, become the replacement character.
-    static func append(_ text: some StringProtocol, to bytes: inout [UInt8]) {
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "&"): bytes += Array("&amp;".utf8)
-            case UInt8(ascii: "<"): bytes += Array("&lt;".utf8)
-            case UInt8(ascii: ">"): bytes += Array("&gt;".utf8)
-            case UInt8(ascii: "\""): bytes += Array("&quot;".utf8)
-            case UInt8(ascii: "'"): bytes += Array("&#39;".utf8)
-            // A parser would turn it into a line feed.
-            case 0x0D: bytes += Array("&#13;".utf8)
-            case 0x09, 0x0A: bytes.append(byte)
-            case ..<0x20, 0x7F: bytes += [0xEF, 0xBF, 0xBD]
-            default: bytes.append(byte)
-            }
-        }
-    }
-
     static func isHarmless(address: String) -> Bool {
         let bytes = Array(address.utf8.prefix(9))
         // Browsers remove line feeds and tabs, and treat a backslash as a slash.

@@ -1,18 +1,14 @@
 import GRDB
+import Platform
 import Samples
 import WebFaults
 
 /// Pages for people: the stand-in's data, and the questions of a log-in.
 enum ExistPage {
-    static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-            .replacing("\"", with: "&quot;")
-    }
-
     static func frame(_ title: String, refresh: Bool = false, _ body: String) -> String {
         """
         <!doctype html>
-        <html lang="en"><head><meta charset="utf-8"><title>\(escaped(title))</title>
+        <html lang="en"><head><meta charset="utf-8"><title>\(Markup.escaped(title))</title>
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <meta name="color-scheme" content="light dark">\(refresh ? "<meta http-equiv=\"refresh\" content=\"5\">" : "")
         <style>\(style)</style></head>
@@ -21,20 +17,22 @@ enum ExistPage {
         """
     }
 
-    static func problem(_ text: String) -> String { frame("Exist stand-in", "<h1>No</h1><p>\(escaped(text))</p>") }
+    static func problem(_ text: String) -> String {
+        frame("Exist stand-in", "<h1>No</h1><p>\(Markup.escaped(text))</p>")
+    }
 
     /// Asks a person whether a client may have access.
     static func consent(_ request: WebRequest, client: String, users: [String], scopes: [String]) -> String {
         let query = request.query.filter { $0.name != "decision" }
             .map { "\($0.name)=\(WebRequest.encoded($0.value))" }.joined(separator: "&")
         func link(_ text: String, _ decision: String) -> String {
-            let href = escaped("\(request.path)?\(query)&decision=\(WebRequest.encoded(decision))")
-            return "<p><a class=\"button\" href=\"\(href)\">\(escaped(text))</a></p>"
+            let href = Markup.escaped("\(request.path)?\(query)&decision=\(WebRequest.encoded(decision))")
+            return "<p><a class=\"button\" href=\"\(href)\">\(Markup.escaped(text))</a></p>"
         }
         return frame(
             "Allow \(client)?",
-            "<h1>Allow \(escaped(client))?</h1><p class=\"note\">This is a stand-in for Exist. \(escaped(client)) asks for: "
-                + "\(escaped(scopes.joined(separator: ", "))).</p>"
+            "<h1>Allow \(Markup.escaped(client))?</h1><p class=\"note\">This is a stand-in for Exist. \(Markup.escaped(client)) asks for: "
+                + "\(Markup.escaped(scopes.joined(separator: ", "))).</p>"
                 + users.map { link("Allow, as \($0)", $0) }.joined() + link("Deny", "deny"))
     }
 
@@ -74,20 +72,20 @@ extension ExistService {
 
     private func section(_ user: String, _ zone: String, _ now: Int64, _ database: Database) throws -> String {
         var text =
-            "<h2>\(ExistPage.escaped(user))</h2><p class=\"note\">\(ExistPage.escaped(zone))</p>"
+            "<h2>\(Markup.escaped(user))</h2><p class=\"note\">\(Markup.escaped(zone))</p>"
         let attributes = try ExistAttribute.all(of: user, in: database)
         if attributes.isEmpty { text += "<p>No attributes yet.</p>" }
         for attribute in attributes {
             let values = try values(of: attribute, in: database)
             let owner = attribute.owner.map { "owned by \($0)" } ?? "without an owner"
             text += """
-                <h3>\(ExistPage.escaped(attribute.label))</h3>
-                <p class="note">\(ExistPage.escaped(attribute.name)) · \(ExistPage.escaped(owner)) · \
+                <h3>\(Markup.escaped(attribute.label))</h3>
+                <p class="note">\(Markup.escaped(attribute.name)) · \(Markup.escaped(owner)) · \
                 \(Self.span(values.map(\.date)))</p>
                 \(Self.line(values))<details><summary>The last days</summary><div class="scroll"><table>
                 """
             for value in values.suffix(60).reversed() {
-                text += "<tr><td>\(value.date)</td><td class=\"n\">\(ExistPage.escaped(value.json))</td></tr>"
+                text += "<tr><td>\(value.date)</td><td class=\"n\">\(Markup.escaped(value.json))</td></tr>"
             }
             text += "</table></div></details>"
         }
@@ -146,8 +144,8 @@ extension ExistService {
             let answer = (status.map { "\($0)" } ?? "cut") + (fault.map { " · \($0)" } ?? "")
             return """
                 <tr><td>\(Timestamp(microseconds: time / 1_000_000 * 1_000_000).text)</td>\
-                <td>\(ExistPage.escaped("\(row["method"] as String) \(row["path"] as String)"))</td>\
-                <td class="\(isGood ? "" : "bad")">\(ExistPage.escaped(answer))</td></tr>
+                <td>\(Markup.escaped("\(row["method"] as String) \(row["path"] as String)"))</td>\
+                <td class="\(isGood ? "" : "bad")">\(Markup.escaped(answer))</td></tr>
                 """
         }
         return "<h2>Last calls</h2>"

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Platform
 import Samples
 import Synchronization
 public import WebFaults
@@ -165,9 +166,6 @@ public struct ExistService: StandInService {
 
     /// Forty hexadecimal digits.
     static func randomToken() -> String {
-        (0..<20).map { _ in
-            let digits = String(UInt8.random(in: 0...255), radix: 16)
-            return (digits.utf8.count == 1 ? "0" : "") + digits
-        }.joined()
+        (0..<20).map { _ in UInt8.random(in: .min ... .max) }.hexadecimal
     }
 }

@@ -1,3 +1,4 @@
+import Platform
 public import ScaleProtocols
 public import ScaleStandIns
 
@@ -77,7 +78,7 @@ public enum SimulatorEvent: Sendable, Hashable {
     }
 
     static func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " ")
+        bytes.map { [$0].hexadecimal }.joined(separator: " ")
     }
 
     private static func quoted(_ text: String) -> String {
@@ -86,8 +87,7 @@ public enum SimulatorEvent: Sendable, Hashable {
             switch scalar {
             case "\"", "\\": quoted += "\\" + String(scalar)
             case _ where scalar.value < 0x20:
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                quoted += "\\u" + scalar.value.hexadecimal(digits: 4)
             default: quoted.unicodeScalars.append(scalar)
             }
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Platform
 import ScaleProtocols
 import ScaleStandIns
 import ScaleSimulation
@@ -54,10 +55,7 @@ struct HS5Command: ParsableCommand {
             profile.repeatAfter = try Duration.parse(repeatAfter)
             profile.memoryLimit = max(200, story.held.count)
             let identity = try ScaleSimulator.Options.deviceId(story.deviceId ?? ScaleOptions.deviceId(of: .hs5))
-            let bytes = stride(from: 0, to: 12, by: 2).compactMap { start in
-                UInt8(identity.dropFirst(start).prefix(2), radix: 16)
-            }
-            if let id = HS5SenderID(bytes) { profile.id = id }
+            if let bytes = [UInt8](hexadecimal: identity), let id = HS5SenderID(bytes) { profile.id = id }
             var memory: [UInt32: [HS5Record]] = [:]
             for weighing in story.held {
                 guard let time = weighing.time, let user = weighing.user ?? serials.first,

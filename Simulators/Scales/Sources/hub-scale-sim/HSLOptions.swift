@@ -1,4 +1,5 @@
 import ArgumentParser
+import Platform
 import ScaleProtocols
 import ScaleStandIns
 import ScaleSimulation
@@ -85,11 +86,7 @@ extension ScaleOptions {
     /// An invented key of 32 hex digits; `nil` if there is none.
     static func key(_ text: String?) throws -> ScaleKey? {
         guard let text else { return nil }
-        let digits = Array(text.utf8)
-        let bytes = stride(from: 0, to: digits.count - digits.count % 2, by: 2).compactMap { start in
-            UInt8(String(decoding: digits[start..<start + 2], as: UTF8.self), radix: 16)
-        }
-        guard digits.count == 32, let key = ScaleKey(bytes) else {
+        guard text.utf8.count == 32, let bytes = [UInt8](hexadecimal: text), let key = ScaleKey(bytes) else {
             throw SimulatorError(
                 .usage, "--test-key: expected 32 hex digits, such as \(String(repeating: "0a", count: 16))")
         }

@@ -1,4 +1,6 @@
 import Foundation
+import Platform
+import PluginKit
 
 /// One request of a browser, limited to the parts that a log-in needs (RFC 9112).
 struct RedirectRequest {
@@ -84,15 +86,8 @@ struct RedirectRequest {
         }
     }
 
-    /// The first member with this name in a query or a fragment, decoded; some services write `&amp;` between members.
-    static func member(_ name: String, of text: String) -> String? {
-        for member in text.replacing("&amp;", with: "&").split(separator: "&") {
-            let sides = member.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard sides[0] == name, sides.count > 1 else { continue }
-            return sides[1].replacing("+", with: " ").removingPercentEncoding
-        }
-        return nil
-    }
+    /// The first member with this name in a query or a fragment, decoded.
+    static func member(_ name: String, of text: String) -> String? { FormText.read(text)[name] }
 }
 
 /// The pages shown in the browser.
@@ -120,9 +115,9 @@ enum RedirectPage {
     static func page(_ title: String, _ text: String, script: String? = nil) -> String {
         """
         <!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-        <title>\(escaped(title))</title><style>:root { color-scheme: light dark; font-family: sans-serif; }
+        <title>\(Markup.escaped(title))</title><style>:root { color-scheme: light dark; font-family: sans-serif; }
         body { max-width: 34em; margin: 15vh auto; padding: 0 1em; }</style>
-        <h1>\(escaped(title))</h1><p>\(escaped(text))</p>\(script.map { "<script>\($0)</script>" } ?? "")</html>
+        <h1>\(Markup.escaped(title))</h1><p>\(Markup.escaped(text))</p>\(script.map { "<script>\($0)</script>" } ?? "")</html>
 
         """
     }
@@ -148,10 +143,5 @@ enum RedirectPage {
 
             """ + (location.map { "Location: \($0)\n" } ?? "")
         return Array((head.replacingOccurrences(of: "\n", with: "\r\n") + "\r\n" + body).utf8)
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.replacingOccurrences(of: "&", with: "&amp;").replacingOccurrences(of: "<", with: "&lt;")
-            .replacingOccurrences(of: ">", with: "&gt;")
     }
 }

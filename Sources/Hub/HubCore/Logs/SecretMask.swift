@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Platform
 
 /// Hides secrets in a plugin's output, in the forms that reach logs: verbatim, escaped in JSON or percent-encoded.
 ///
@@ -89,8 +90,7 @@ struct SecretMask: Sendable {
             if isPlain {
                 result.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                result += "%" + (digits.count == 1 ? "0" : "") + digits
+                result += "%" + [byte].hexadecimal.uppercased()
             }
         }
     }

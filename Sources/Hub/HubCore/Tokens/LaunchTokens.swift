@@ -1,3 +1,4 @@
+import Platform
 import ZeroMQ
 
 /// The launch tokens of the running processes: they decide about log-ins on the plugin endpoints.
@@ -14,10 +15,7 @@ struct LaunchTokens {
     /// A new token: 128 random bits.
     static func random() -> String {
         var generator = SystemRandomNumberGenerator()
-        return (0..<2).map { _ in
-            let digits = String(generator.next() as UInt64, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
+        return (0..<2).map { _ in (generator.next() as UInt64).hexadecimal(digits: 16) }.joined()
     }
 
     mutating func admit(_ instance: String, token: String) { tokens[instance] = token }

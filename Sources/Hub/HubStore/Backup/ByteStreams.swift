@@ -30,7 +30,7 @@ public struct BackupSeal: Sendable {
     public init(
         suffix: String, recipients: String, sink: @escaping @Sendable (CInt) throws(StoreError) -> any ByteSink
     ) {
-        mark = recipients.isEmpty ? "none" : Hex.text(Digests.sha256(recipients.utf8).prefix(16))
+        mark = recipients.isEmpty ? "none" : Digests.sha256(recipients.utf8).prefix(16).hexadecimal
         (self.suffix, self.sink) = (suffix, sink)
     }
 

@@ -30,12 +30,12 @@ struct Increment: Equatable {
         Array(
             """
             \(Increment.title)
-            chain \(chain.id) \(Hex.text(chain.key))
+            chain \(chain.id) \(chain.key.hexadecimal)
             position \(position)
             base \(base)
             full \(full)
-            from \(Hex.text(from))
-            to \(Hex.text(to))
+            from \(from.hexadecimal)
+            to \(to.hexadecimal)
             pages \(pages) \(changed)
             place \(place.text)
 
@@ -52,12 +52,14 @@ struct Increment: Equatable {
         }
         let words = value(1, "chain")?.split(separator: " ") ?? []
         let counts = value(7, "pages")?.split(separator: " ").compactMap { Int64($0) } ?? []
-        guard words.count == 2, let key = Hex.bytes(words[1]), key.count == 32, counts.count == 2, counts[0] > 0,
+        guard words.count == 2, let key = [UInt8](hexadecimal: words[1]), key.count == 32, counts.count == 2,
+            counts[0] > 0,
             counts[1] >= 0,
             counts[0] < 1 << 32, counts[1] <= counts[0], let position = value(2, "position").flatMap({ Int($0) }),
             position > 0,
-            let base = value(3, "base"), let full = value(4, "full"), let from = value(5, "from").flatMap(Hex.bytes),
-            let to = value(6, "to").flatMap(Hex.bytes),
+            let base = value(3, "base"), let full = value(4, "full"),
+            let from = value(5, "from").flatMap({ [UInt8](hexadecimal: $0) }),
+            let to = value(6, "to").flatMap({ [UInt8](hexadecimal: $0) }),
             let place = value(8, "place").flatMap(BackupCatalogue.Place.init),
             !base.contains("/"), !full.contains("/"), lines[9].isEmpty, lines[10].isEmpty
         else { return nil }
@@ -96,22 +98,4 @@ struct Increment: Equatable {
     }
 
     static func number(_ page: Int64) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: page >> (24 - 8 * $0)) } }
-}
-
-/// Bytes as text.
-enum Hex {
-    static func text(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
-    }
-
-    static func bytes(_ text: Substring) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        for at in stride(from: 0, to: digits.count, by: 2) {
-            guard let byte = UInt8(String(decoding: digits[at...at + 1], as: UTF8.self), radix: 16) else { return nil }
-            bytes.append(byte)
-        }
-        return bytes
-    }
 }

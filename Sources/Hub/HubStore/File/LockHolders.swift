@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 
 /// The other programs that hold locks on a store's files, according to the kernel.
 public enum LockHolders {
@@ -29,12 +30,7 @@ public enum LockHolders {
         // As in makedev(3), whose macros cannot be imported into Swift.
         let device = UInt64(file.st_dev)
         let (major, minor) = (device >> 8 & 0xFFF | device >> 32 & ~0xFFF, device & 0xFF | device >> 12 & ~0xFF)
-        return "\(hexadecimal(major)):\(hexadecimal(minor)):\(file.st_ino)"
-    }
-
-    private static func hexadecimal(_ number: UInt64) -> String {
-        let text = String(number, radix: 16)
-        return text.count < 2 ? "0" + text : text
+        return "\(major.hexadecimal(digits: 2)):\(minor.hexadecimal(digits: 2)):\(file.st_ino)"
     }
 
     private static func text(at path: String) -> String? {

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// The findings of one plugin's examination, and the tier that follows from them.
 package struct ConformanceReport: Sendable {
@@ -139,14 +140,5 @@ package struct ConformanceReport: Sendable {
             """
     }
 
-    /// Escapes a text and drops characters that XML 1.0 cannot contain.
-    private func xml(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.filter { $0.value >= 0x20 || $0 == "\n" || $0 == "\t" }.filter {
-                    $0.value != 0xFFFE && $0.value != 0xFFFF
-                })
-        ).replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-            .replacing("\"", with: "&quot;")
-    }
+    private func xml(_ text: String) -> String { Markup.escaped(text, for: .xml) }
 }

@@ -1,3 +1,5 @@
+import Platform
+
 /// `application/x-www-form-urlencoded`: the encoding of queries, fragments and bodies in OAuth.
 public enum FormText {
     /// Writes the members in their order and escapes everything except letters, digits and `-._~`; a space becomes `%20`.
@@ -27,7 +29,7 @@ public enum FormText {
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
                 UInt8(ascii: "~"):
                 bytes.append(byte)
-            default: bytes += [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]]
+            default: bytes += "%\([byte].hexadecimal.uppercased())".utf8
             }
         }
         return String(decoding: bytes, as: UTF8.self)
@@ -38,9 +40,9 @@ public enum FormText {
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+                let value = [UInt8](hexadecimal: String(decoding: rest.prefix(2), as: UTF8.self))
             {
-                bytes.append(value)
+                bytes += value
                 rest = rest.dropFirst(2)
             } else {
                 bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
@@ -48,8 +50,6 @@ public enum FormText {
         }
         return String(decoding: bytes, as: UTF8.self)
     }
-
-    private static let hex = Array("0123456789ABCDEF".utf8)
 }
 
 /// Base64 with the alphabet for URLs and without padding (RFC 4648 §5).

@@ -1,3 +1,4 @@
+import Platform
 import WebFaults
 
 /// The pages for a person: small, without scripts, and without external resources.
@@ -6,9 +7,9 @@ enum Pages {
         page(
             "Log in",
             """
-            \(mistake.map { "<p class=mistake>\(escaped($0))</p>" } ?? "")
+            \(mistake.map { "<p class=mistake>\(Markup.escaped($0))</p>" } ?? "")
             <form method=post action="/login">
-              <input type=hidden name=query value="\(escaped(query))">
+              <input type=hidden name=query value="\(Markup.escaped(query))">
               <label>User name or e-mail <input name=name autocomplete=username autofocus required></label>
               <label>Password <input name=password type=password autocomplete=current-password required></label>
               <button id=login>Log in</button>
@@ -26,11 +27,11 @@ enum Pages {
         page(
             "Allow \(application)?",
             """
-            <p>You are <b>\(escaped(user))</b>. <b>\(escaped(application))</b> asks for:</p>
-            <ul>\(rights.map { "<li>\(escaped($0))</li>" }.joined())</ul>
+            <p>You are <b>\(Markup.escaped(user))</b>. <b>\(Markup.escaped(application))</b> asks for:</p>
+            <ul>\(rights.map { "<li>\(Markup.escaped($0))</li>" }.joined())</ul>
             <form method=post action="\(action)">
-              <input type=hidden name=query value="\(escaped(query))">
-              <input type=hidden name=mark value="\(escaped(mark))">
+              <input type=hidden name=query value="\(Markup.escaped(query))">
+              <input type=hidden name=mark value="\(Markup.escaped(mark))">
               <button id=allow name=decision value=allow>Allow</button>
               <button id=deny name=decision value=deny class=quiet>Deny</button>
             </form>
@@ -43,20 +44,20 @@ enum Pages {
         page(
             "A data exchange",
             """
-            <p>This server works as SAMI or ARTIK Cloud did, on your machine. Dialect: \(escaped(dialect)).
-            It holds \(escaped(counts.joined(separator: ", "))).</p>
+            <p>This server works as SAMI or ARTIK Cloud did, on your machine. Dialect: \(Markup.escaped(dialect)).
+            It holds \(Markup.escaped(counts.joined(separator: ", "))).</p>
             <p>Apps and SDKs need these:</p>
             <ul>
-              <li>REST: <code>\(escaped(base))/v1.1</code></li>
-              <li>WebSockets: <code>\(escaped(base.replacing("http", with: "ws", maxReplacements: 1)))/v1.1</code></li>
-              <li>Log-in: <code>\(escaped(base))/authorize</code></li>
+              <li>REST: <code>\(Markup.escaped(base))/v1.1</code></li>
+              <li>WebSockets: <code>\(Markup.escaped(base.replacing("http", with: "ws", maxReplacements: 1)))/v1.1</code></li>
+              <li>Log-in: <code>\(Markup.escaped(base))/authorize</code></li>
             </ul>
             <p>The README of hub-sami-server explains how to point each here, and lists the calls below <code>/control/</code>.</p>
             """)
     }
 
     static func message(_ title: String, _ text: String, status: Int = 200) -> WebAnswer {
-        page(title, "<p>\(escaped(text))</p>", status: status)
+        page(title, "<p>\(Markup.escaped(text))</p>", status: status)
     }
 
     private static func page(
@@ -68,7 +69,7 @@ enum Pages {
             <html lang=en>
             <meta charset=utf-8>
             <meta name=viewport content="width=device-width, initial-scale=1">
-            <title>\(escaped(title))</title>
+            <title>\(Markup.escaped(title))</title>
             <style>
             :root { color-scheme: light dark; font: 17px/1.5 system-ui, sans-serif }
             body { max-width: 24rem; margin: 12vh auto; padding: 0 1rem }
@@ -78,15 +79,10 @@ enum Pages {
             .quiet { opacity: .7 }
             .mistake { color: #c22 }
             </style>
-            <h1>\(escaped(title))</h1>
+            <h1>\(Markup.escaped(title))</h1>
             \(body)
             </html>
 
             """, status, formsLeadTo: redirect)
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-            .replacing("\"", with: "&quot;")
     }
 }

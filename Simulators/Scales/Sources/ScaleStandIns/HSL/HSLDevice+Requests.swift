@@ -1,4 +1,5 @@
 import JSON
+import Platform
 import ScaleProtocols
 
 extension HSLDevice {
@@ -59,7 +60,7 @@ extension HSLDevice {
     ) {
         let data = JSONTree.members([
             "model": .text(error.model.rawValue), "code": error.code.map { JSONTree($0) }, "name": .text(error.name),
-            "class": .text(error.errorClass.rawValue), "raw": raw.map { .text([$0].hex) },
+            "class": .text(error.errorClass.rawValue), "raw": raw.map { .text([$0].hexadecimal) },
         ])
         let ref = scales[place].request?.id
         tell(
