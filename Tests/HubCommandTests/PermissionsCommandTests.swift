@@ -69,7 +69,8 @@ import Testing
             denied.errors.contains("hub permissions allow probe heartRate --read takes it back"), "\(denied.errors)")
         #expect(
             try Self.text(hub)
-                == before.replacing("# mine\n", with: "# mine\ngrants = { read = [\"*\", \"!heartRate\"] }\n"))
+                == before.replacing(
+                    "\n\n# the end", with: "\ngrants = { read = [\"*\", \"!heartRate\"] }\n\n# the end"))
         #expect(try Self.found(hub) == 0)
         let again = try await hub.run(["permissions", "deny", "probe", "heartRate"])
         #expect(again.code == 0 && again.errors.contains("it is so already"))

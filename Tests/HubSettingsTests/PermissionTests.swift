@@ -64,7 +64,7 @@ import Testing
         arguments: [
             (
                 "[plugin.p]\nkind = \"x\"  # why\n\n[person.me]\n",
-                "[plugin.p]\ngrants = { read = [\"weight\"] }\nkind = \"x\"  # why\n\n[person.me]\n"
+                "[plugin.p]\nkind = \"x\"  # why\ngrants = { read = [\"weight\"] }\n\n[person.me]\n"
             ),
             (
                 "[plugin.p]\n# theirs\ngrants = { write = ['a'] } # all\n",
@@ -87,15 +87,15 @@ import Testing
                 "\u{FEFF}[plugin.\"p\"]\r\ngrants.read = [\"ü\"]\r\n",
                 "\u{FEFF}[plugin.\"p\"]\r\ngrants.read = [\"weight\"]\r\n"
             ),
-            ("[plugin.p]\r\nkind = 'x'\r\n", "[plugin.p]\r\ngrants = { read = [\"weight\"] }\r\nkind = 'x'\r\n"),
+            ("[plugin.p]\r\nkind = 'x'\r\n", "[plugin.p]\r\nkind = 'x'\r\ngrants = { read = [\"weight\"] }\r\n"),
         ])
     func `a list is written in its place, and every other byte of the file is unchanged`(before: String, after: String)
         throws
     {
-        var editor = try GrantsEditor(before, of: "p")
-        try editor.set("read", to: ["weight"])
+        var editor = try ConfigurationEditor(before)
+        try editor.setGrants("read", of: "p", to: ["weight"])
         #expect(editor.text == after)
-        #expect(editor.list("read") == ["weight"])
+        #expect(editor.grants("read", of: "p") == ["weight"])
     }
 
     @Test(
@@ -106,15 +106,19 @@ import Testing
     func `an edit that would lose something is refused with the line to write, and the text is unchanged`(text: String)
         throws
     {
-        var editor = try GrantsEditor(text, of: "p")
-        let refusal = #expect(throws: GrantsEditor.Refusal.self) { try editor.set("read", to: ["weight"]) }
+        var editor = try ConfigurationEditor(text)
+        let refusal = #expect(throws: ConfigurationEditor.Refusal.self) {
+            try editor.setGrants("read", of: "p", to: ["weight"])
+        }
         #expect(refusal?.description.contains("write read = [\"weight\"] there by hand") == true)
         #expect(editor.text == text)
     }
 
-    @Test func `a file that is not TOML, or has no such section, is not changed`() {
-        #expect(throws: GrantsEditor.Refusal.self) { try GrantsEditor("[plugin.p\n", of: "p") }
-        #expect(throws: GrantsEditor.Refusal.self) { try GrantsEditor("[plugin.q]\n", of: "p") }
+    @Test func `a file that is not TOML, or has no such section, is not changed`() throws {
+        #expect(throws: ConfigurationEditor.Refusal.self) { try ConfigurationEditor("[plugin.p\n") }
+        var other = try ConfigurationEditor("[plugin.q]\n")
+        #expect(throws: ConfigurationEditor.Refusal.self) { try other.setGrants("read", of: "p", to: []) }
+        #expect(other.text == "[plugin.q]\n")
     }
 
     @Test(

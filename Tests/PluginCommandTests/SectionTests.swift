@@ -30,38 +30,38 @@ import Testing
     func `R16.20 a section that is added and removed leaves the file as it was, byte for byte`(_ text: String)
         throws
     {
-        var editor = try SectionEditor(text, of: "new")
-        try editor.append(Self.block)
-        #expect(editor.isEnabled && editor.text.utf8.starts(with: text.utf8))
+        var editor = try ConfigurationEditor(text)
+        try editor.add(["plugin", "new"], Self.block, atEnd: true)
+        #expect(editor.isEnabled("new") && editor.text.utf8.starts(with: text.utf8))
         #expect(!text.contains("\r\n") || !editor.text.replacing("\r\n", with: "").contains("\n"))
-        let taken = try editor.remove()
+        let taken = try editor.remove(["plugin", "new"])
         #expect(editor.text == text)
         #expect(taken.contains("[plugin.new]"))
     }
 
     @Test func `R16.22 a section is removed with its own comments, and those of others stay`() throws {
-        var editor = try SectionEditor(Self.file, of: "b")
-        let taken = try editor.remove()
+        var editor = try ConfigurationEditor(Self.file)
+        let taken = try editor.remove(["plugin", "b"])
         #expect(taken == "[plugin.b]\nenabled  =  true # yes\n[plugin.b.grants]\nread = []\n")
         #expect(editor.text == Self.file.replacing(taken, with: ""))
-        var other = try SectionEditor(Self.file, of: "c.d")
-        #expect(try other.remove() == "\n# of c\n# still\n[plugin.\"c.d\"]\n")
+        var other = try ConfigurationEditor(Self.file)
+        #expect(try other.remove(["plugin", "c.d"]) == "\n# of c\n# still\n[plugin.\"c.d\"]\n")
     }
 
     @Test(arguments: ["a", "b", "c.d"]) func `R16.21 enabling and disabling change only one value`(_ name: String)
         throws
     {
-        var editor = try SectionEditor(Self.file, of: name)
-        try editor.setEnabled(false)
-        #expect(!editor.isEnabled && editor.text.count > Self.file.count - 10)
+        var editor = try ConfigurationEditor(Self.file)
+        try editor.setEnabled(name, false)
+        #expect(!editor.isEnabled(name) && editor.text.count > Self.file.count - 10)
         let off = editor.text
-        try editor.setEnabled(true)
-        #expect(editor.isEnabled)
-        try editor.setEnabled(false)
+        try editor.setEnabled(name, true)
+        #expect(editor.isEnabled(name))
+        try editor.setEnabled(name, false)
         #expect(editor.text == off)
     }
 
-    @Test func `sections of a kind are found by name, kind and executable`() {
+    @Test func `sections of a kind are found by name, kind and executable`() throws {
         let text = """
             [plugin.scale]
             [plugin.kitchen]
@@ -71,16 +71,17 @@ import Testing
             [plugin.far]
             executable = "/bin/hub-scale"
             """
-        #expect(SectionEditor.instances(ofKind: "scale", in: text) == ["scale", "kitchen", "other"])
+        #expect(try ConfigurationEditor(text).plugins(ofKind: "scale") == ["scale", "kitchen", "other"])
     }
 
     @Test func `invalid TOML and a second section with the same name are refused`() throws {
-        #expect(throws: SectionEditor.Refusal.self) { try SectionEditor("[plugin.a\n", of: "a") }
-        var editor = try SectionEditor(Self.file, of: "a")
-        #expect(throws: SectionEditor.Refusal.self) { try editor.append(Self.block) }
-        var missing = try SectionEditor(Self.file, of: "z")
-        #expect(throws: SectionEditor.Refusal.self) { try missing.remove() }
-        #expect(throws: SectionEditor.Refusal.self) { try missing.append("[plugin.z]\nx =\n") }
-        #expect(missing.text == Self.file)
+        #expect(throws: ConfigurationEditor.Refusal.self) { try ConfigurationEditor("[plugin.a\n") }
+        var editor = try ConfigurationEditor(Self.file)
+        #expect(throws: ConfigurationEditor.Refusal.self) { try editor.add(["plugin", "a"], Self.block, atEnd: true) }
+        #expect(throws: ConfigurationEditor.Refusal.self) { try editor.remove(["plugin", "z"]) }
+        #expect(throws: ConfigurationEditor.Refusal.self) {
+            try editor.add(["plugin", "z"], "[plugin.z]\nx =\n", atEnd: true)
+        }
+        #expect(editor.text == Self.file)
     }
 }

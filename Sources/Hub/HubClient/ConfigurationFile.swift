@@ -1,4 +1,5 @@
 import Foundation
+package import HubSettings
 import HubWire
 import Platform
 
@@ -66,10 +67,50 @@ package enum ConfigurationFile {
     ///
     /// - Throws: ``HubExit/tryAgain`` if the file no longer has the text that was read; ``HubExit/system``.
     package static func replace(_ old: String, with text: String, in path: String) throws(Failure) {
-        let isWritten: Bool
-        do throws(FileError) { isWritten = try PrivateFile.replace(old.utf8, with: text.utf8, in: path) } catch {
-            throw Failure(.system, error.description)
+        do throws(ConfigurationWriter.Fault) { try ConfigurationWriter.replace(old, with: text, in: path) } catch {
+            throw Failure(error, path)
         }
-        guard isWritten else { throw Failure(.tryAgain, "\(path) was changed meanwhile; try again") }
+    }
+
+    /// Runs `body` while nobody changes the file, if it has this text.
+    ///
+    /// - Throws: as ``replace(_:with:in:)``, and errors of `body`.
+    package static func hold(_ text: String, in path: String, _ body: () throws -> Void) throws {
+        do { try ConfigurationWriter.hold(text, in: path, body) } catch let fault as ConfigurationWriter.Fault {
+            throw Failure(fault, path)
+        }
+    }
+
+    /// The editor of a text of the file.
+    package static func editor(_ text: String, of path: String) throws(Failure) -> ConfigurationEditor {
+        do throws(ConfigurationEditor.Refusal) { return try ConfigurationEditor(text) } catch {
+            throw Failure(error, path)
+        }
+    }
+}
+
+extension Failure {
+    /// A change of `hub.conf` that was not written.
+    fileprivate init(_ fault: ConfigurationWriter.Fault, _ path: String) {
+        switch fault {
+        case .changed: self.init(.tryAgain, "\(path) was changed meanwhile; try again")
+        case .impossible(let reason): self.init(.system, reason)
+        }
+    }
+
+    /// A change of the text of `hub.conf` that would lose something.
+    package init(_ refusal: ConfigurationEditor.Refusal, _ path: String) {
+        self.init(.badConfiguration, refusal.text(in: path))
+    }
+}
+
+extension ConfigurationEditor {
+    /// Makes changes; a refusal becomes a failure that names the file.
+    package mutating func edit(_ path: String, _ change: (inout Self) throws -> Void) throws(Failure) {
+        do { try change(&self) } catch let refusal as ConfigurationEditor.Refusal {
+            throw Failure(refusal, path)
+        } catch {
+            throw Failure(.badConfiguration, "\(path): \(error)")
+        }
     }
 }

@@ -46,21 +46,19 @@ struct EnableCommand: AsyncParsableCommand {
                 throw PackRefusal("\(instance): expected \(PeerName.expected)")
             }
             let old = try ConfigurationFile.text(path)
-            var editor = try SectionRefusal.told(path) { () throws(SectionEditor.Refusal) in
-                try SectionEditor(old, of: instance)
-            }
-            if editor.hasSection {
+            var editor = try ConfigurationFile.editor(old, of: path)
+            if editor.hasPlugin(instance) {
                 guard settings.isEmpty else {
                     throw PackRefusal("[plugin.\(instance)] is in \(path) already: change its settings there")
                 }
-                guard !editor.isEnabled else {
+                guard !editor.isEnabled(instance) else {
                     return Terminal.say("\(instance) is enabled already; nothing was changed")
                 }
-                try SectionRefusal.told(path) { () throws(SectionEditor.Refusal) in try editor.setEnabled(true) }
+                try editor.edit(path) { try $0.setEnabled(instance, true) }
                 try Output.print("\(path): enabled of [plugin.\(instance)] \(dryRun ? "would be" : "is") true")
             } else {
                 let block = try block(instance)
-                try SectionRefusal.told(path) { () throws(SectionEditor.Refusal) in try editor.append(block) }
+                try editor.edit(path) { try $0.add(["plugin", instance], block, atEnd: true) }
                 try Output.lines(block)
             }
             try await check(editor.text, path, instance)
@@ -133,12 +131,9 @@ struct DisableCommand: AsyncParsableCommand {
         try await PackFailure.told(name) {
             let path = try options.path()
             let old = try ConfigurationFile.text(path)
-            let editor = try SectionRefusal.told(path) { () throws(SectionEditor.Refusal) in
-                var editor = try SectionEditor(old, of: name)
-                try editor.setEnabled(false)
-                guard editor.hasSection else { throw .init(description: "there is no [plugin.\(name)]") }
-                return editor
-            }
+            var editor = try ConfigurationFile.editor(old, of: path)
+            guard editor.hasPlugin(name) else { throw PackRefusal("\(path): there is no [plugin.\(name)]") }
+            try editor.edit(path) { try $0.setEnabled(name, false) }
             guard editor.text != old else { return Terminal.say("\(name) is disabled already; nothing was changed") }
             try Output.print("\(path): enabled of [plugin.\(name)] \(dryRun ? "would be" : "is") false")
             guard !dryRun else { return Terminal.say("nothing was changed") }

@@ -42,23 +42,20 @@ struct RemoveCommand: AsyncParsableCommand {
                     "is not installed; \(all.isEmpty ? "nothing is" : "there are: \(all.joined(separator: ", "))")")
             }
             let old = try ConfigurationFile.text(path)
-            let instances = SectionEditor.instances(ofKind: name, in: old)
-            var (text, taken) = (old, "")
+            var (editor, taken) = (try ConfigurationFile.editor(old, of: path), "")
+            let instances = editor.plugins(ofKind: name)
             for instance in instances {
-                var editor = try SectionRefusal.told(path) { () throws(SectionEditor.Refusal) in
-                    try SectionEditor(text, of: instance)
-                }
                 guard settings else {
-                    guard !editor.isEnabled else {
+                    guard !editor.isEnabled(instance) else {
                         throw PackRefusal(
                             "[plugin.\(instance)] of \(path) has it enabled: hub plugin disable \(instance), or remove it with --settings"
                         )
                     }
                     continue
                 }
-                taken += try SectionRefusal.told(path) { () throws(SectionEditor.Refusal) in try editor.remove() }
-                text = editor.text
+                try editor.edit(path) { taken += try $0.remove(["plugin", instance]) }
             }
+            let text = editor.text
             let kept = "\(programs.folder(of: name))/section.conf"
             guard !dryRun else {
                 try Output.print("\(name) \(current.version) would be removed")
@@ -73,18 +70,11 @@ struct RemoveCommand: AsyncParsableCommand {
                 try PrivateFile.write(Array(taken.utf8), to: kept)
                 try ConfigurationFile.replace(old, with: text, in: path)
             }
-            _ = try installer.remove(name)
+            // Nobody enables it meanwhile.
+            try ConfigurationFile.hold(text, in: path) { _ = try installer.remove(name) }
             try Output.print("\(name) \(current.version) is removed; its records stay in the hub")
             if !taken.isEmpty { Terminal.say("its section is kept in \(kept); hub apply has a running hub follow") }
             Terminal.say("hub plugin install \(name) --undo brings it back")
         }
-    }
-}
-
-enum SectionRefusal {
-    static func told<Value>(
-        _ path: String, _ body: () throws(SectionEditor.Refusal) -> Value
-    ) throws(PackRefusal) -> Value {
-        do throws(SectionEditor.Refusal) { return try body() } catch { throw PackRefusal("\(path): \(error)") }
     }
 }

@@ -155,7 +155,7 @@ import Testing
         let person = try Typist()
         let setup = try person.start(["setup", "--config", file], in: scene)
         try await person.answer("Time zone", "Asia/Tokyo")
-        try await person.answer("write zone there by hand: zone = \"Asia/Tokyo\"", "")
+        try await person.answer("write zone = \"Asia/Tokyo\" there by hand", "")
         try await person.wait(for: "Who else?")
         person.type("\u{3}")
         #expect(await setup.result().code == 130, "\(person.screen)")

@@ -130,10 +130,11 @@ struct ConfigureCommand: ParsableCommand {
     /// Asks whether an enabled plugin may use the owner's rights, if it asks for some and has none of them.
     private func grantOwner(to instance: String, _ door: DoorClient) throws {
         let asked = try PluginText.named(instance, door).owner ?? []
-        let file = try PermissionChange.file(of: try options.path(), door)
-        let text = try ConfigurationFile.text(file)
-        var editor = try PermissionChange.editor(text, of: instance, file)
-        guard !asked.isEmpty, OwnerRight.granted(of: asked, by: editor.list("owner")).isEmpty else { return }
+        var file = try FollowedConfiguration(options, door)
+        guard !asked.isEmpty, OwnerRight.granted(of: asked, by: file.editor.grants("owner", of: instance)).isEmpty
+        else {
+            return
+        }
         let command = "hub permissions allow \(instance) '*' --owner"
         guard Terminal.canAsk else {
             return Terminal.say("\(instance) may not do what you may do here; \(command) allows it")
@@ -142,10 +143,8 @@ struct ConfigureCommand: ParsableCommand {
         guard let answer = readLine(), answer.isEmpty || SettingAnswer.truth(answer) == true else {
             return Terminal.say("\(command) allows it later")
         }
-        do throws(GrantsEditor.Refusal) { try editor.set("owner", to: [OwnerRight.all]) } catch {
-            throw Failure(.badConfiguration, "\(file): \(error)")
-        }
-        _ = try PermissionChange.write(editor.text, over: text, to: file, door)
+        try file.setGrants("owner", of: instance, to: [OwnerRight.all])
+        _ = try file.write()
         Terminal.say("hub permissions deny \(instance) '*' --owner takes it back")
     }
 

@@ -10,29 +10,26 @@ extension PermissionChange {
             endpoint: try options.endpoints().door, command: "permissions", patience: .seconds(60))
         let asked = try PluginText.named(plugin, door).owner ?? []
         try judge(asked)
-        let file = try Self.file(of: try options.path(), door)
-        let text = try ConfigurationFile.text(file)
-        var editor = try Self.editor(text, of: plugin, file)
-        let before = editor.list("owner")
+        var file = try FollowedConfiguration(options, door)
+        let before = file.editor.grants("owner", of: plugin)
         let after = Self.changed(before ?? [], by: types, asked, isAllowed: isAllowed)
         var (lists, steps): ([List], [ApplyReport.Step]) = ([], [])
         if OwnerRight.granted(of: asked, by: before) != OwnerRight.granted(of: asked, by: after) {
-            do throws(GrantsEditor.Refusal) { try editor.set("owner", to: after) } catch {
-                throw Failure(.badConfiguration, "\(file): \(error)")
-            }
+            try file.setGrants("owner", of: plugin, to: after)
             lists = [List(key: "owner", before: before, after: after)]
-            if !dryRun { steps = try Self.write(editor.text, over: text, to: file, door) }
+            if !dryRun { steps = try file.write() }
         }
         if json {
             return try Output.json(
                 try JSON.line(
                     Report(
-                        plugin: plugin, file: file, dryRun: dryRun, lists: lists, permissions: [], instances: steps)))
+                        plugin: plugin, file: file.path, dryRun: dryRun, lists: lists, permissions: [], instances: steps
+                    )))
         }
         guard !lists.isEmpty else { return Terminal.say("it is so already; nothing was changed") }
         func shown(_ words: [String]) -> String { "[\(words.joined(separator: ", "))]" }
         try Output.print(
-            "\(file): owner \(dryRun ? "would be" : "is") \(shown(after)); it was \(before.map(shown) ?? "not in the file")"
+            "\(file.path): owner \(dryRun ? "would be" : "is") \(shown(after)); it was \(before.map(shown) ?? "not in the file")"
         )
         guard !dryRun else { return Terminal.say("nothing was changed") }
         let undone = Self.changed(after, by: types, asked, isAllowed: !isAllowed)
@@ -42,7 +39,7 @@ extension PermissionChange {
         Terminal.say(
             isUndo
                 ? "\(opposite) takes it back"
-                : "\(opposite) does not restore the former list; write it into \(file)")
+                : "\(opposite) does not restore the former list; write it into \(file.path)")
     }
 
     /// - Throws: a failure for a word that the plugin does not ask for.

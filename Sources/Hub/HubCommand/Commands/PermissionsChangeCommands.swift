@@ -90,33 +90,32 @@ struct PermissionChange: ParsableArguments {
             endpoint: try options.endpoints().door, command: "permissions", patience: .seconds(60))
         let asked = try PluginText.named(plugin, door).permissions ?? []
         let wishes = try wishes(asked)
-        let file = try Self.file(of: try options.path(), door)
-        let text = try ConfigurationFile.text(file)
-        var (editor, lists) = (try Self.editor(text, of: plugin, file), [List]())
+        var (file, lists) = (try FollowedConfiguration(options, door), [List]())
         for (direction, types) in wishes {
-            let before = editor.list(direction.rawValue)
+            let before = file.editor.grants(direction.rawValue, of: plugin)
             var permissions = TypePermissions(before ?? unsaid(direction, asked))
             for type in types { if isAllowed { permissions.allow(type) } else { permissions.deny(type) } }
             guard let after = permissions.written, after != before else { continue }
-            do throws(GrantsEditor.Refusal) { try editor.set(direction.rawValue, to: after) } catch {
-                throw Failure(.badConfiguration, "\(file): \(error)")
-            }
+            try file.setGrants(direction.rawValue, of: plugin, to: after)
             lists.append(List(key: direction.rawValue, before: before, after: after))
         }
         var steps: [ApplyReport.Step] = []
-        if !dryRun, !lists.isEmpty { steps = try Self.write(editor.text, over: text, to: file, door) }
+        if !dryRun, !lists.isEmpty { steps = try file.write() }
         let named = Set(wishes.flatMap(\.types))
         let shown = named.contains(TypePermissions.all) ? asked.map(\.type) : named.sorted()
         let now = shown.map { type in
-            Permission(type: type, read: state(.read, type, asked, editor), share: state(.write, type, asked, editor))
+            Permission(
+                type: type, read: state(.read, type, asked, file.editor), share: state(.write, type, asked, file.editor)
+            )
         }
         if json {
             return try Output.json(
                 try JSON.line(
                     Report(
-                        plugin: plugin, file: file, dryRun: dryRun, lists: lists, permissions: now, instances: steps)))
+                        plugin: plugin, file: file.path, dryRun: dryRun, lists: lists, permissions: now,
+                        instances: steps)))
         }
-        try tell(lists, now, file, wishes, asked, isAllowed: isAllowed)
+        try tell(lists, now, file.path, wishes, asked, isAllowed: isAllowed)
     }
 
     private func tell(
@@ -207,49 +206,13 @@ struct PermissionChange: ParsableArguments {
     }
 
     private func state(
-        _ direction: Direction, _ type: String, _ asked: [Permission], _ editor: GrantsEditor
+        _ direction: Direction, _ type: String, _ asked: [Permission], _ editor: ConfigurationEditor
     ) -> PermissionState? {
         guard asked.contains(where: { TypePattern($0.type).covers(type) && $0.state(direction) != nil }) else {
             return nil
         }
-        return TypePermissions(editor.list(direction.rawValue) ?? unsaid(direction, asked)).state(of: type)
-    }
-
-    // MARK: - File
-
-    /// The file that the hub uses; throws if it is another one or has errors.
-    static func file(of path: String, _ door: DoorClient) throws -> String {
-        let report = try door.apply(isDryRun: true).report
-        let path = URL(filePath: path).resolvingSymlinksInPath().path
-        guard URL(filePath: report.file).resolvingSymlinksInPath().path == path else {
-            throw Failure(.usage, "the hub follows \(report.file), not \(path); name it with --config")
-        }
-        guard report.applied else {
-            throw Failure(.badConfiguration, "\(path) has errors; correct them first, hub check lists them")
-        }
-        return path
-    }
-
-    static func editor(_ text: String, of plugin: String, _ file: String) throws(Failure) -> GrantsEditor {
-        do throws(GrantsEditor.Refusal) { return try GrantsEditor(text, of: plugin) } catch {
-            throw Failure(.badConfiguration, "\(file): \(error)")
-        }
-    }
-
-    /// Writes the file and has the hub apply it; restores the former text if the hub refuses.
-    static func write(
-        _ text: String, over old: String, to file: String, _ door: DoorClient
-    ) throws -> [ApplyReport.Step] {
-        try ConfigurationFile.replace(old, with: text, in: file)
-        do {
-            let report = try door.apply(isDryRun: false).report
-            if report.applied { return report.instances.filter { $0.action != .leave } }
-            throw Failure(
-                .badConfiguration, report.problems.first?.description ?? "\(file): the hub does not follow it")
-        } catch {
-            try ConfigurationFile.replace(text, with: old, in: file)
-            throw error
-        }
+        return TypePermissions(editor.grants(direction.rawValue, of: plugin) ?? unsaid(direction, asked)).state(
+            of: type)
     }
 }
 

@@ -157,7 +157,7 @@ struct SetupCommand: AsyncParsableCommand {
                 throw Failure(.notWell, "nothing was written")
             }
         }
-        try file.swap()
+        try file.swap(with: former)
         (report.written, report.before) = (true, file.former)
         if let configuration = checked.loaded.configuration { try await follow(&report, configuration, prompt) }
         try report.tell(json, nil)

@@ -12,17 +12,19 @@ enum HubTemplate {
 
     /// A text made from it, with another name for the one person.
     static func text(_ text: String, for name: String) -> String {
-        let header = SettingEditor.header(["person", name])
+        let header = ConfigurationEditor.header(["person", name])
         return text.replacing("[person.\(person)]", with: header)
             .replacing("[\"\(person)\"]", with: "[\(SettingValue.string(name).toml)]")
     }
 
     /// The plugins that it shows, in its order.
-    static let plugins: [String] = (try? SettingEditor(text, of: ["plugin"]))?.names ?? []
+    static let plugins: [String] = (try? ConfigurationEditor(text))?.names(in: ["plugin"]) ?? []
 
     /// The section of a plugin, with the comments above it.
     static func section(_ plugin: String) -> String? {
-        guard var editor = try? SectionEditor(text, of: plugin), let lines = try? editor.remove() else { return nil }
+        guard var editor = try? ConfigurationEditor(text), let lines = try? editor.remove(["plugin", plugin]) else {
+            return nil
+        }
         return String(lines.drop { $0 == "\n" })
     }
 

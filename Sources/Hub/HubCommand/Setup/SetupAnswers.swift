@@ -5,7 +5,7 @@ import HubWire
 
 /// Answers in a file, for scripts: lines of `hub.conf` that the result must contain.
 struct SetupAnswers {
-    private let text: String
+    private let editor: ConfigurationEditor
     private let file: String
 
     /// - Parameter file: a path; `-` is stdin.
@@ -15,32 +15,32 @@ struct SetupAnswers {
             guard let bytes = try? FileHandle.standardInput.read(upToCount: 1 << 20) ?? Data(),
                 let text = String(data: bytes, encoding: .utf8)
             else { throw Failure(.usage, "stdin: the answers cannot be read: expected UTF-8 text") }
-            self.text = text
+            editor = try Self.editor(text, self.file)
         } else {
-            text = try ConfigurationFile.text(file)
+            editor = try Self.editor(try ConfigurationFile.text(file), file)
         }
     }
 
     /// Writes the answers into a draft.
     func write(into draft: inout SetupDraft) async throws(Failure) {
-        let top = try tables([])
+        let top = editor.names(in: [])
         if let other = top.first(where: { !["hub", "person", "plugin"].contains($0) }) {
             throw Failure(
                 .usage,
                 "\(file): [\(other)]: hub setup writes [hub], [person.NAME] and [plugin.NAME]; write others by hand")
         }
-        for name in try tables(["person"]) {
+        for name in editor.names(in: ["person"]) {
             guard PeerName.isValid(name) else {
                 throw Failure(.usage, "\(file): [person.\(name)]: a name is \(HubConfiguration.nameRule)")
             }
             try draft.addPerson(name)
         }
-        let persons = try tables(["person"]).map { ["person", $0] }
+        let persons = editor.names(in: ["person"]).map { ["person", $0] }
         for table in [["hub"]] + persons {
-            guard try editor(table).hasTable else { continue }
+            guard editor.has(table) else { continue }
             for (key, value) in try settings(table) { try draft.set(table, key, value) }
         }
-        let plugins = try tables(["plugin"])
+        let plugins = editor.names(in: ["plugin"])
         guard !plugins.isEmpty else { return }
         for plugin in plugins { try begin(plugin, in: &draft) }
         // The programs and the names of their secret settings are known only after that.
@@ -56,7 +56,7 @@ struct SetupAnswers {
         let table = ["plugin", plugin]
         let settings = try settings(table)
         let isOff = settings.contains { $0.key == "enabled" && $0.value == .boolean(false) }
-        if isOff, settings.count == 1, !draft.plugins.contains(plugin), try !editor(table + ["grants"]).hasTable {
+        if isOff, settings.count == 1, !draft.plugins.contains(plugin), !editor.has(table + ["grants"]) {
             return
         }
         try draft.enable(plugin)
@@ -86,7 +86,7 @@ struct SetupAnswers {
             }
         }
         let grants = table + ["grants"]
-        guard try editor(grants).hasTable else { return }
+        guard editor.has(grants) else { return }
         for (key, value) in try self.settings(grants) {
             guard key == "owner", let words = value.strings else {
                 throw Failure(
@@ -102,7 +102,7 @@ struct SetupAnswers {
     /// The text of a problem; if its table is in these answers, it names their file, because the draft may never be written.
     func text(of problem: SettingsProblem) -> String {
         let table = (problem.table ?? "").split(separator: ".", maxSplits: 1).map(String.init)
-        guard !table.isEmpty, (try? SettingEditor(text, of: table))?.hasTable == true else {
+        guard !table.isEmpty, editor.has(table) else {
             return problem.description
         }
         return problem.description.replacing("\(problem.file):\(problem.line): ", with: "\(file): ", maxReplacements: 1)
@@ -110,22 +110,21 @@ struct SetupAnswers {
 
     // MARK: - Reading
 
-    private func editor(_ table: [String]) throws(Failure) -> SettingEditor {
-        do throws(SettingEditor.Refusal) { return try SettingEditor(text, of: table) } catch {
-            throw Failure(.usage, "\(file): \(error)")
+    private static func editor(_ text: String, _ file: String) throws(Failure) -> ConfigurationEditor {
+        do throws(ConfigurationEditor.Refusal) { return try ConfigurationEditor(text) } catch {
+            throw Failure(.usage, error.text(in: file))
         }
     }
 
-    private func tables(_ table: [String]) throws(Failure) -> [String] { try editor(table).names }
-
     private func settings(_ table: [String]) throws(Failure) -> [(key: String, value: SettingValue)] {
-        let editor = try editor(table)
-        if let inner = editor.names.first(where: { table.first != "plugin" || $0 != "grants" || table.count > 2 }) {
+        if let inner = editor.names(in: table).first(where: {
+            table.first != "plugin" || $0 != "grants" || table.count > 2
+        }) {
             throw Failure(
                 .usage,
-                "\(file): \(SettingEditor.header(table)): \(inner) is a table, which hub setup does not write; write it by hand"
+                "\(file): \(ConfigurationEditor.header(table)): \(inner) is a table, which hub setup does not write; write it by hand"
             )
         }
-        return editor.settings
+        return editor.settings(of: table)
     }
 }

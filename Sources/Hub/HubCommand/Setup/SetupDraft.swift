@@ -53,20 +53,22 @@ struct SetupDraft: Sendable {
     var plugins: [String] { names("plugin") }
 
     private func names(_ group: String, in text: String? = nil) -> [String] {
-        (try? SettingEditor(text ?? self.text, of: [group]))?.names ?? []
+        Self.editor(text ?? self.text)?.names(in: [group]) ?? []
     }
+
+    private static func editor(_ text: String) -> ConfigurationEditor? { try? ConfigurationEditor(text) }
 
     /// Whether this setup writes the section, so that it was not there before.
     func isNew(_ plugin: String) -> Bool { old.map { !names("plugin", in: $0).contains(plugin) } ?? true }
 
     /// Whether the section was already there and enabled.
     func ran(_ plugin: String) -> Bool {
-        old.flatMap { try? SectionEditor($0, of: plugin) }?.isEnabled == true && !isNew(plugin)
+        old.flatMap(Self.editor)?.isEnabled(plugin) == true && !isNew(plugin)
     }
 
-    func value(_ table: [String], _ key: String) -> SettingValue? { (try? SettingEditor(text, of: table))?.value(key) }
+    func value(_ table: [String], _ key: String) -> SettingValue? { Self.editor(text)?.value(key, in: table) }
 
-    func isEnabled(_ plugin: String) -> Bool { (try? SectionEditor(text, of: plugin))?.isEnabled == true }
+    func isEnabled(_ plugin: String) -> Bool { Self.editor(text)?.isEnabled(plugin) == true }
 
     /// The plugin kind of a section.
     func kind(_ plugin: String) -> String { value(["plugin", plugin], "kind")?.string ?? plugin }
@@ -75,26 +77,18 @@ struct SetupDraft: Sendable {
 
     // MARK: - Changes
 
-    private mutating func edit(_ change: () throws(SectionEditor.Refusal) -> String) throws(Failure) {
-        do throws(SectionEditor.Refusal) { text = try change() } catch {
-            throw Failure(.badConfiguration, "\(path): \(error)")
-        }
+    private mutating func edit(_ change: (inout ConfigurationEditor) throws -> Void) throws(Failure) {
+        var editor = try ConfigurationFile.editor(text, of: path)
+        try editor.edit(path, change)
+        text = editor.text
     }
 
     /// Writes a setting, and its table if that is missing, or removes the setting.
     mutating func set(_ table: [String], _ key: String, _ value: SettingValue?) throws(Failure) {
-        do throws(SettingEditor.Refusal) {
-            var editor = try SettingEditor(text, of: table)
-            if let value {
-                if !editor.hasTable { try editor.insert(SettingEditor.header(table) + "\n") }
-                try editor.set(key, to: value, uncomments: isNew)
-            } else {
-                try editor.remove(key)
-            }
-            text = editor.text
-        } catch {
-            let line = value.map { isHidden(table + [key]) ? "" : ": \(key) = \($0.toml)" } ?? ""
-            throw Failure(.badConfiguration, "\(path): \(error)\(line)")
+        let (isNew, isSecret) = (isNew, isHidden(table + [key]))
+        try edit {
+            if value != nil, !$0.has(table) { try $0.add(table) }
+            try $0.set(key, in: table, to: value, uncomments: isNew, isSecret: isSecret)
         }
     }
 
@@ -121,12 +115,7 @@ struct SetupDraft: Sendable {
         defer { hasPersonOfTemplate = false }
         guard !persons.contains(name) else { return }
         if hasPersonOfTemplate { return text = HubTemplate.text(text, for: name) }
-        let former = text
-        try edit { () throws(SectionEditor.Refusal) in
-            var editor = try SettingEditor(former, of: ["person", name])
-            try editor.insert(SettingEditor.header(["person", name]) + "\n")
-            return editor.text
-        }
+        try edit { try $0.add(["person", name]) }
     }
 
     /// Adds a person under a name for `hub.conf`, with the display name if it differs.
@@ -138,15 +127,9 @@ struct SetupDraft: Sendable {
     /// Enables a section; a missing one is written as in the project's file, or empty.
     mutating func enable(_ plugin: String) throws(Failure) {
         if !plugins.contains(plugin) {
-            let header = SettingEditor.header(["plugin", plugin])
-            let block = HubTemplate.section(plugin) ?? "\(header)\nenabled = true\n"
-            let text = text
-            try edit { () throws(SectionEditor.Refusal) in
-                var editor = try SectionEditor(text, of: plugin)
-                try editor.append(block)
-                return editor.text
-            }
             let table = ["plugin", plugin]
+            let block = HubTemplate.section(plugin) ?? "\(ConfigurationEditor.header(table))\nenabled = true\n"
+            try edit { try $0.add(table, block, atEnd: true) }
             if let first = persons.first, value(table, "persons") == .list([.string(HubTemplate.person)]) {
                 try set(table, "persons", .list([.string(first)]))
             }
@@ -155,28 +138,15 @@ struct SetupDraft: Sendable {
     }
 
     mutating func setEnabled(_ plugin: String, _ truth: Bool) throws(Failure) {
-        let text = text
-        try edit { () throws(SectionEditor.Refusal) in
-            var editor = try SectionEditor(text, of: plugin)
-            try editor.setEnabled(truth)
-            return editor.text
-        }
+        try edit { try $0.setEnabled(plugin, truth) }
     }
 
     /// Grants the owner's rights.
     mutating func grant(_ plugin: String, _ words: [String]) throws(Failure) {
-        do throws(GrantsEditor.Refusal) {
-            var editor = try GrantsEditor(text, of: plugin)
-            if editor.list("owner") != words { try editor.set("owner", to: words) }
-            text = editor.text
-        } catch {
-            throw Failure(.badConfiguration, "\(path): \(error)")
-        }
+        try edit { try $0.setGrants("owner", of: plugin, to: words) }
     }
 
-    func granted(_ plugin: String) -> [String]? {
-        (try? GrantsEditor(text, of: plugin)).flatMap { $0.list("owner") }
-    }
+    func granted(_ plugin: String) -> [String]? { Self.editor(text)?.grants("owner", of: plugin) }
 
     // MARK: - Problems
 

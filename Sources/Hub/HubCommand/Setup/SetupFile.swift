@@ -117,12 +117,19 @@ struct SetupFile {
     }
 
     /// Swaps the file and its former text, so that a second undo reverts the first.
-    func swap() throws(Failure) {
-        // Exchange atomically: at no moment is one of the texts in no file.
-        guard exchange_files(path, former) == 0 else {
-            throw Failure(
-                .system, "\(former) cannot take the place of \(path): \(String(cString: strerror(errno)))")
+    ///
+    /// - Parameter shown: the former text as the person saw it; if one of the files has changed since, nothing is swapped.
+    func swap(with shown: String) throws {
+        try ConfigurationFile.hold(text ?? "", in: path) {
+            guard try formerText() == shown else {
+                throw Failure(.tryAgain, "\(former) was changed meanwhile; try again")
+            }
+            // Exchange atomically: at no moment is one of the texts in no file.
+            guard exchange_files(path, former) == 0 else {
+                throw Failure(
+                    .system, "\(former) cannot take the place of \(path): \(String(cString: strerror(errno)))")
+            }
+            do throws(FileError) { try Folder.flush(of: path) } catch { throw Failure(.system, error.description) }
         }
-        do throws(FileError) { try Folder.flush(of: path) } catch { throw Failure(.system, error.description) }
     }
 }

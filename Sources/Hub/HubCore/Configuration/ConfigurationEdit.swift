@@ -92,7 +92,7 @@ struct ConfigurationEdit: Sendable {
             let others = names.filter {
                 !known.contains($0) && !(slots && HubConfiguration.configuredSlot($0) != nil)
             }.map { name in
-                "\(name.prefix(64)): of \(SettingEditor.header(section.table)) only \(known.joined(separator: ", ")) can be set; the owner writes others into hub.conf"
+                "\(name.prefix(64)): of \(ConfigurationEditor.header(section.table)) only \(known.joined(separator: ", ")) can be set; the owner writes others into hub.conf"
             }
             guard others.isEmpty else { throw CommandFailure(problems: Array(others.prefix(20))) }
             return
@@ -119,42 +119,39 @@ struct ConfigurationEdit: Sendable {
         to text: String, _ declarations: [SettingDeclaration], known instances: [String]
     ) throws(CommandFailure) -> (text: String, changes: [ConfigureReport.Change]) {
         do {
-            if let person = section.person, !section.isThere(in: text),
+            var editor = try ConfigurationEditor(text)
+            let table = section.table
+            if let person = section.person, !editor.has(table),
                 let name = names.first(where: { HubConfiguration.configuredSlot($0) != nil })
             {
                 throw CommandFailure(problems: ["\(name): hub.conf has no person \(person.prefix(64))"])
             }
-            let text = section == .hub && written.isEmpty ? text : try section.added(to: text)
+            if section != .hub || !written.isEmpty { try section.add(to: &editor) }
             var changes: [ConfigureReport.Change] = []
-            var editor = try SettingEditor(text, of: section.table)
-            if let instance = section.plugin, !editor.hasTable {
+            if let instance = section.plugin, !editor.has(table) {
                 let hint = nearestName(to: instance, among: instances).map { "; did you mean \($0)?" }
                 throw CommandFailure(
                     "command",
                     "COMMAND.args: instance: hub.conf has no [plugin.\(instance.prefix(64))]\(hint ?? "; hub plugins lists those of hub.conf, hub setup adds one")"
                 )
             }
-            if let instance = section.plugin, let enabled {
-                var plugin = try SectionEditor(text, of: instance)
-                if plugin.isEnabled != enabled {
-                    changes.append(.init("enabled", from: .boolean(!enabled), to: .boolean(enabled)))
-                    try plugin.setEnabled(enabled)
-                    editor = try SettingEditor(plugin.text, of: section.table)
-                }
+            if let instance = section.plugin, let enabled, editor.isEnabled(instance) != enabled {
+                changes.append(.init("enabled", from: .boolean(!enabled), to: .boolean(enabled)))
+                try editor.setEnabled(instance, enabled)
             }
             for (name, value) in written.map({ ($0.name, Optional($0.value)) }) + removed.map({ ($0, nil) }) {
                 if section.person != nil, let slot = HubConfiguration.configuredSlot(name) {
-                    let was = try SettingEditor(editor.text, of: section.table + ["slots"]).value(slot.instance)
+                    let was = editor.value(slot.instance, in: table + ["slots"])
                     guard was != value else { continue }
-                    try editor.set(slot.instance, of: "slots", to: value)
+                    try editor.set(slot.instance, in: table + ["slots"], to: value, isSecret: false)
                     changes.append(.init(name, from: was, to: value))
                     continue
                 }
                 guard let declaration = declarations.first(where: { $0.name == name }) else { continue }
                 let before = editor.text
                 if asker != nil { try mayChange(declaration, from: editor, to: value) }
-                let (was, wasThere) = (editor.value(name), editor.has(name))
-                if let value { try editor.set(name, to: value) } else { try editor.remove(name) }
+                let (was, wasThere) = (editor.value(name, in: table), editor.has(name, in: table))
+                try editor.set(name, in: table, to: value, isSecret: declaration.isSecret)
                 guard editor.text != before else { continue }
                 changes.append(
                     declaration.isSecret
@@ -164,6 +161,8 @@ struct ConfigurationEdit: Sendable {
             return (editor.text, changes)
         } catch let failure as CommandFailure {
             throw failure
+        } catch let refusal as ConfigurationEditor.Refusal {
+            throw CommandFailure("file", refusal.text(in: "hub.conf"))
         } catch {
             throw CommandFailure("file", "hub.conf: \(error)")
         }
@@ -171,7 +170,7 @@ struct ConfigurationEdit: Sendable {
 
     /// - Throws: `forbidden` for a value that would let a program reach another place, or that refers to a value outside the file.
     private func mayChange(
-        _ declaration: SettingDeclaration, from editor: SettingEditor, to value: SettingValue?
+        _ declaration: SettingDeclaration, from editor: ConfigurationEditor, to value: SettingValue?
     ) throws(CommandFailure) {
         let name = declaration.name
         let byHand = "change it with \(section.command), or in hub.conf"
@@ -179,10 +178,11 @@ struct ConfigurationEdit: Sendable {
             throw CommandFailure(
                 "forbidden", "\(name): \"${\" refers to a value elsewhere, which only the owner may name; \(byHand)")
         }
-        if editor.isReference(name) {
+        let written = editor.value(name, in: section.table)
+        if written?.hasReference == true {
             throw CommandFailure("forbidden", "\(name): hub.conf takes it from elsewhere (\"${…}\"); \(byHand)")
         }
-        let values = [value, editor.value(name), declaration.defaultValue].compactMap(\.self)
+        let values = [value, written, declaration.defaultValue].compactMap(\.self)
         if values.contains(where: { !declaration.places(in: $0).isEmpty }) {
             throw CommandFailure(
                 "forbidden", "\(name): names a place of this machine that its program may reach; \(byHand)")

@@ -6,9 +6,6 @@ import Platform
 
 /// Changes of `hub.conf` that the hub itself writes.
 extension ConfigurationKeeper {
-    /// Maximum bytes that ``SettingsEnvironment`` reads of a file.
-    private static let mostBytes = 65_536
-
     /// Writes an edit into `hub.conf` and applies it; does not write a file that the hub would not apply.
     ///
     /// - Parameter revision: the revision of the file that the asker knows; a file with another revision is not changed.
@@ -30,10 +27,6 @@ extension ConfigurationKeeper {
             declarations, isConfined: instance.flatMap { checked.loaded.confinements[$0]?.isOn } ?? true)
         let (changed, changes) = try edit.apply(
             to: text, declarations ?? [], known: configuration.plugins.map(\.name) + checked.loaded.refusedInstances)
-        guard changed.utf8.count <= Self.mostBytes else {
-            throw CommandFailure(
-                "file", "hub.conf would have more than \(Self.mostBytes) bytes, the most that the hub reads")
-        }
         // An edit that changes nothing of a person or `[hub]` needs no answer of a program.
         let wanted = changed == text && instance == nil ? checked : await reload(changed)
         try Task.checkCancellation()
@@ -88,7 +81,7 @@ extension ConfigurationKeeper {
     /// The text of the file; it must be the text that the hub has applied and the asker knows.
     private func current(_ revision: String?) throws(CommandFailure) -> String {
         let bytes: [UInt8]?
-        do throws(FileError) { bytes = try PrivateFile.read(checked.file, upTo: Self.mostBytes) } catch {
+        do throws(FileError) { bytes = try PrivateFile.read(checked.file, upTo: ConfigurationEditor.mostBytes) } catch {
             throw CommandFailure("file", "hub.conf: \(error.description)")
         }
         guard let bytes, let followed = checked.text, followed.utf8.elementsEqual(bytes) else {
@@ -107,12 +100,13 @@ extension ConfigurationKeeper {
     }
 
     private func replace(_ old: String, with text: String) throws(CommandFailure) {
-        let isWritten: Bool
-        do throws(FileError) {
-            isWritten = try PrivateFile.replace(old.utf8, with: text.utf8, in: checked.file)
+        do throws(ConfigurationWriter.Fault) {
+            try ConfigurationWriter.replace(old, with: text, in: checked.file)
         } catch {
-            throw CommandFailure("file", "hub.conf: \(error.description)")
+            switch error {
+            case .changed: throw CommandFailure("changed", "hub.conf was changed meanwhile; try again")
+            case .impossible(let reason): throw CommandFailure("file", reason)
+            }
         }
-        guard isWritten else { throw CommandFailure("changed", "hub.conf was changed meanwhile; try again") }
     }
 }

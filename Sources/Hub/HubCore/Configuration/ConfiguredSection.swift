@@ -44,28 +44,25 @@ enum ConfiguredSection: Sendable, Hashable {
         }
     }
 
-    func isThere(in text: String) -> Bool { (try? SettingEditor(text, of: table))?.hasTable ?? false }
+    func isThere(in text: String) -> Bool { (try? ConfigurationEditor(text))?.has(table) ?? false }
 
     /// Adds the section if there is none; never adds one of a plugin.
     ///
     /// - Throws: `command` for a name that no person can have; errors of the editor.
-    func added(to text: String) throws -> String {
-        guard plugin == nil, !isThere(in: text) else { return text }
-        var editor = try SettingEditor(text, of: table)
-        if let person {
-            let others = try SettingEditor(text, of: ["person"]).names
-            if let fault = HubConfiguration.fault(ofPerson: person, besides: others) {
-                throw CommandFailure(problems: ["person: \(fault)"])
-            }
+    func add(to editor: inout ConfigurationEditor) throws {
+        guard plugin == nil, !editor.has(table) else { return }
+        if let person,
+            let fault = HubConfiguration.fault(ofPerson: person, besides: editor.names(in: ["person"]))
+        {
+            throw CommandFailure(problems: ["person: \(fault)"])
         }
-        try editor.insert(SettingEditor.header(table) + "\n")
-        return editor.text
+        try editor.add(table)
     }
 
     /// The values of the settings that can be written; `nil` for a plugin, because the answer to `plugins` has them.
     func settings(in text: String) -> [String: SettingValue]? {
-        guard let declarations, let editor = try? SettingEditor(text, of: table) else { return nil }
-        let written = declarations.compactMap { one in editor.value(one.name).map { (one.name, $0) } }
+        guard let declarations, let editor = try? ConfigurationEditor(text) else { return nil }
+        let written = declarations.compactMap { one in editor.value(one.name, in: table).map { (one.name, $0) } }
         return Dictionary(uniqueKeysWithValues: written)
     }
 }

@@ -67,7 +67,7 @@ package struct Subject: Sendable {
                 description: "\(files[0]): write it, with a section [plugin.NAME], a name of \(PeerName.expected)")
         }
         if let found { program = found } else { program = try Self.installed("hub-\(name)", for: folder) }
-        lines.insert(contentsOf: ["executable = \"\(Self.escaped(program))\""] + settings, at: header + 1)
+        lines.insert(contentsOf: ["executable = \(tomlQuoted(program))"] + settings, at: header + 1)
         section = lines.joined(separator: "\n")
     }
 
@@ -133,9 +133,7 @@ package struct Subject: Sendable {
     }
 
     /// Escapes a text for use between quotation marks.
-    private static func escaped(_ text: String) -> String {
-        text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-    }
+    private static func escaped(_ text: String) -> String { String(tomlQuoted(text).dropFirst().dropLast()) }
 
     /// Files and folders below ``folder`` that the settings name: data that the plugin reads, not part of its program.
     package var data: Set<String> {

@@ -64,22 +64,35 @@ public enum PrivateFile {
     public static func replace(
         _ old: some Collection<UInt8>, with bytes: some Collection<UInt8>, in path: String
     ) throws(FileError) -> Bool {
+        try whileUnchanged(old, in: path) { path, mode throws(FileError) in
+            try write(Array(bytes), to: path, mode: mode, forOwnerOf: path)
+        } ?? false
+    }
+
+    /// Runs `body` under the file's lock if the file has the contents `old`; other callers replace the file before or after it.
+    ///
+    /// - Parameter body: receives the path without symbolic links, and the mode.
+    /// - Returns: nil if the contents have changed, the file is gone, or another caller holds the lock.
+    public static func whileUnchanged<Value>(
+        _ old: some Collection<UInt8>, in path: String,
+        _ body: (_ path: String, _ mode: UInt32) throws(FileError) -> Value
+    ) throws(FileError) -> Value? {
         let file: Descriptor
         do throws(FileError) { file = try Descriptor(path, O_RDONLY) } catch {
             guard error.code == ENOENT else { throw error }
-            return false
+            return nil
         }
         guard let resolved = realpath(path, nil) else { throw FileError("find", path) }
         let path = String(cString: resolved)
         free(resolved)
-        guard try file.lock() else { return false }
+        guard try file.lock() else { return nil }
         defer { file.unlock() }
         // Check that the path still leads to the locked file, because another process may have replaced it before the lock was taken.
         var (status, named) = (stat(), stat())
         guard fstat(file.number, &status) == 0, stat(path, &named) == 0, status.st_ino == named.st_ino,
             try file.read(upTo: old.count + 1).elementsEqual(old)
-        else { return false }
-        return try write(Array(bytes), to: path, mode: status.st_mode & 0o777, forOwnerOf: path)
+        else { return nil }
+        return try body(path, status.st_mode & 0o777)
     }
 
     /// Removes the draft of a process that was killed while writing.

@@ -1,0 +1,43 @@
+public import HubWire
+
+extension SettingValue {
+    /// A value as it is written; nil for tables and for values that contain tables.
+    init?(_ node: Node) {
+        switch node {
+        case .string(let text), .date(let text), .dateTime(let text): self = .string(text)
+        // A time of day is whole minutes (``SettingType/timeOfDay``).
+        case .time(let text):
+            self = .string(text.hasSuffix(":00") && text.utf8.count == 8 ? String(text.dropLast(3)) : text)
+        case .integer(let number): self = .integer(number)
+        case .number(let number): self = .number(number)
+        case .boolean(let truth): self = .boolean(truth)
+        case .array(let entries):
+            let values = entries.compactMap { SettingValue($0.node) }
+            guard values.count == entries.count else { return nil }
+            self = .list(values)
+        case .table: return nil
+        }
+    }
+
+    /// Whether the text, or one in the list, contains a reference in the sense of `hub.conf`.
+    public var hasReference: Bool {
+        switch self {
+        case .string(let text): text.utf8.firstRange(of: Array("${".utf8)) != nil
+        case .secret(let secret): SettingValue.string(secret.reveal()).hasReference
+        case .list(let values): values.contains(where: \.hasReference)
+        case .integer, .number, .boolean: false
+        }
+    }
+
+    /// The value as TOML; a secret as `"<secret>"`.
+    public var toml: String {
+        switch self {
+        case .string(let text): tomlQuoted(text)
+        case .integer(let number): String(number)
+        case .number(let number): String(number)
+        case .boolean(let truth): String(truth)
+        case .list(let values): "[" + values.map(\.toml).joined(separator: ", ") + "]"
+        case .secret: tomlQuoted(Secret.placeholder)
+        }
+    }
+}
