@@ -11,7 +11,7 @@ extension Exist {
         let settings = try ExistSettings(hub.settings)
         let service = ExistService(settings, pace: Pace(hub))
         do {
-            if let token = try await hub.storedToken(of: Exporter.accountName) {
+            if let token = try await hub.storedToken(of: CloudAccount.name) {
                 return try await Self.check(token, hub, settings, service)
             }
             return try await Self.checkWithoutToken(hub, settings, service)
@@ -65,13 +65,8 @@ extension Exist {
     private static func client(
         _ hub: CheckContext, _ settings: ExistSettings, _ service: ExistService
     ) async throws -> String {
-        do {
-            _ = try await service.token(
-                [("grant_type", "refresh_token"), ("refresh_token", "none")], at: hub.clock.now())
-        } catch let refusal as LogInRefused where refusal.reason.hasPrefix("invalid_client") {
+        guard try await service.oauth.isRegistered(at: hub.clock.now()) else {
             throw PluginFailure(.refused, "Exist does not know client_id with this client_secret")
-        } catch is LogInRefused {
-            // Expected, because the refresh token is invented. Exist accepted the client.
         }
         return "\(settings.address) accepts the client."
     }

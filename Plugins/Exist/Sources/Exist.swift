@@ -74,8 +74,7 @@ struct Exist: SinkPlugin {
     private func exporter(_ hub: PluginContext) async throws -> Exporter { try await holder.exporter(hub) }
 
     func run(_ hub: PluginContext) async throws {
-        // Report a missing log-in in hub status at once, not only when the first day waits (R11.9).
-        try await exporter(hub).lookForToken()
+        try await exporter(hub).login.look()
         await hub.untilStopped()
     }
 
@@ -114,19 +113,7 @@ struct Exist: SinkPlugin {
         var token: OAuthToken
         switch settings.logIn {
         case .browser:
-            let answer = try await call.authorize(
-                Authorization(
-                    page: settings.address.text + "/oauth2/authorize",
-                    parameters: [
-                        ("response_type", "code"), ("client_id", service.clientID), ("scope", settings.scopes),
-                    ],
-                    redirect: settings.redirect, state: .ifReturned, usesProofKey: false,
-                    prompt: "Log in to Exist and allow access."))
-            token = try await service.token(
-                [
-                    ("grant_type", "authorization_code"), ("code", try answer.code()),
-                    ("redirect_uri", answer.redirect),
-                ], at: call.hub.clock.now())
+            token = try await service.oauth.logIn(call)
         case .token:
             token = OAuthToken(
                 accessToken: Secret(
@@ -138,10 +125,10 @@ struct Exist: SinkPlugin {
         do {
             profile = try await exporter.profile(of: token)
         } catch let error as CloudError {
-            throw CommandFailure("service", error.message)
+            throw CommandFailure(error)
         }
         try await exporter.admit(profile.username)
         token.user = profile.username
-        return LogIn(account: Exporter.accountName, token: token)
+        return LogIn(account: CloudAccount.name, token: token)
     }
 }

@@ -20,42 +20,39 @@ extension Exporter {
     /// - Returns: the answer if it is a success or 400, which concerns the request itself.
     /// - Throws: ``Trouble``; `CancellationError`.
     func call(_ request: CloudRequest, marking months: Set<String> = []) async throws -> CloudAnswer {
-        var token = try await token()
-        for isLast in [false, true] {
+        let answer = try await withToken { token in
             try await reserve(months)
-            let answer: CloudAnswer
             do {
-                answer = try await service.client.send(request.authorized(token.accessToken))
+                let answer = try await service.client.send(request.authorized(token.accessToken))
+                account.answered(at: now)
+                return answer
             } catch let error as CloudError {
                 // Exist may have counted the call as late as now.
                 account.answered(at: now)
                 throw try await setback(error.message, hadNoEffect: !error.mayHaveHadEffect)
             }
-            account.answered(at: now)
-            switch answer.status {
-            case 200...299, 400:
-                if account.setbacks > 0 {
-                    account.setbacks = 0
-                    try await save()
-                }
-                return answer
-            case 401 where !isLast: token = try await self.token(insteadOf: token)
-            case 401: break
-            case 403:
-                throw Trouble.logIn(
-                    "Exist does not permit this with the log-in there is; run hub login \(hub.instance) and agree to all it asks"
-                )
-            case 429: throw try await refusal(answer)
-            case 300...499:
-                account.rest(
-                    for: .seconds(3_600), at: now,
-                    "Exist answered \(answer.status) to \(request): is the setting base right?")
-                try await save()
-                throw Trouble.resting(hadNoEffect: true)
-            default: throw try await setback("Exist answered \(answer.status)", hadNoEffect: false)
-            }
         }
-        throw Trouble.logIn("Exist refuses the token; run hub login \(hub.instance)")
+        switch answer.status {
+        case 200...299, 400:
+            if account.setbacks > 0 {
+                account.setbacks = 0
+                try await save()
+            }
+            return answer
+        case 401: throw Trouble.logIn("Exist refuses the token; run hub login \(hub.instance)")
+        case 403:
+            throw Trouble.logIn(
+                "Exist does not permit this with the log-in there is; run hub login \(hub.instance) and agree to all it asks"
+            )
+        case 429: throw try await refusal(answer)
+        case 300...499:
+            account.rest(
+                for: .seconds(3_600), at: now,
+                "Exist answered \(answer.status) to \(request): is the setting base right?")
+            try await save()
+            throw Trouble.resting(hadNoEffect: true)
+        default: throw try await setback("Exist answered \(answer.status)", hadNoEffect: false)
+        }
     }
 
     /// Counts a call before it is made, because a call that a kill interrupts may have reached Exist.

@@ -8,7 +8,7 @@ actor Exporter {
     let hub: PluginContext
     let settings: ExistSettings
     let service: ExistService
-    private let keeper: TokenKeeper
+    let login: CloudAccount
     /// Deliveries and commands share the account's calls and its state, so only one runs at a time.
     private let lock = AsyncLock()
     var account: AccountState
@@ -17,16 +17,11 @@ actor Exporter {
     /// Time since which a value waits for others to be sent with.
     var gathering: Int64?
 
-    /// The plugin's own name of its one account.
-    static let accountName = "me"
-
     init(_ hub: PluginContext) async throws {
         (self.hub, settings) = (hub, try ExistSettings(hub.settings))
         let service = ExistService(settings, pace: Pace(hub))
         (account, held) = (try AccountState.read(hub.state), try HeldDays(hub.state))
-        keeper = TokenKeeper(hub, account: Self.accountName, margin: .seconds(300)) { old in
-            try await service.refreshed(old, at: hub.clock.now())
-        }
+        login = CloudAccount(hub, service.oauth, margin: .seconds(300))
         self.service = service
     }
 
@@ -122,29 +117,18 @@ actor Exporter {
             + "hub do \(hub.instance) forget first"
     }
 
-    /// A valid access token.
+    /// Makes calls with a valid token, and repeats the call with a new one if Exist refuses the first.
+    ///
     /// - Throws: ``Trouble``; `CancellationError`.
-    func token(insteadOf refused: OAuthToken? = nil) async throws -> OAuthToken {
+    func withToken(_ call: (OAuthToken) async throws -> CloudAnswer) async throws -> CloudAnswer {
         do {
-            return try await keeper.token(insteadOf: refused)
+            return try await login.attempt(call)
         } catch let error as TokenError {
             if error.needsLogIn { throw Trouble.logIn(error.message) }
             throw try await setback(error.message, hadNoEffect: true)
         } catch let error as AskError {
             if error.code == .stopping { throw CancellationError() }
             throw try await setback("the hub gave no token: \(error)", hadNoEffect: true)
-        }
-    }
-
-    /// Looks for a token, so that the hub learns whether there is a log-in.
-    func lookForToken() async throws {
-        do {
-            _ = try await keeper.token()
-        } catch let error as TokenError {
-            hub.logger.warning("there is no token", metadata: ["reason": "\(error.message)"])
-        } catch let error as AskError {
-            guard error.code != .stopping else { throw CancellationError() }
-            hub.logger.warning("the hub gave no token", metadata: ["reason": "\(error)"])
         }
     }
 

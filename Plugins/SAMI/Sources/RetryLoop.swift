@@ -22,9 +22,7 @@ struct RetryLoop: Sendable {
                 try Task.checkCancellation()
                 await troubles.tell(.service, words(error))
                 if Self.needsLogIn(error) {
-                    var waiting = account
-                    waiting.waits = true
-                    _ = try? await waiting.token()
+                    try? await account.waitForLogIn()
                     try Task.checkCancellation()
                 } else {
                     try await pace.wait(backOff.next())

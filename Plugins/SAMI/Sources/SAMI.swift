@@ -129,16 +129,15 @@ struct SAMI: SinkPlugin, SourcePlugin {
     private func logIn(_ call: CommandCall) async throws -> LogIn {
         let parts = try await parts(call.hub)
         let service = parts.account.service
-        let answer = try await call.authorize(service.authorization())
+        var token = try await service.oauth.logIn(call)
         do {
-            var token = try await service.token(for: answer, at: call.hub.clock.now())
             let calls = LooseAccount(service: service, token: token.accessToken, instance: call.hub.instance)
             let user = try await Catalog(calls).user()
             token.user = user.fullName ?? user.email ?? user.id
             token.extra["uid"] = user.id
-            return LogIn(account: Account.name, token: token)
+            return LogIn(account: CloudAccount.name, token: token)
         } catch let error as CloudError {
-            throw CommandFailure("service", error.message)
+            throw CommandFailure(error)
         }
     }
 

@@ -78,6 +78,11 @@ public struct CloudRequest: Sendable, CustomStringConvertible {
     /// The token is sent only to the service's own address, because redirects are not followed.
     public mutating func authorize(_ token: Secret, scheme: String = "Bearer") { authorization = (scheme, token) }
 
+    /// Sends `Authorization: Basic` with a name and a password (RFC 7617).
+    public mutating func authorizeBasic(_ name: String, _ password: Secret) {
+        authorize(Secret(Data("\(name):\(password.reveal())".utf8).base64EncodedString()), scheme: "Basic")
+    }
+
     /// A copy after ``authorize(_:scheme:)``.
     public func authorized(_ token: Secret, scheme: String = "Bearer") -> CloudRequest {
         var request = self

@@ -55,39 +55,9 @@ import PluginKit
     func once(_ hub: PluginContext) async throws { _ = try await ask(hub) }
 
     private func logIn(_ call: CommandCall, _ service: CloudService) async throws -> OAuthToken {
-        let redirect = try call.hub.settings.text("redirect")
-        switch try call.hub.settings.text("flow") {
-        case "fragment":
-            let answer = try await call.authorize(
-                Authorization(
-                    page: service.base + "/authorize",
-                    parameters: [("client_id", "client"), ("response_type", "token")],
-                    redirect: redirect, usesProofKey: false))
-            return try answer.token(at: call.hub.clock.now())
-        case "foreign":
-            let answer = try await call.authorize(
-                Authorization(
-                    page: service.base + "/both",
-                    parameters: [("client_id", "client"), ("response_type", "code"), ("APIName", "OpenApiWeight")],
-                    redirect: redirect, state: .ifReturned, usesProofKey: false))
-            return try await service.foreignToken(answer, at: call.hub.clock.now())
-        case "paste":
-            return OAuthToken(
-                accessToken: Secret(
-                    try await call.ask("Paste the token.", url: service.base + "/account", isSecret: true)))
-        default:
-            let answer = try await call.authorize(
-                Authorization(
-                    page: service.base + "/authorize",
-                    parameters: [("client_id", "client"), ("response_type", "code"), ("scope", "a b")],
-                    redirect: redirect))
-            return try await service.token(
-                [
-                    ("grant_type", "authorization_code"), ("code", try answer.code()),
-                    ("redirect_uri", answer.redirect),
-                    ("client_id", "client"), ("code_verifier", answer.verifier?.reveal() ?? ""),
-                ], at: call.hub.clock.now())
-        }
+        guard try call.hub.settings.text("flow") == "paste" else { return try await service.oauth.logIn(call) }
+        return OAuthToken(
+            accessToken: Secret(try await call.ask("Paste the token.", url: service.base + "/account", isSecret: true)))
     }
 
     private func keeper(_ hub: PluginContext, _ service: CloudService) throws -> TokenKeeper {
@@ -99,11 +69,7 @@ import PluginKit
                 try? hub.state.set("died", to: .integer(1))
                 kill(getpid(), SIGKILL)
             },
-            refresh: { old in
-                try await service.token(
-                    [("grant_type", "refresh_token"), ("refresh_token", old.refreshToken?.reveal() ?? "")],
-                    at: hub.clock.now(), renewing: old)
-            })
+            refresh: { old in try await service.oauth.renewed(old, at: hub.clock.now()) })
     }
 
     /// Asks the service for the name of the logged-in person; renews the token if the service refuses it.
@@ -132,10 +98,25 @@ import PluginKit
 /// The requests to the service.
 struct CloudService: Sendable {
     private let client: CloudClient
+    let oauth: OAuthClient
     var base: String { client.address.text }
 
     init(_ hub: PluginContext) throws {
         client = CloudClient(try ServiceAddress(hub.settings, "service"), pace: Pace(hub))
+        var oauth = OAuthClient(
+            client, page: client.address.text + "/authorize", path: "/token", id: "client", secret: nil,
+            redirect: try hub.settings.text("redirect"), scope: "a b")
+        switch try hub.settings.text("flow") {
+        case "fragment": oauth.grant = .implicit
+        case "foreign":
+            (oauth.page, oauth.path, oauth.method) = (client.address.text + "/both", "/both", .get)
+            (oauth.secret, oauth.scope) = (Secret("shh"), "")
+            oauth.parameters = [("APIName", "OpenApiWeight")]
+            (oauth.state, oauth.usesProofKey) = (.ifReturned, false)
+            oauth.reading = { answer, now, _ in try Self.token(answer, at: now) }
+        default: break
+        }
+        self.oauth = oauth
     }
 
     /// - Throws: ``LogInRefused`` if the service does not accept the token.
@@ -146,25 +127,10 @@ struct CloudService: Sendable {
         return try answer.json(Me.self).name
     }
 
-    func token(
-        _ members: [(name: String, value: String)], at now: Int64, renewing former: OAuthToken? = nil
-    ) async throws -> OAuthToken {
-        let answer = try await client.send(.form("/token", members))
-        return try OAuthToken(status: answer.status, body: answer.body, at: now, renewing: former)
-    }
-
-    /// Requests a token with a GET, and reads an answer whose members have unusual names.
-    func foreignToken(_ answer: AuthorizationAnswer, at now: Int64) async throws -> OAuthToken {
+    /// Reads an answer whose members have unusual names.
+    private static func token(_ answer: CloudAnswer, at now: Int64) throws -> OAuthToken {
         struct Foreign: Decodable { var AccessToken, RefreshToken, UserID: String, Expires: Int64 }
-        let question = CloudRequest(
-            .get, "/both",
-            query: [
-                ("grant_type", "authorization_code"), ("code", try answer.code()), ("redirect_uri", answer.redirect),
-                ("client_id", "client"), ("client_secret", "shh"),
-            ])
-        guard let read = try? await client.send(question).json(Foreign.self) else {
-            throw LogInRefused("the service gave no token")
-        }
+        guard let read = try? answer.json(Foreign.self) else { throw LogInRefused("the service gave no token") }
         return OAuthToken(
             accessToken: Secret(read.AccessToken), refreshToken: Secret(read.RefreshToken),
             expiresAt: Timestamp(microseconds: now + read.Expires * 1_000_000), extra: ["user_id": read.UserID])

@@ -5,12 +5,17 @@ import PluginKit
 /// The calls of Exist's API.
 struct ExistService: Sendable {
     let client: CloudClient
-    let clientID: String
-    let clientSecret: Secret
+    let oauth: OAuthClient
 
     init(_ settings: ExistSettings, pace: Pace) {
         client = CloudClient(settings.address, pace: pace)
-        (clientID, clientSecret) = (settings.clientID ?? "", settings.clientSecret ?? Secret(""))
+        var oauth = OAuthClient(
+            client, page: settings.address.text + "/oauth2/authorize", path: "/oauth2/access_token",
+            id: settings.clientID ?? "", secret: settings.clientSecret ?? Secret(""), redirect: settings.redirect,
+            scope: settings.scopes)
+        (oauth.state, oauth.usesProofKey) = (.ifReturned, false)
+        oauth.prompt = "Log in to Exist and allow access."
+        self.oauth = oauth
     }
 
     /// Maximum number of objects in one call.
@@ -52,20 +57,6 @@ struct ExistService: Sendable {
     }
 
     // MARK: - Tokens
-
-    func token(_ members: [(name: String, value: String)], at now: Int64, renewing former: OAuthToken? = nil)
-        async throws -> OAuthToken
-    {
-        let client = [("client_id", clientID), ("client_secret", clientSecret.reveal())]
-        let answer = try await self.client.send(.form("/oauth2/access_token", members + client))
-        return try OAuthToken(status: answer.status, body: answer.body, at: now, renewing: former)
-    }
-
-    func refreshed(_ old: OAuthToken, at now: Int64) async throws -> OAuthToken {
-        try await token(
-            [("grant_type", "refresh_token"), ("refresh_token", old.refreshToken?.reveal() ?? "")], at: now,
-            renewing: old)
-    }
 
     /// Fetches the profile of a token's owner, and so checks the token.
     /// - Throws: ``LogInRefused`` if the token is invalid.

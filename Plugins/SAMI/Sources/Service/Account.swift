@@ -13,27 +13,22 @@ protocol ServiceCalls: Sendable {
 
 /// Makes calls with the token that the hub keeps, and renews it when it expires.
 struct Account: ServiceCalls {
-    /// The plugin's name for the account.
-    static let name = "me"
-
     let service: SAMIService
-    let keeper: TokenKeeper
+    private let account: CloudAccount
     let watch: ServiceWatch
     let instance: String
-    /// Whether a call waits for a log-in instead of failing.
-    var waits = false
 
     init(_ hub: PluginContext, _ service: SAMIService, _ watch: ServiceWatch) {
         (self.service, self.watch, instance) = (service, watch, hub.instance)
-        keeper = TokenKeeper(hub, account: Self.name) { old in
-            try await service.refreshed(old, at: hub.clock.now())
-        }
+        account = CloudAccount(hub, service.oauth)
     }
 
     func token(insteadOf refused: OAuthToken? = nil) async throws -> OAuthToken {
-        waits
-            ? try await keeper.tokenOnceLoggedIn(insteadOf: refused) : try await keeper.token(insteadOf: refused)
+        try await account.keeper.token(insteadOf: refused)
     }
+
+    /// Returns when there is a log-in.
+    func waitForLogIn() async throws { _ = try await account.keeper.tokenOnceLoggedIn() }
 
     func call(_ request: CloudRequest) async throws -> JSONTree {
         // Few attempts: the caller retries later and reports the problem in the meantime.
@@ -41,53 +36,22 @@ struct Account: ServiceCalls {
     }
 
     func call(_ request: CloudRequest, attempts: Int) async throws -> JSONTree {
-        var token = try await token()
-        var answer = try await send(request, token, attempts)
-        if answer.status == 401 {
-            token = try await self.token(insteadOf: token)
-            answer = try await send(request, token, attempts)
-        }
-        return try answer.value(instance)
-    }
-
-    private func send(_ request: CloudRequest, _ token: OAuthToken, _ attempts: Int) async throws -> CloudAnswer {
         // The service's limits open again within a day.
         let retry = Retry(attempts: attempts, patience: .seconds(86_400))
-        let authorized = request.authorized(token.accessToken)
         // SAMI counts posted messages separately from all other calls.
-        if request.method == .post, request.path == SAMIService.messagesPath {
-            return try await service.posts.send(authorized, retrying: retry)
-        }
-        let answer = try await service.client.send(authorized, retrying: retry)
-        await watch.noteAnswer()
-        return answer
+        let isPost = request.method == .post && request.path == SAMIService.messagesPath
+        let answer = try await account.send(request, with: isPost ? service.posts : service.client, retrying: retry)
+        if !isPost { await watch.noteAnswer() }
+        return try answer.value(instance)
     }
 }
 
 extension Account {
     /// Revokes a token at the service, and checks that it no longer works.
-    ///
-    /// An expired token is renewed first: the service may refuse it but still renew it, so that it would become valid again.
-    /// - Throws: ``CommandFailure`` if the service cannot be reached, or still accepts the token.
     func revoke(_ token: OAuthToken) async throws -> Revocation {
-        var token = token
-        do {
-            if try await !service.takes(token) {
-                guard token.refreshToken != nil else { return .unknown }
-                token = try await keeper.token(insteadOf: token)
-            }
-            try await service.revoke(token)
-            guard try await service.takes(token) else { return .revoked }
-        } catch let error as TokenError {
-            if error.needsLogIn { return .unknown }
-            throw CommandFailure("service", error.message)
-        } catch let error as CloudError {
-            throw CommandFailure("service", error.message)
-        }
-        throw CommandFailure(
-            "service",
-            "the service was asked to revoke the token, but still accepts it; in the browser that is logged in there, open \(service.settings.accounts.text)/logout"
-        )
+        try await account.revoke(
+            token, orElse: "in the browser that is logged in there, open \(service.settings.accounts.text)/logout",
+            accepts: service.takes, by: service.revoke)
     }
 }
 

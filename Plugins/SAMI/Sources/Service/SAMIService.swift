@@ -91,47 +91,18 @@ struct SAMIService: Sendable {
 
     // MARK: - Log-in
 
-    /// The authorization page for the grant of the settings.
-    func authorization() -> Authorization {
+    /// SAMI renews a token for its secret in the code flow, and for the old token in the implicit flow.
+    var oauth: OAuthClient {
         let isCode = settings.grant == .code
-        return Authorization(
-            page: settings.accounts.text + "/authorize",
-            parameters: [
-                ("client_id", settings.clientID), ("response_type", isCode ? "code" : "token"),
-                ("scope", "read,write"),
-            ],
-            // The documentation says that `state` is returned; captured redirects of the first tutorials had none.
-            redirect: settings.redirect, state: .ifReturned, usesProofKey: isCode && settings.isArtik)
-    }
-
-    func token(for answer: AuthorizationAnswer, at now: Int64) async throws -> OAuthToken {
-        guard settings.grant == .code else { return try answer.token(at: now) }
-        var form = [
-            ("grant_type", "authorization_code"), ("code", try answer.code()), ("redirect_uri", answer.redirect),
-        ]
+        var oauth = OAuthClient(
+            accounts, page: settings.accounts.text + "/authorize", path: "/token", id: settings.clientID,
+            secret: settings.clientSecret, redirect: settings.redirect, scope: "read,write")
+        (oauth.grant, oauth.proof) = isCode ? (.code, .basic) : (.implicit, .token)
+        // The documentation says that `state` is returned; captured redirects of the first tutorials had none.
+        oauth.state = .ifReturned
         // SAMI did not have PKCE yet; ARTIK Cloud did.
-        if let verifier = answer.verifier {
-            form += [("client_id", settings.clientID), ("code_verifier", verifier.reveal())]
-        }
-        var request = CloudRequest.form("/token", form)
-        authorizeClient(&request)
-        let response = try await accounts.send(request)
-        return try OAuthToken(status: response.status, body: response.body, at: now)
-    }
-
-    /// Renews a token: with the application's secret in the code flow, with the old token in the implicit flow.
-    func refreshed(_ old: OAuthToken, at now: Int64) async throws -> OAuthToken {
-        var request = CloudRequest.form(
-            "/token",
-            [("grant_type", "refresh_token"), ("refresh_token", old.refreshToken?.reveal() ?? "")])
-        if settings.grant == .code { authorizeClient(&request) } else { request.authorize(old.accessToken) }
-        let response = try await accounts.send(request)
-        return try OAuthToken(status: response.status, body: response.body, at: now, renewing: old)
-    }
-
-    private func authorizeClient(_ request: inout CloudRequest) {
-        let text = "\(settings.clientID):\(settings.clientSecret?.reveal() ?? "")"
-        request.authorize(Secret(Data(text.utf8).base64EncodedString()), scheme: "Basic")
+        oauth.usesProofKey = settings.isArtik
+        return oauth
     }
 
     // MARK: - Log-out
@@ -176,11 +147,11 @@ struct SAMIService: Sendable {
     /// The application's own token, with which SAMI lets it revoke others; nil without its secret, or if the service refuses it.
     private func applicationToken() async throws -> Secret? {
         guard settings.clientSecret != nil else { return nil }
-        var request = CloudRequest.form("/token", [("grant_type", "client_credentials")])
-        authorizeClient(&request)
-        let answer = try await accounts.send(request)
-        do { return try OAuthToken(status: answer.status, body: answer.body, at: 0).accessToken } catch is LogInRefused
-        {
+        var oauth = oauth
+        oauth.proof = .basic
+        do {
+            return try await oauth.token([("grant_type", "client_credentials")], at: 0).accessToken
+        } catch is LogInRefused {
             return nil
         }
     }
