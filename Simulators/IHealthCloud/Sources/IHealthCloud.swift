@@ -93,18 +93,18 @@ public final class IHealthCloud: StandInService {
     }
 
     private static func logIn(_ request: WebRequest, _ state: inout State) -> WebAnswer {
-        guard request.query("client_id") == state.application.id else { return refusal("invalid_client") }
+        guard request.query("client_id") == state.application.id else { return .refusedToken("invalid_client") }
         let redirect = request.query("redirect_uri")
         if request.query("response_type") == "code" {
             guard let redirect, redirect == state.application.redirect, request.query("APIName") == "OpenApiWeight"
             else {
-                return refusal("invalid_request")
+                return .refusedToken("invalid_request")
             }
             let code = secret("code", &state)
             state.codes.insert(code)
-            return .redirect(redirect + "?code=" + code)
+            return .back(to: redirect, [("code", code)])
         }
-        guard request.query("client_secret") == state.application.secret else { return refusal("invalid_client") }
+        guard request.query("client_secret") == state.application.secret else { return .refusedToken("invalid_client") }
         let isGood =
             if request.query("response_type") == "refresh_token" {
                 request.query("UserID") == user && state.refresh.remove(request.query("refresh_token") ?? "") != nil
@@ -112,7 +112,7 @@ public final class IHealthCloud: StandInService {
                 request.query("grant_type") == "authorization_code" && redirect == state.application.redirect
                     && state.codes.remove(request.query("code") ?? "") != nil
             }
-        guard isGood else { return refusal("invalid_grant") }
+        guard isGood else { return .refusedToken("invalid_grant") }
         let (access, refresh) = (secret("access", &state), secret("refresh", &state))
         state.access = [access]
         state.refresh.insert(refresh)
@@ -150,8 +150,6 @@ public final class IHealthCloud: StandInService {
             "VFR": JSONTree(weight.visceral), "WaterValue": number(weight.water), "WeightValue": number(weight.weight),
         ]
     }
-
-    private static func refusal(_ word: String) -> WebAnswer { .json(["error": .text(word)], 400) }
 
     private static func secret(_ word: String, _ state: inout State) -> String {
         state.number += 1

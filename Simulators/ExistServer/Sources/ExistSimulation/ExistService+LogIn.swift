@@ -11,11 +11,9 @@ extension ExistService {
         guard let client, (client["redirects"] as String).split(separator: "\n").contains(redirect[...]) else {
             return .html(ExistPage.problem("This client, or its redirect URI, is not registered."), 400)
         }
-        func back(_ members: [(String, String)]) -> WebAnswer {
-            var members = members
-            if exchange.switches.returnsState, let state = request.query("state") { members.append(("state", state)) }
-            let query = members.map { "\($0.0)=\(WebRequest.encoded($0.1))" }.joined(separator: "&")
-            return .redirect(redirect + (redirect.contains("?") ? "&" : "?") + query)
+        func back(_ members: [(name: String, value: String)]) -> WebAnswer {
+            let state = exchange.switches.returnsState ? request.query("state") : nil
+            return .back(to: redirect, members + (state.map { [("state", $0)] } ?? []))
         }
         guard request.query("response_type") == "code" else { return back([("error", "unsupported_response_type")]) }
         let scopes = (request.query("scope") ?? "").split(separator: " ").map(String.init)
@@ -47,10 +45,11 @@ extension ExistService {
 
     func accessToken(_ exchange: Exchange) throws -> WebAnswer {
         let form = exchange.request.form
+        let credentials = exchange.request.client(form)
         let client = try Row.fetchOne(
             exchange.database, sql: "SELECT * FROM client WHERE id = ? AND secret = ?",
-            arguments: [form["client_id"] ?? "", form["client_secret"] ?? ""])
-        guard let client else { return .json(["error": "invalid_client"], 401) }
+            arguments: [credentials.id ?? "", credentials.secret ?? ""])
+        guard let client else { return .refusedToken("invalid_client", 401) }
         let id: String = client["id"]
         switch form["grant_type"] {
         case "authorization_code":
@@ -58,15 +57,15 @@ extension ExistService {
                 exchange.database, sql: "DELETE FROM code WHERE code = ? RETURNING *", arguments: [form["code"] ?? ""])
             guard let row, row["client"] == id, row["redirect"] == form["redirect_uri"] ?? "",
                 row["expires"] as Int64 > exchange.now
-            else { return .json(["error": "invalid_grant"], 400) }
+            else { return .refusedToken("invalid_grant") }
             return try hand(id, row["user"], row["scopes"], exchange)
         case "refresh_token":
             let row = try Row.fetchOne(
                 exchange.database, sql: "DELETE FROM token WHERE refresh = ? AND client = ? RETURNING *",
                 arguments: [form["refresh_token"] ?? "", id])
-            guard let row else { return .json(["error": "invalid_grant"], 400) }
+            guard let row else { return .refusedToken("invalid_grant") }
             return try hand(id, row["user"], row["scopes"], exchange)
-        default: return .json(["error": "unsupported_grant_type"], 400)
+        default: return .refusedToken("unsupported_grant_type")
         }
     }
 
@@ -74,10 +73,7 @@ extension ExistService {
         let life = exchange.switches.tokenLife
         let (access, refresh) = try Self.insertToken(
             client, user, scopes, until: exchange.now + Int64(life) * 1_000_000, in: exchange.database)
-        return .json([
-            "access_token": .text(access), "token_type": "Bearer", "expires_in": JSONTree(life),
-            "refresh_token": .text(refresh), "scope": .text(scopes),
-        ])
+        return .token(access, refresh: refresh, life: Int64(life), scope: scopes, type: "Bearer")
     }
 
     /// Creates a pair of tokens.

@@ -133,13 +133,12 @@ public struct ExistService: StandInService {
     // MARK: - Tokens and limits
 
     private func caller(_ exchange: Exchange) throws -> Caller? {
-        let words = (exchange.request.fields["authorization"] ?? "").split(separator: " ")
-        guard words.count == 2,
+        guard let (scheme, token) = exchange.request.authorization,
             let row = try Row.fetchOne(
-                exchange.database, sql: "SELECT * FROM token WHERE access = ?", arguments: [String(words[1])])
+                exchange.database, sql: "SELECT * FROM token WHERE access = ?", arguments: [token])
         else { return nil }
         let (client, expires): (String?, Int64?) = (row["client"], row["expires"])
-        guard words[0] == (client == nil ? "Token" : "Bearer"), expires ?? .max > exchange.now else { return nil }
+        guard scheme == (client == nil ? "token" : "bearer"), expires ?? .max > exchange.now else { return nil }
         let scopes: String = row["scopes"]
         return Caller(user: row["user"], client: client, scopes: Set(scopes.split(separator: " ").map(String.init)))
     }

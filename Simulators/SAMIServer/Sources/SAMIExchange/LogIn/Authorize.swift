@@ -94,18 +94,14 @@ extension Exchange {
     }
 
     /// Redirects to the application: in the fragment for the implicit grant, otherwise in the query.
-    private func sendBack(_ asked: Asked, _ members: [(String, String)]) -> WebAnswer {
+    private func sendBack(_ asked: Asked, _ members: [(name: String, value: String)]) -> WebAnswer {
         var members = members
         if let state = asked.state {
             // The access token stays last, because shipped clients take the text after the last `=`.
-            let place = members.last?.0 == "access_token" ? members.count - 1 : members.count
+            let place = members.last?.name == "access_token" ? members.count - 1 : members.count
             members.insert(("state", state), at: place)
         }
-        let text = members.map { "\($0.0)=\(WebRequest.encoded($0.1))" }.joined(separator: "&")
-        let mark = asked.isImplicit ? "#" : asked.redirect.contains("?") ? "&" : "?"
-        var answer = WebAnswer.redirect(asked.redirect + mark + text)
-        answer.fields.append(("Cache-Control", "no-store"))
-        return answer
+        return .back(to: asked.redirect, members, inFragment: asked.isImplicit)
     }
 
     private func rights(

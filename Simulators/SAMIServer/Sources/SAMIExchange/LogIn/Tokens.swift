@@ -1,6 +1,4 @@
-import Foundation
 import GRDB
-import Platform
 import WebFaults
 
 /// `POST /token`, on the accounts host and, for SDKs, on the API's host (reference §1.3).
@@ -24,13 +22,7 @@ extension Exchange {
             default: throw OAuthError("unsupported_grant_type")
             }
         }.get()
-        var answer = WebAnswer.json(
-            .members([
-                "access_token": .text(row.token), "token_type": "bearer", "expires_in": .whole(seconds(left: row)),
-                "refresh_token": .text(row.refresh), "scope": .text(row.scope),
-            ]))
-        answer.fields += [("Cache-Control", "no-store"), ("Pragma", "no-cache")]
-        return answer
+        return .token(row.token, refresh: row.refresh, life: seconds(left: row), scope: row.scope, type: "bearer")
     }
 
     func seconds(left row: TokenRow) -> Int64? { row.expiresOn.map { max(0, ($0 - now) / 1000) } }
@@ -53,14 +45,7 @@ extension Exchange {
     private func client(
         _ fields: [String: String], _ request: WebRequest, _ database: Database
     ) throws -> ApplicationRow? {
-        var (id, secret) = (fields["client_id"], fields["client_secret"])
-        let header = (request.fields["authorization"] ?? "").split(separator: " ")
-        if header.count == 2, header[0].lowercased() == "basic",
-            let bytes = Data(base64Encoded: String(header[1])), let plain = String(validating: bytes, as: UTF8.self)
-        {
-            let parts = plain.split(separator: ":", maxSplits: 1).map(String.init)
-            (id, secret) = (parts.first, parts.count > 1 ? parts[1] : nil)
-        }
+        let (id, secret) = request.client(fields)
         guard let secret else { return nil }
         guard let row = try id.flatMap({ try ApplicationRow.fetchOne(database, key: $0) }), row.secret == secret else {
             throw OAuthError.unauthorizedClient
@@ -76,9 +61,9 @@ extension Exchange {
         guard let row, row["expiresOn"] as Int64 > now else { throw OAuthError.invalidRequest }
         let (aid, challenge): (String, String?) = (row["aid"], row["challenge"])
         if let challenge {
-            let digest = Data(Digests.sha256((fields["code_verifier"] ?? "").utf8)).base64EncodedString()
-            let proof = digest.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-            guard proof == challenge, fields["client_id"] ?? aid == aid else { throw OAuthError.invalidRequest }
+            guard WebRequest.proves(fields["code_verifier"] ?? "", challenge), fields["client_id"] ?? aid == aid else {
+                throw OAuthError.invalidRequest
+            }
         } else {
             guard let client = try client(fields, request, database), client.id == aid else {
                 throw OAuthError.unauthorizedClient
@@ -119,8 +104,7 @@ extension Exchange {
         if let client = try client(fields, request, database) {
             guard client.id == aid else { throw OAuthError.unauthorizedClient }
         } else {
-            let header = (request.fields["authorization"] ?? "").split(separator: " ")
-            guard header.count == 2, header[0].lowercased() == "bearer", header[1] == old.token else {
+            guard let (scheme, token) = request.authorization, scheme == "bearer", token == old.token else {
                 throw OAuthError.unauthorizedClient
             }
         }

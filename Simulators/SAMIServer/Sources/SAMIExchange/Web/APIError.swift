@@ -47,7 +47,7 @@ struct OAuthError: Error {
 
     init(_ code: String) { self.code = code }
 
-    var answer: WebAnswer { .json(["error": .text(code)], 400) }
+    var answer: WebAnswer { .refusedToken(code) }
 
     static let invalidRequest = OAuthError("invalid_request")
     static let unauthorizedClient = OAuthError("unauthorized_client")
