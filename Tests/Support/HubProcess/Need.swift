@@ -1,14 +1,36 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// A requirement of a test on the machine: if it is not met, the test is skipped and reports why, because a test that passes
 /// without checking anything would be a lie.
+///
+/// The test program reads the reasons of all tests at its start, but the machine is looked at only when a test that will run asks, and once.
 public struct Need: Sendable {
-    public let isMet: Bool
     /// The missing part, and how to install it.
     public let reason: String
+    private let finding: Finding
 
-    private init(_ reason: String, isMet: Bool) { (self.reason, self.isMet) = (reason, isMet) }
+    private init(_ reason: String, isMet: @autoclosure @escaping @Sendable () -> Bool) {
+        (self.reason, finding) = (reason, Finding(isMet))
+    }
+
+    public var isMet: Bool { finding.value }
+
+    private final class Finding: Sendable {
+        private let known = Mutex<Bool?>(nil)
+        private let look: @Sendable () -> Bool
+
+        init(_ look: @escaping @Sendable () -> Bool) { self.look = look }
+
+        var value: Bool {
+            known.withLock { known in
+                let value = known ?? look()
+                known = value
+                return value
+            }
+        }
+    }
 
     /// Permission to mount a file system.
     public static let mount = Need(
@@ -16,14 +38,9 @@ public struct Need: Sendable {
         isMet: geteuid() == 0 && (try? SmallDisk(bytes: 65_536)) != nil)
 
     /// Permission to mount a file as a disk.
-    public static let blockDisk: Need = {
-        let path = NSTemporaryDirectory() + "hub-disk-" + UUID().uuidString
-        let isMet = geteuid() == 0 && (try? SmallDisk(at: path, blocks: 2_048, ofBytes: 1_024)) != nil
-        rmdir(path)
-        return Need(
-            "no file can be mounted as a disk here: run the tests as root on a machine with loop devices and e2fsprogs, which .ci/setup test installs",
-            isMet: isMet)
-    }()
+    public static let blockDisk = Need(
+        "no file can be mounted as a disk here: run the tests as root on a machine with loop devices and e2fsprogs, which .ci/setup test installs",
+        isMet: mayMountFile())
 
     /// Permission to make a file immutable, as on a disk that has become read-only.
     public static let immutableFiles = Need(
@@ -36,10 +53,9 @@ public struct Need: Sendable {
         isMet: Tool.run("systemd-analyze", ["--version"]))
 
     /// A systemd that can be booted for the tests and runs the units of `hub service` (`Tests/Support/Systemd/boot`).
-    public static let systemd: Need = {
-        let failure = Tool.failure(boot, ["check", Programs.folder])
-        return Need("no systemd can be booted here: \(failure ?? "")", isMet: failure == nil)
-    }()
+    public static let systemd = Need(
+        "no systemd can be booted here: \(boot) check \(Programs.folder) prints why",
+        isMet: Tool.run(boot, ["check", Programs.folder]))
 
     public static let boot = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Systemd/boot")
         .standardizedFileURL.path
@@ -51,6 +67,11 @@ public struct Need: Sendable {
             && ((try? String(contentsOfFile: "/sys/fs/cgroup/cgroup.controllers", encoding: .utf8)) ?? "")
                 .contains("memory")
             && access("/sys/fs/cgroup/cgroup.subtree_control", W_OK) == 0)
+
+    /// Permission to make a network namespace.
+    public static let otherMachine = Need(
+        "no network namespace can be made here: run the tests as root, with ip(8), which .ci/setup test installs",
+        isMet: OtherMachine.obstacle == nil)
 
     public static let compiler = Need(
         "there is no C compiler here; .ci/setup test installs gcc", isMet: Tool.run("cc", ["--version"]))
@@ -163,6 +184,12 @@ public struct Need: Sendable {
     /// The folder into which `.ci/setup test` installs it.
     public static let asyncAPIPackages = pythonPackages + "-asyncapi"
 
+    private static func mayMountFile() -> Bool {
+        let path = NSTemporaryDirectory() + "hub-disk-" + UUID().uuidString
+        defer { rmdir(path) }
+        return geteuid() == 0 && (try? SmallDisk(at: path, blocks: 2_048, ofBytes: 1_024)) != nil
+    }
+
     private static func mayMakeImmutable() -> Bool {
         let path = NSTemporaryDirectory() + "hub-immutable-" + UUID().uuidString
         defer { unlink(path) }
@@ -177,15 +204,33 @@ public enum Tool {
         public let description: String
     }
 
-    /// The first Python that has a module: one of the `PATH`, or the one of Debian's packages.
+    private static let pythons = Mutex<[String: String]>([:])
+
+    /// The first Python that has a module: one of the `PATH`, or the one of Debian's packages; looked for once.
+    ///
+    /// It is the interpreter itself, not a script that chooses one (pyenv), which takes ten times as long to start.
     public static func python(with module: String) throws(Missing) -> String {
+        let known = pythons.withLock { pythons in
+            let found = pythons[module] ?? findPython(with: module)
+            pythons[module] = found
+            return found
+        }
+        guard let known else {
+            throw Missing(description: "no python3 has \(module): .ci/setup test installs python3-\(module)")
+        }
+        return known
+    }
+
+    private static func findPython(with module: String) -> String? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         for folder in folders + ["/usr/bin"] {
             let path = "\(folder)/python3"
             guard FileManager.default.isExecutableFile(atPath: path) else { continue }
-            if run(path, ["-c", "import \(module)"]) { return path }
+            if let said = output(path, ["-c", "import \(module), sys; print(sys.executable)"]) {
+                return said.trimmingCharacters(in: .newlines)
+            }
         }
-        throw Missing(description: "no python3 has \(module): .ci/setup test installs python3-\(module)")
+        return nil
     }
 
     /// Whether a program exists and ends with 0; its output is dropped.
@@ -194,16 +239,30 @@ public enum Tool {
 
     /// The stderr of a program that failed; `nil` if it exists and ends with 0.
     public static func failure(_ tool: String, _ arguments: [String]) -> String? {
+        let (code, said) = end(tool, arguments, hearing: \.standardError)
+        return code == 0 ? nil : said
+    }
+
+    /// The stdout of a program; `nil` if it does not exist or fails.
+    private static func output(_ tool: String, _ arguments: [String]) -> String? {
+        let (code, said) = end(tool, arguments, hearing: \.standardOutput)
+        return code == 0 ? said : nil
+    }
+
+    /// Runs a program to its end, and returns its exit code and the text of one stream.
+    private static func end(
+        _ tool: String, _ arguments: [String], hearing stream: ReferenceWritableKeyPath<Process, Any?>
+    ) -> (code: Int32, said: String) {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = [tool] + arguments
-        let errors = Pipe()
-        (process.standardInput, process.standardOutput, process.standardError) = (
-            FileHandle.nullDevice, FileHandle.nullDevice, errors
-        )
-        do { try process.run() } catch { return "\(error)" }
-        let said = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let null = FileHandle.nullDevice
+        (process.standardInput, process.standardOutput, process.standardError) = (null, null, null)
+        let pipe = Pipe()
+        process[keyPath: stream] = pipe
+        do { try process.run() } catch { return (-1, "\(error)") }
+        let said = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
-        return process.terminationStatus == 0 ? nil : said
+        return (process.terminationStatus, said)
     }
 }

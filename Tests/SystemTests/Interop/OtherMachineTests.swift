@@ -5,7 +5,7 @@ import Testing
 /// Plugins, listeners and strangers on a machine that reaches the hub only by the network.
 @Suite(
     .serialized, .timeLimit(.minutes(3)),
-    .enabled(if: OtherMachine.obstacle == nil, "\(OtherMachine.obstacle ?? "")"))
+    .enabled(if: Need.otherMachine.isMet, "\(Need.otherMachine.reason)"))
 struct OtherMachineTests {
     private struct Place {
         let machine: OtherMachine
