@@ -1,7 +1,7 @@
 """A PostgreSQL of its own for a test: a folder, a Unix socket, and TLS on a port of the loopback where it is asked for. Ends with its test.
 
 Needs PostgreSQL 15 (apt postgresql-15) and psycopg2 (.ci/setup test has it in .build/python-central)."""
-import glob, os, pwd, shutil, socket, subprocess, sys, tempfile
+import atexit, glob, os, pwd, select, shutil, socket, subprocess, sys, tempfile
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 sys.path.insert(0, os.path.join(ROOT, ".build/python-central"))
 import psycopg2  # noqa: E402
@@ -19,11 +19,11 @@ class Server:
     """`with Server() as s: s.connect("hub_1")`. Log-ins by the socket need no proof; `hba` are the lines for log-ins by TLS."""
 
     def __init__(self, settings=(), hba=(), migrated=True):
-        self.folder = tempfile.mkdtemp(prefix="hub-central-")
+        self.folder, self.kept = tempfile.mkdtemp(prefix="hub-central-"), {}
         who = owner()
         os.chown(self.folder, who.pw_uid, who.pw_gid)
         self.data, self.port = os.path.join(self.folder, "pg"), 5432
-        self.run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale", "C.UTF-8", "--no-sync")
+        self.copy_cluster()
         lines = [f"unix_socket_directories = '{self.folder}'", "listen_addresses = ''", "log_error_verbosity = terse", "max_connections = 40",
                  "log_checkpoints = off", "password_encryption = 'scram-sha-256'", *settings]
         if hba:
@@ -49,25 +49,40 @@ class Server:
             raise RuntimeError(f"{program} ended with {done.returncode}: {done.stdout[-2000:]}")
         return done.stdout
 
+    unused = None                             # a cluster that no server has used, which each server copies, because initdb takes ten times as long
+
+    def copy_cluster(self):
+        if not Server.unused:
+            folder = tempfile.mkdtemp(prefix="hub-cluster-")
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            os.chown(folder, owner().pw_uid, owner().pw_gid)
+            Server.unused = os.path.join(folder, "pg")
+            self.run("initdb", "-D", Server.unused, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale", "C.UTF-8", "--no-sync")
+        subprocess.run(["cp", "-a", "--reflink=auto", Server.unused, self.data], check=True)
+
     def start(self):
         self.run("pg_ctl", "-D", self.data, "-l", self.log, "-w", "start")
 
     def stop(self, how="fast"):
+        self.kept.clear()
         self.run("pg_ctl", "-D", self.data, "-m", how, "-w", "stop")
 
     def connect(self, user="postgres", database="central", **more):
         return psycopg2.connect(host=self.folder, port=self.port, user=user, dbname=database, **more)
 
     def do(self, text, values=None, user="postgres"):
-        """Runs one statement in a separate transaction and returns its rows, if it has any."""
-        c = self.connect(user)
-        try:
+        """Runs one statement in a separate transaction and returns its rows, if it has any; in the role's last session, if that is left."""
+        c = self.kept.pop(user, None)
+        if c is None or select.select([c], [], [], 0)[0]:      # something to read is the server's farewell
+            c = self.connect(user)
             c.autocommit = True
-            with c.cursor() as k:
-                k.execute(text, values)
-                return k.fetchall() if k.description else None
-        finally:
-            c.close()
+        with c.cursor() as k:
+            k.execute(text, values)
+            rows = k.fetchall() if k.description else None
+        self.kept[user] = c                   # only after a success: one that has failed may have lost its session
+        while len(self.kept) > 8:
+            self.kept.pop(next(iter(self.kept))).close()
+        return rows
 
     def call(self, user, text, *values):
         """Calls a function of the hubs and returns its answer."""

@@ -21,22 +21,19 @@ final class CentralScene: Sendable {
         try await server.sql("SET synchronous_commit = local; CREATE DATABASE central")
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Schema")
             .standardizedFileURL
-        for file in try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-        where file.hasSuffix(".sql") {
-            let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
-            try await server.sql("BEGIN; SET LOCAL synchronous_commit = local;\n\(text)\n;COMMIT", database: "central")
-        }
+        let migrations = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+            .filter { $0.hasSuffix(".sql") }.map { try String(contentsOf: folder.appending(path: $0), encoding: .utf8) }
         try await server.sql(
-            """
-            SET synchronous_commit = local;
-            CREATE ROLE hub_house LOGIN IN ROLE hub;
-            CREATE ROLE heart_reader IN ROLE staff;
-            INSERT INTO central.hub (login) VALUES ('hub_house');
-            INSERT INTO central.type (id, unit) VALUES ('weight', 'kg'), ('stepCount', 'count'), ('heartRate', 'count/min'), ('stateOfMind', NULL);
-            INSERT INTO central.study (name, title, words, reader, types) VALUES
-                ('heart', 'Hearts', 'We look at weights.', 'heart_reader', (SELECT array_agg(type_no) FROM central.type WHERE id <> 'heartRate'));
-            INSERT INTO central.offer SELECT hub_no, study_no FROM central.hub, central.study;
-            """, database: "central")
+            migrations.map { "BEGIN; SET LOCAL synchronous_commit = local;\n\($0)\n;COMMIT;\n" }.joined() + """
+                SET synchronous_commit = local;
+                CREATE ROLE hub_house LOGIN IN ROLE hub;
+                CREATE ROLE heart_reader IN ROLE staff;
+                INSERT INTO central.hub (login) VALUES ('hub_house');
+                INSERT INTO central.type (id, unit) VALUES ('weight', 'kg'), ('stepCount', 'count'), ('heartRate', 'count/min'), ('stateOfMind', NULL);
+                INSERT INTO central.study (name, title, words, reader, types) VALUES
+                    ('heart', 'Hearts', 'We look at weights.', 'heart_reader', (SELECT array_agg(type_no) FROM central.type WHERE id <> 'heartRate'));
+                INSERT INTO central.offer SELECT hub_no, study_no FROM central.hub, central.study;
+                """, database: "central")
         return server
     }
 
@@ -83,7 +80,7 @@ final class CentralScene: Sendable {
 
     /// Returns when the plugin has a session with the hub.
     private func settled() async throws {
-        while try await plugin()?["alive"] as? Bool != true {}
+        try await eventually { try await plugin()?["alive"] as? Bool == true }
     }
 
     func plugin() async throws -> [String: Any]? {
@@ -147,13 +144,15 @@ final class CentralScene: Sendable {
 
     /// Waits until a record's newest version has a receipt, and returns it.
     func receipt(_ number: Int) async throws -> String {
-        while true {
-            if let delivery = try await delivery(number), delivery["state"] as? String == "delivered",
-                let receipt = (delivery["confirmed"] as? [String: Any])?["receipt"] as? String
-            {
-                return receipt
-            }
+        var receipt = ""
+        try await eventually {
+            guard let delivery = try await delivery(number), delivery["state"] as? String == "delivered",
+                let found = (delivery["confirmed"] as? [String: Any])?["receipt"] as? String
+            else { return false }
+            receipt = found
+            return true
         }
+        return receipt
     }
 
     // MARK: - The centre
@@ -171,14 +170,12 @@ final class CentralScene: Sendable {
 
     /// Returns when a query to the centre has this answer.
     func until(_ question: String, is answer: [String]) async throws {
-        while (try? await sql(question)) != answer {}
+        try await eventually { (try? await sql(question)) == answer }
     }
 
     /// Waits until the plugin reports a problem with these words.
     func fault(with words: String) async throws -> String {
-        while true {
-            let text = try await host.command(["status", "--json"]).lines.joined()
-            if let range = text.range(of: words) { return String(text[range]) }
-        }
+        try await eventually { try await host.command(["status", "--json"]).lines.joined().contains(words) }
+        return words
     }
 }

@@ -30,15 +30,14 @@ public final class PostgreSQLServer: Sendable {
     public init(settings: [String] = []) async throws {
         folder = try TemporaryFolder()
         port = try FreePort.next()
-        try own(folder.path)
-        try await run(
-            "initdb", ["--no-sync", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8", "-D", data])
+        try Self.own(folder.path)
+        try await Self.run("cp", ["-a", "--reflink=auto", try await Self.cluster.value, data])
         try await Self.openssl([
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
             "-subj", "/CN=An authority", "-keyout", authorityKey, "-out", authority,
         ])
         let own = try await certificate("localhost", alternative: "DNS:localhost,IP:127.0.0.1")
-        for file in [authority, own.certificate, own.key] { try self.own(file) }
+        for file in [authority, own.certificate, own.key] { try Self.own(file) }
         try append(
             [
                 "listen_addresses = '127.0.0.1'", "port = \(port)", "unix_socket_directories = '\(folder.path)'",
@@ -58,8 +57,8 @@ public final class PostgreSQLServer: Sendable {
     public var authority: String { folder.path + "/authority.pem" }
     public var authorityKey: String { folder.path + "/authority.key" }
 
-    private func own(_ path: String) throws {
-        guard let owner = Self.owner else { return }
+    private static func own(_ path: String) throws {
+        guard let owner else { return }
         guard chown(path, owner.user, owner.group) == 0 else { throw Tool.Missing(description: "chown \(path) failed") }
     }
 
@@ -77,20 +76,36 @@ public final class PostgreSQLServer: Sendable {
             toFile: "\(data)/pg_hba.conf", atomically: false, encoding: .utf8)
     }
 
-    private func words(_ program: String, _ arguments: [String]) -> [String] {
-        let words = ["\(Self.programs ?? "")/\(program)"] + arguments
-        guard let owner = Self.owner else { return words }
+    /// The folder of a cluster that no server has used, and that each server copies, because initdb takes ten times as long.
+    private static let cluster = Task {
+        let folder = "/tmp/hub-cluster-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        // `atexit` takes no closure with a context.
+        unusedCluster.withLock { $0 = folder }
+        atexit { PostgreSQLServer.unusedCluster.withLock { _ = try? FileManager.default.removeItem(atPath: $0) } }
+        try own(folder)
+        try await run(
+            "initdb",
+            ["--no-sync", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8", "-D", folder + "/data"])
+        return folder + "/data"
+    }
+    private static let unusedCluster = Mutex("")
+
+    /// The command line of a program, `cp` or one of PostgreSQL, run by the user of the server.
+    private static func words(_ program: String, _ arguments: [String]) -> [String] {
+        let words = [program == "cp" ? program : "\(programs ?? "")/\(program)"] + arguments
+        guard let owner else { return words }
         return ["/usr/bin/setpriv", "--reuid=\(owner.user)", "--regid=\(owner.group)", "--clear-groups"] + words
     }
 
-    private func child(_ program: String, _ arguments: [String]) throws -> ChildProcess {
+    private static func child(_ program: String, _ arguments: [String]) throws -> ChildProcess {
         let words = words(program, arguments)
         // The server's user may not be allowed to enter the current folder of the tests.
         return try ChildProcess("/usr/bin/env", ["--chdir=/", "--"] + words)
     }
 
     @discardableResult
-    private func run(_ program: String, _ arguments: [String]) async throws -> String {
+    private static func run(_ program: String, _ arguments: [String]) async throws -> String {
         let result = try await child(program, arguments).result()
         guard result.code == 0 else {
             throw Tool.Missing(description: "\(program) ended with \(result.code): \(result.errors)")
@@ -108,7 +123,7 @@ public final class PostgreSQLServer: Sendable {
     /// Starts the server and returns when it accepts connections.
     public func start() async throws {
         while true {
-            let child = try child("postgres", ["-D", data])
+            let child = try Self.child("postgres", ["-D", data])
             if await !child.errorLines(count: 1, where: { $0.contains("ready to accept connections") }).isEmpty {
                 return process.withLock { $0 = child }
             }
@@ -150,8 +165,8 @@ public final class PostgreSQLServer: Sendable {
     {
         let file = try folder.write(text, to: "\(UInt64.random(in: 0 ... .max)).sql")
         defer { unlink(file) }
-        try own(file)
-        let output = try await run(
+        try Self.own(file)
+        let output = try await Self.run(
             "psql",
             [
                 "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", socket, "-p", "\(port)", "-U", user, "-d",
