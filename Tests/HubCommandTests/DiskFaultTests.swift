@@ -20,10 +20,13 @@ import Testing
 
     /// Repeats the query until the status matches; the test runner limits the time.
     private func status(_ hub: TestHub, until isMeant: (HubStatus) -> Bool) async throws -> HubStatus {
-        while true {
-            let status = try await status(hub).1
-            if isMeant(status) { return status }
+        var last: HubStatus?
+        try await eventually {
+            let found = try await status(hub).1
+            last = found
+            return isMeant(found)
         }
+        return try #require(last)
     }
 
     @Test func `the status shows failing reads as a store fault, and clears it when reads succeed again`() async throws
@@ -290,7 +293,7 @@ import Testing
             _ = try sink.ask(#""want":"status""#)
         }
         try answerRetry()
-        while try await status(hub).1.sinks.first?.retrying != 1 {}
+        _ = try await status(hub) { $0.sinks.first?.retrying == 1 }
         hub.signal(SIGKILL)
         await hub.waitForEnd()
 

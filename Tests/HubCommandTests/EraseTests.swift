@@ -110,7 +110,7 @@ import Testing
         _ = await command.result()
         #expect(try files(with: "needle", in: hub.data) != [])
         try await hub.restart()
-        while try await erasure(hub) != nil {}
+        try await eventually { try await erasure(hub) == nil }
         #expect(try files(with: "needle", in: hub.data) == [])
         let samples = try await hub.run(["samples", "--json"])
         #expect(samples.code == 0 && samples.output.isEmpty)
@@ -155,7 +155,7 @@ import Testing
         // Stops the backup at any point: it has begun to read or is about to. The erasure ends or waits for it.
         backup.signal(SIGSTOP)
         let erase = try hub.start(["erase", "--type", "weight", "--yes", "--json"])
-        while try await !hub.run(["samples", "--json"]).output.isEmpty {}
+        try await eventually { try await hub.run(["samples", "--json"]).output.isEmpty }
         backup.signal(SIGCONT)
         let (made, done) = (await backup.result(), await erase.result())
         #expect(made.code == 0 && done.code == 0, "\(made.errors)\(done.errors)")
@@ -209,7 +209,7 @@ import Testing
         let compacted = try await hub.run(["compact"])
         #expect(compacted.code == 0, "\(compacted.errors)")
         try await hub.restart()
-        while try await erasure(hub) != nil {}
+        try await eventually { try await erasure(hub) == nil }
         try expectGone(hub)
         #expect(try await hub.stop() == 0)
         try expectGone(hub)

@@ -87,7 +87,7 @@ struct CertificateTests {
         #expect(try state(scene, "hub.pem").trimmed == first.trimmed && (try state(scene, "hub.key")) == key)
         let second = try await sign(scene, days: 400)
         _ = try await scene.ask("enrol")
-        while try state(scene, "hub.pem").trimmed != second.trimmed {}
+        try await eventually { try state(scene, "hub.pem").trimmed == second.trimmed }
         #expect(try state(scene, "hub.key") != key)
 
         // A new connection uses the new certificate, and no third one is requested.

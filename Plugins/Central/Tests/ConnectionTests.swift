@@ -198,7 +198,9 @@ struct ConnectionTests {
         let server = try await PostgreSQLServer()
         let connection = try await Connection.open(local(server))
         let call = Task { try await connection.query("SELECT pg_sleep(100000)", within: .seconds(100_000)) }
-        while try await server.sql("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'").isEmpty {}
+        try await eventually {
+            try await !server.sql("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'").isEmpty
+        }
         call.cancel()
         await #expect(throws: CancellationError.self) { try await call.value }
         let after = try await failure { try await connection.query("SELECT 1", within: limit) }

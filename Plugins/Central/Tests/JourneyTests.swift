@@ -64,7 +64,7 @@ struct JourneyTests {
         try await scene.command("retract", "\(number)", "--yes")
         try await scene.until("SELECT kind, number FROM central.record", is: ["r|\(number)"])
         // Its receipt is saved, so no sink receives the erasure.
-        while try await scene.delivery(number)?["state"] as? String != "delivered" {}
+        try await eventually { try await scene.delivery(number)?["state"] as? String == "delivered" }
         #expect(try await scene.sql("SELECT value FROM central.history ORDER BY seq") == ["72.5", "71.5"])
         try await scene.command("erase", "\(number)", "--yes")
         // The plugin looks for such records once a day and at its start.

@@ -29,11 +29,11 @@ struct LossTests {
     /// Returns when everything is delivered and both sides have the same records.
     private func settle(_ scene: CentralScene) async throws {
         try await scene.until("SELECT count(*) FROM central.record", is: ["\(count)"])
-        while true {
+        try await eventually {
             let sinks = try await scene.command("status", "--json").joined()
             let status = try #require(JSONTree(Array(sinks.utf8)))
             let sink = status["sinks"]?.list?.first { $0["name"]?.text?.hasPrefix("central/") == true }
-            if sink?["delivered"]?.integer == count { break }
+            return sink?["delivered"]?.integer == count
         }
         #expect(
             try await given(scene)
@@ -144,7 +144,9 @@ struct LossTests {
         try await scene.command("erase", "\(edited)", "--yes")
         try await scene.until("SELECT count(*) FROM central.record WHERE kind = 'x'", is: ["1"])
         _ = try await scene.ask("withdraw", "study=heart", "person=ben")
-        while try await scene.command("trace", "\(edited)", "--json").joined().contains("~erased-") == false {}
+        try await eventually {
+            try await scene.command("trace", "\(edited)", "--json").joined().contains("~erased-")
+        }
 
         // The centre is restored to before both.
         scene.server.kill()

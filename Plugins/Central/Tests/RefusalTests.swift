@@ -97,7 +97,7 @@ struct RefusalTests {
         var times = 0
         // Each run of the plugin reports it once: in the hub's log, and as an event.
         while true {
-            while try await told() == times {}
+            try await eventually { try await told() != times }
             times = try await told()
             if !tap.lines.isEmpty { break }
             try await scene.killPlugin()

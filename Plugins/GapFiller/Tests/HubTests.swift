@@ -133,12 +133,10 @@ import Testing
         let text = try String(contentsOfFile: file, encoding: .utf8).replacing(carl, with: "")
         try text.write(toFile: file, atomically: true, encoding: .utf8)
         #expect(try await scene.host.command("apply").status == 0)
-        let end = ContinuousClock.now + .seconds(30)
         var status: [String] = []
-        while !status.contains(where: { $0.contains("2 records are of carl, whom hub.conf does not name") }),
-            ContinuousClock.now < end
-        {
+        try await eventually {
             status = try await scene.host.command("status").lines
+            return status.contains { $0.contains("2 records are of carl, whom hub.conf does not name") }
         }
         #expect(status.contains { $0.contains("hub erase --forget carl") }, "\(status)")
         #expect(try scene.days() == first + second)
@@ -152,11 +150,7 @@ import Testing
         try text.write(toFile: file, atomically: true, encoding: .utf8)
         #expect(try await scene.host.command("apply").status == 0)
         try await scene.comesTo(days(10...17, 80, of: 10) + days(18...20, 79, of: 18))
-        let last = ContinuousClock.now + .seconds(30)
-        while try await scene.host.command("status").lines.contains(where: { $0.contains("of carl") }),
-            ContinuousClock.now < last
-        {}
-        #expect(try await !scene.host.command("status").lines.contains { $0.contains("of carl") })
+        try await eventually { try await !scene.host.command("status").lines.contains { $0.contains("of carl") } }
     }
 
     @Test func `days of thinned readings stay, and later readings change only the days they affect`() async throws {
@@ -309,10 +303,7 @@ import Testing
         let end = ContinuousClock.now + .seconds(30)
         while try scene.days().isEmpty, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(20)) }
         #expect(try scene.days() == days(18...20, 80, of: 18))
-        while try await scene.host.command("status").lines.contains(where: { $0.contains("rejected") }),
-            ContinuousClock.now < end
-        {}
-        #expect(try await !scene.host.command("status").lines.contains { $0.contains("rejected") })
+        try await eventually { try await !scene.host.command("status").lines.contains { $0.contains("rejected") } }
     }
 
     @Test func `a changed setting makes a new series and retracts the old one`() async throws {

@@ -354,6 +354,6 @@ extension Scene {
         try kept.close()
         try edit { $0.replacing("[plugin.web]\nenabled = false\n", with: "[plugin.web]\n") }
         _ = try await command("apply")
-        while try await get("/login").status == 0 { try Task.checkCancellation() }
+        try await eventually { try await get("/login").status != 0 }
     }
 }

@@ -91,7 +91,7 @@ struct DeliveriesTests {
         _ = try await scene.command("log", "weight", "71.3kg", "--person", "ben")
         _ = try await scene.command("edit", "2", "71.8kg", "--reason", "said by me")
         let name = try await Self.name(scene)
-        while try await scene.sink(name)?["pending"] as? Int != 0 {}
+        try await eventually { try await scene.sink(name)?["pending"] as? Int == 0 }
         let owner = try await scene.logIn()
         let ben = try await scene.logIn("ben")
         let story = Scene.words(try await scene.get("/records/2", cookie: owner).body)
@@ -167,17 +167,21 @@ struct DeliveriesTests {
     // MARK: - The sink
 
     private static func name(_ scene: Scene) async throws -> String {
-        while true {
-            let sinks = try await scene.status()["sinks"] as? [[String: Any]]
-            if let name = sinks?.first?["name"] as? String { return name }
+        var name: String?
+        try await eventually {
+            name = (try await scene.status()["sinks"] as? [[String: Any]])?.first?["name"] as? String
+            return name != nil
         }
+        return try #require(name)
     }
 
     private static func waited(_ scene: Scene, _ name: String, delivered: Int) async throws -> [String: Any] {
-        while true {
-            try Task.checkCancellation()
-            if let sink = try await scene.sink(name), sink["delivered"] as? Int == delivered { return sink }
+        var sink: [String: Any]?
+        try await eventually {
+            sink = try await scene.sink(name)
+            return sink?["delivered"] as? Int == delivered
         }
+        return try #require(sink)
     }
 }
 

@@ -67,7 +67,10 @@ struct EventTests {
         let host = try HubHost(plugins: "[plugin.web]\nlisten = \"127.0.0.1:\(port)\"")
         var hub = try await host.start()
         var token: String?
-        while token == nil { token = try await host.command("web", "token", "new", "a").lines.first }
+        try await eventually {
+            token = try await host.command("web", "token", "new", "a").lines.first
+            return token != nil
+        }
         let file = try host.folder.write(try #require(token), to: "token")
         let script = try #require(Bundle.module.path(forResource: "events", ofType: "py"))
         let follower = try ChildProcess(

@@ -88,15 +88,18 @@ struct MetricsTests {
         let scene = try await Scene()
         let health = try await scene.get("/health")
         #expect(health.status == 200 && health.body == "ok\n")
-        while try await scene.get("/ready").status != 200 {}
+        try await eventually { try await scene.get("/ready").status == 200 }
         scene.freeze(true)
         defer { scene.freeze(false) }
         var away = try await scene.get("/ready")
         // The last result is valid for a second.
-        while away.status == 200 { away = try await scene.get("/ready") }
+        try await eventually {
+            away = try await scene.get("/ready")
+            return away.status != 200
+        }
         #expect(away.status == 503 && away.body == "not ready\n")
         #expect(try await scene.get("/health").status == 200)
         scene.freeze(false)
-        while try await scene.get("/ready").status != 200 {}
+        try await eventually { try await scene.get("/ready").status == 200 }
     }
 }

@@ -33,7 +33,7 @@ final class Scene: Sendable {
                 \(plugins(path))
                 """)
         hub = try await host.start()
-        while try await curl(["/login"]).status == 0 {}
+        try await eventually { try await curl(["/login"]).status != 0 }
     }
 
     func command(_ arguments: String...) async throws -> [String] { try await command(arguments) }

@@ -16,7 +16,7 @@ struct SystemTests {
         let told = try await scene.command("backup", scene.folder)
         #expect(!told.isEmpty)
         // The hub reads the list of backups every few seconds.
-        while try await scene.status()["backup"] == nil {}
+        try await eventually { try await scene.status()["backup"] != nil }
         _ = try await scene.command("log", "weight", "80.5kg", "--person", "me")
         let page = Scene.words(try await scene.get("/system", cookie: owner).body)
         let status = try await scene.status()
@@ -73,12 +73,14 @@ struct SystemTests {
 
     /// The pid of the page once it answers; differs from the one before.
     private static func pid(_ scene: Scene, after before: Int = 0) async throws -> Int {
-        while true {
+        var pid: Int?
+        try await eventually {
             let plugins = try await scene.status()["plugins"] as? [[String: Any]]
             let page = plugins?.first { $0["name"] as? String == "web" }
-            if let pid = page?["pid"] as? Int, pid != before, try await scene.get("/health").status == 200 {
-                return pid
-            }
+            pid = page?["pid"] as? Int
+            guard pid != nil, pid != before else { return false }
+            return try await scene.get("/health").status == 200
         }
+        return try #require(pid)
     }
 }

@@ -108,7 +108,7 @@ struct WordTests {
         let folder = try TemporaryFolder()
         let program = try Self.declaring(type, in: folder)
         let scene = try await Scene(plugins: { _ in "[plugin.declaring]\nexecutable = \"\(program)\"\n" })
-        while try await scene.command("samples", "--json").isEmpty { try Task.checkCancellation() }
+        try await eventually { try await !scene.command("samples", "--json").isEmpty }
         let browser = try await Browser(scene)
         for path in ["/data?person=me", "/types/\(type)?person=me", "/records/1"] {
             let page = try await browser.get(path)

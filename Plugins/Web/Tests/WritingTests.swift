@@ -319,7 +319,7 @@ struct WritingTests {
         _ = try await scene.command("configure", "web", "--disable")
         #expect(try await scene.advice(of: ["configure", "web", "--enable"]).contains(command))
         _ = try await scene.command("permissions", "allow", "web", "*", "--owner")
-        while try await scene.get("/login").status == 0 { try Task.checkCancellation() }
+        try await eventually { try await scene.get("/login").status != 0 }
         let browser = try await Browser(scene)
         for path in ["/add?person=me&type=weight", "/inbox", "/devices", "/system", "/plugins/web", "/setup", "/apply"]
         {

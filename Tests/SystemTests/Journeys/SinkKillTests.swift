@@ -32,13 +32,13 @@ import Testing
             if victims != 1 { sink = try Self.startSink(host) }
         }
         #expect(await source.process.waitForExit() == 0, "seed \(seed)")
-        while try await Self.account(host)?.delivered ?? 0 < Int64(Self.records) {}
+        try await eventually { try await Self.account(host)?.delivered ?? 0 >= Int64(Self.records) }
 
         let account = try #require(try await Self.account(host))
         #expect(account.wanted == account.delivered, "seed \(seed): \(account)")
         #expect(account.wanted == Int64(Self.records), "seed \(seed): \(account)")
         // A program that has just been started dies of SIGTERM until it can handle the signal.
-        while try await Self.account(host)?.open != true {}
+        try await eventually { try await Self.account(host)?.open == true }
         sink.signal(SIGTERM)
         let end = await sink.waitForExit()
         #expect(end == 0, "seed \(seed): \(sink.errorLines.suffix(10))")
