@@ -170,6 +170,26 @@ import Testing
         #expect(try await hub.run(["samples", "--json"]).output.split(separator: "\n").count == 2)
     }
 
+    @Test(arguments: [
+        (["backup", "/media/stick", "--incremental"], "restic keeps small, deduplicated copies"),
+        (
+            ["backup", "--incremental", "--recipient", "age1x", "--keep", "3"],
+            "restic keeps small, deduplicated copies"
+        ),
+        (["doctor", "--rehearse", "-q"], "hub restore FILE --dry-run"),
+        (["doctor", "--rehearse", "--backup", "/media/stick"], "hub restore FILE --dry-run"),
+        (["doctor", "--backup", "/media/stick", "--rehearse"], "hub restore FILE --dry-run"),
+        (["doctor", "--identity", "key.txt"], "hub restore FILE --dry-run --identity KEY"),
+    ]) func `an option that is gone is an error that names its replacement`(_ words: [String], _ remedy: String)
+        async throws
+    {
+        let result = try await Programs.hub(words)
+        #expect(result.code == HubExit.usage.rawValue)
+        let first = result.errors.prefix { $0 != "\n" }
+        #expect(first.hasPrefix("hub: hub \(words[0]) --") && first.contains(" is gone: "), "\(first)")
+        #expect(first.contains(remedy) && first.hasSuffix("see Docs/Backups.md"), "\(first)")
+    }
+
     @Test func `a misspelled name is answered with the closest match only`() async throws {
         let type = try await Programs.hub(["samples", "wieght"])
         #expect(type.code == HubExit.usage.rawValue)

@@ -6,25 +6,24 @@ import Testing
 
 @testable import HubCommand
 
-/// Encrypted backups and chains of them, with the real programs.
+/// An age key pair.
+struct KeyPair {
+    let file, recipient: String
+
+    init(_ folder: TemporaryFolder, _ name: String) async throws {
+        file = "\(folder.path)/\(name).txt"
+        let made = try await ChildProcess("/usr/bin/env", ["age-keygen", "-o", file]).result()
+        recipient = try #require(
+            made.errors.split(separator: " ").last.map { $0.trimmingCharacters(in: .newlines) })
+    }
+}
+
+/// Encrypted backups, and chains of an earlier version, with the real programs.
 @Suite(.enabled(if: Need.age.isMet, "\(Need.age.reason)")) struct EncryptionTests {
     private struct Report: Decodable {
         let file: String
         let store: StoreSummary
         let removed: [String]
-        let position: Int?
-    }
-
-    /// An age key pair.
-    private struct Pair {
-        let file, recipient: String
-
-        init(_ folder: TemporaryFolder, _ name: String) async throws {
-            file = "\(folder.path)/\(name).txt"
-            let made = try await ChildProcess("/usr/bin/env", ["age-keygen", "-o", file]).result()
-            recipient = try #require(
-                made.errors.split(separator: " ").last.map { $0.trimmingCharacters(in: .newlines) })
-        }
     }
 
     private func names(_ folder: String) throws -> [String] {
@@ -34,12 +33,12 @@ import Testing
     @Test func `an encrypted backup is restored with its key only`() async throws {
         let hub = try await TestHub()
         let (folder, stick) = (try TemporaryFolder(), try TemporaryFolder())
-        let (mine, other) = (try await Pair(folder, "mine"), try await Pair(folder, "other"))
+        let (mine, other) = (try await KeyPair(folder, "mine"), try await KeyPair(folder, "other"))
         try hub.give(CareTests.weights(1...3))
         let made = try await hub.run(["backup", stick.path, "--recipient", mine.recipient, "--json"])
         #expect(made.code == 0, "\(made.errors)")
         let report = try JSON.decode(Report.self, from: made.output.utf8)
-        #expect(report.file.hasSuffix(".sqlite.age") && report.store.records == 3 && report.position == 0)
+        #expect(report.file.hasSuffix(".sqlite.age") && report.store.records == 3)
         #expect(try FileManager.default.attributesOfItem(atPath: report.file)[.posixPermissions] as? Int == 0o600)
         for name in try names(stick.path) {
             let bytes = try Data(contentsOf: URL(filePath: "\(stick.path)/\(name)"))
@@ -133,44 +132,108 @@ import Testing
         #expect(sound.code == 0 && sound.output.contains("sound: 2 records"), "\(sound.output)")
     }
 
-    @Test func `a chain of encrypted increments is listed, restored at any point, and rotated as a whole`() async throws
+    @Test func `--keep removes the oldest encrypted backups with their summaries, and --list describes all`()
+        async throws
     {
         let hub = try await TestHub()
         let (folder, stick) = (try TemporaryFolder(), try TemporaryFolder())
-        let key = try await Pair(folder, "key")
-        func backUp(_ more: String...) async throws -> Report {
-            let made = try await hub.run(
-                ["backup", stick.path, "--incremental", "--recipient", key.recipient, "--json"] + more)
-            #expect(made.code == 0, "\(made.errors)")
-            return try JSON.decode(Report.self, from: made.output.utf8)
-        }
+        let key = try await KeyPair(folder, "key")
         var made: [Report] = []
-        for day in 1...4 {
+        for day in 1...3 {
             try hub.give(CareTests.weights(day...day))
-            made.append(try await backUp())
+            let result = try await hub.run(
+                ["backup", stick.path, "--recipient", key.recipient, "--keep", "2", "--json"])
+            #expect(result.code == 0, "\(result.errors)")
+            made.append(try JSON.decode(Report.self, from: result.output.utf8))
             // The names of backups have a resolution of one second.
             try await Task.sleep(for: .milliseconds(1_050))
         }
-        #expect(made.map(\.position) == [0, 1, 2, 3])
+        let files = made.map { URL(filePath: $0.file).lastPathComponent }
+        #expect(made.map(\.removed) == [[], [], [files[0]]])
+        #expect(try names(stick.path) == files[1...].flatMap { [$0, $0 + ".summary"] })
         let list = try await hub.run(["backup", "--list", stick.path])
-        #expect(list.output.split(separator: "\n").count == 4)
-        for (day, report) in made.enumerated() {
-            #expect(list.output.contains("\(day + 1) record"))
-            let sound = try await hub.run(["backup", "--verify", report.file, "--identity", key.file])
-            #expect(sound.output.contains("sound: \(day + 1) record"), "\(sound.errors)")
+        let lines = list.output.split(separator: "\n")
+        #expect(lines.count == 2 && lines[1].hasPrefix("\(files[2])  3 records, newest \(made[2].store.epoch)-3, "))
+        // A cut backup does not count, and nothing is known of one without its summary. Neither is removed.
+        let cut = try FileHandle(forWritingTo: URL(filePath: made[2].file))
+        try cut.truncate(atOffset: 100)
+        try cut.close()
+        try FileManager.default.removeItem(atPath: made[1].file + ".summary")
+        let again = try await hub.run(["backup", "--list", stick.path])
+        #expect(again.output.contains("\(files[1])  without its summary, "), "\(again.output)")
+        #expect(again.output.contains("\(files[2])  cut, 100 B"), "\(again.output)")
+        let last = try await hub.run(["backup", stick.path, "--keep", "1"])
+        #expect(last.code == 0 && !last.output.contains("removed"), "\(last.output)\(last.errors)")
+    }
+
+    @Test func `chains of an earlier version are restored, and --keep leaves them with the backups before them`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        try OldFormat.unpackChain(into: folder.path)
+        let key = folder.path + "/key.txt"
+        let recipient = try await ChildProcess("/usr/bin/env", ["age-keygen", "-y", key]).result().output
+        let whole = folder.path + "/encrypted/hub-20261129T215514Z.sqlite"
+        let sealed = try await ChildProcess(
+            "/usr/bin/env",
+            [
+                "age", "--encrypt", "--recipient", recipient.trimmingCharacters(in: .newlines), "--output",
+                whole + ".age", whole,
+            ]
+        ).result()
+        #expect(sealed.code == 0, "\(sealed.errors)")
+        try FileManager.default.removeItem(atPath: whole)
+
+        let hub = try await TestHub()
+        #expect(try await hub.stop() == 0)
+        for (kind, last) in [
+            ("plain", "hub-20261129T215517Z.increment"), ("encrypted", "hub-20261129T215517Z.increment.age"),
+        ] {
+            let place = "\(folder.path)/\(kind)"
+            let list = try await hub.run(["backup", "--list", place]).output.split(separator: "\n")
+            #expect(
+                list.count == 3 && list[2].hasPrefix("\(last)  increment of an earlier version, 15 records, "),
+                "\(list)")
+            let sound = try await hub.run(["backup", "--verify", "\(place)/\(last)", "--identity", key])
+            #expect(sound.output.contains("sound: 15 records"), "\(sound.errors)")
+            let restored = try await hub.run(
+                ["restore", "\(place)/\(last)", "--identity", key, "--other-hub", "--yes"])
+            #expect(restored.code == 0, "\(restored.errors)")
+            try await hub.restart()
+            let samples = try await hub.run(["samples", "--json"]).output.split(separator: "\n")
+            #expect(samples.count == 15 && samples.filter { $0.contains(#""value":73"#) }.count == 5)
+            #expect(try await hub.stop() == 0)
         }
-        // The newest increment needs the whole chain.
-        #expect(try await backUp("--keep", "2").removed == [])
-        // Another recipient begins another chain. Then the first chain may be removed, its newest increment first.
-        let other = try await Pair(folder, "other")
+
+        // One backup older than the newest increment and one newer, both without an increment of their own.
+        for name in ["hub-20261129T215516Z.sqlite", "hub-20261129T215600Z.sqlite"] {
+            #expect(try await hub.run(["backup", "\(folder.path)/plain/\(name)"]).code == 0)
+        }
+        let before = try names(folder.path + "/plain")
+        let kept = try await hub.run(["backup", folder.path + "/plain", "--keep", "1"])
+        #expect(kept.output.hasSuffix("removed hub-20261129T215600Z.sqlite\n"), "\(kept.output)\(kept.errors)")
+        #expect(
+            kept.errors.contains(
+                "2 increments of an earlier version, up to hub-20261129T215517Z.increment: --keep leaves them"))
+        #expect(Set(before).subtracting(try names(folder.path + "/plain")) == ["hub-20261129T215600Z.sqlite"])
+        // If a clock has gone back, the catalogue shows that a backup may be needed.
+        for kind in ["sqlite", "chain"] {
+            try FileManager.default.moveItem(
+                atPath: "\(folder.path)/plain/hub-20261129T215513Z.\(kind)",
+                toPath: "\(folder.path)/plain/hub-20261130T000000Z.\(kind)")
+        }
         try await Task.sleep(for: .milliseconds(1_050))
-        let next = try await hub.run(
-            ["backup", stick.path, "--incremental", "--recipient", other.recipient, "--keep", "1", "--json"])
-        let report = try JSON.decode(Report.self, from: next.output.utf8)
-        #expect(report.position == 0 && report.removed.count == 5)
-        #expect(report.removed.last == URL(filePath: made[0].file).lastPathComponent)
-        let left = URL(filePath: report.file).lastPathComponent
-        #expect(try names(stick.path) == [String(left.prefix { $0 != "." }) + ".chain", left])
+        let still = try await hub.run(["backup", folder.path + "/plain", "--keep", "1"])
+        #expect(still.code == 0, "\(still.errors)")
+        #expect(try names(folder.path + "/plain").contains("hub-20261130T000000Z.sqlite"))
+        // Without increments the rest of the chain is rotated as usual.
+        for name in before where name.hasSuffix(".increment") {
+            try FileManager.default.removeItem(atPath: "\(folder.path)/plain/\(name)")
+        }
+        try await Task.sleep(for: .milliseconds(1_050))
+        let rest = try await hub.run(["backup", folder.path + "/plain", "--keep", "1"])
+        #expect(rest.code == 0 && !rest.errors.contains("increment"), "\(rest.errors)")
+        #expect(try names(folder.path + "/plain").count == 1)
     }
 
     @Test(.enabled(if: Need.compiler.isMet, "\(Need.compiler.reason)"))
@@ -178,21 +241,22 @@ import Testing
         let folder = try TemporaryFolder()
         let hub = try await TestHub(in: folder)
         let stick = try TemporaryFolder()
-        let faults = Faults(in: folder)
+        let (faults, key) = (Faults(in: folder), try await KeyPair(folder, "key"))
         var (kills, day, last) = (0, 1, 1)
         while kills < 25 {
             try hub.give(CareTests.weights(1...1 + day % 8))
             day += 1
             try faults.begin("end \(last)")
             let stem = stick.path
-            let result = try await hub.run(["backup", stem, "--incremental", "--keep", "3"], under: faults.environment)
+            let result = try await hub.run(
+                ["backup", stem, "--recipient", key.recipient, "--keep", "3"], under: faults.environment)
             try faults.end()
             let listed = try await hub.run(["backup", "--list", stick.path, "--json"])
             let backups = try #require(
                 try JSONSerialization.jsonObject(with: Data(listed.output.utf8)) as? [[String: Any]])
-            for backup in backups where backup["needs"] != nil {
+            for backup in backups where backup["store"] != nil {
                 let name = try #require(backup["name"] as? String)
-                let sound = try await hub.run(["backup", "--verify", "\(stick.path)/\(name)"])
+                let sound = try await hub.run(["backup", "--verify", "\(stick.path)/\(name)", "--identity", key.file])
                 #expect(sound.code == 0, "killed at write \(last): \(name): \(sound.errors)")
             }
             if result.code == 0 {

@@ -17,9 +17,9 @@ import Testing
                 atPath: folder.path + "/" + name, withIntermediateDirectories: false)
         }
         // A pipe that is never written to blocks its reader like a hung medium.
-        let pipe = folder.path + "/hung/hub-20260101T000000Z.chain"
+        let pipe = folder.path + "/hung/hub-20260101T000000Z.sqlite.age.summary"
         #expect(mkfifo(pipe, 0o600) == 0)
-        try file("hung/hub-20260101T000000Z.sqlite")
+        try file("hung/hub-20260101T000000Z.sqlite.age")
         try file("good/one.sqlite")
         let paths = ["good/one.sqlite", "hung/gone.sqlite", "good/gone.sqlite", "hung/before.sqlite"].map {
             folder.path + "/" + $0

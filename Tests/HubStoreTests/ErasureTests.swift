@@ -608,12 +608,15 @@ import Testing
         let rehearsal = folder.path + "/rehearsal"
         try FileManager.default.createDirectory(atPath: rehearsal, withIntermediateDirectories: true)
         let drafts = ["compacting", "restoring", "restoring-journal", "salvaging", "summing", "verifying"]
-        let files = (drafts + ["before-v3.part"]).map { folder.store + "." + $0 } + [rehearsal + "/hub.sqlite"]
+        let files =
+            (drafts + ["before-v3.part"]).map { folder.store + "." + $0 } + [
+                rehearsal + "/hub.sqlite", rehearsal + ".lock",
+            ]
         for file in files { try Data("needle-key".utf8).write(to: URL(fileURLWithPath: file)) }
     }
 
     private func drafts() throws -> [String] {
-        let own = ["", "-wal", "-shm", ".sequences", ".lock"].map { "hub.sqlite" + $0 } + ["rehearsal.lock"]
+        let own = ["", "-wal", "-shm", ".sequences", ".lock"].map { "hub.sqlite" + $0 }
         return try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !own.contains($0) }.sorted()
     }
 
@@ -635,7 +638,7 @@ import Testing
     @Test func `the start of the hub removes the unfinished copies of killed programs`() throws {
         try folder.open().close()
         try leaveDrafts()
-        #expect(try drafts().count == 8)
+        #expect(try drafts().count == 9)
         try folder.open().close()
         #expect(try drafts() == [])
     }

@@ -125,6 +125,17 @@ extension RootCommand {
         "weight": "hub log weight 72.3 enters a weight, hub samples weight shows them",
     ]
 
+    /// Options that are gone, with their replacements.
+    private static let removedOptions = [
+        "backup --incremental":
+            "hub backup writes whole backups, and restic keeps small, deduplicated copies of them; see Docs/Backups.md",
+        "doctor --rehearse":
+            "hub restore FILE --dry-run reads a backup as a restore would and says what would be lost; see Docs/Backups.md",
+        "doctor --backup": "it went with --rehearse; hub restore FILE --dry-run takes its place, see Docs/Backups.md",
+        "doctor --identity":
+            "it went with --rehearse; hub restore FILE --dry-run --identity KEY takes its place, see Docs/Backups.md",
+    ]
+
     /// The fault in the arguments in the style of all errors of the program, followed by the usage of the command.
     static func usageMessage(for error: any Error) -> String {
         let message = fullMessage(for: error)
@@ -133,8 +144,14 @@ extension RootCommand {
         var words = String(message.dropFirst(prefix.count))
         // ArgumentParser suggests by similar letters; these options all mean --at.
         let option = ["--date", "--day", "--when", "--time"].first { words.hasPrefix("Unknown option '\($0)'") }
-        if let option, ["log", "edit"].contains(CommandLine.arguments.dropFirst().first) {
+        let command = CommandLine.arguments.dropFirst().first ?? ""
+        if let option, ["log", "edit"].contains(command) {
             words = "Unknown option '\(option)'. Did you mean '--at'?" + words.drop { $0 != "\n" }
+        }
+        if let (_, option) = words.prefixMatch(of: /Unknown option '(--[a-z]+)'/)?.output,
+            let replacement = removedOptions["\(command) \(option)"]
+        {
+            words = "hub \(command) \(option) is gone: \(replacement)" + words.drop { $0 != "\n" }
         }
         return "hub: " + NameWords.lowered(words)
     }

@@ -29,7 +29,12 @@ public struct OldFormat: Sendable, CustomStringConvertible {
     public var description: String { "schema \(name)" }
 
     /// Unpacks the files into an existing folder: `hub.sqlite`, with its log if the hub was killed, `secrets.db`, `state/`.
-    public func unpack(into folder: String) throws {
+    public func unpack(into folder: String) throws { try OldFormat.unpack(name, into: folder) }
+
+    /// Unpacks a chain of backups into an existing folder: `plain`, `encrypted` with its whole backup decrypted, and `key.txt`, the key of age.
+    public static func unpackChain(into folder: String) throws { try unpack("chain", into: folder) }
+
+    private static func unpack(_ name: String, into folder: String) throws {
         let archive = OldFormat.folder.appending(path: name + ".tar.gz").path
         if let failure = Tool.failure("tar", ["-xzf", archive, "-C", folder, "--no-same-owner"]) {
             throw CocoaError(.fileReadCorruptFile, userInfo: [NSFilePathErrorKey: "\(archive): \(failure)"])

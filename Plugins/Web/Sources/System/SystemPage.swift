@@ -36,8 +36,8 @@ struct SystemPage: Sendable {
         return """
             <h2>Findings of the hub</h2><ul class="findings">\(lines)</ul>
             <p class="faint">These are the hub's own findings. Only <code>hub doctor</code> on its machine sees hub.conf, the modes of files,
-            the kind of disk, the clock, the service, Bluetooth and damage in the store, and only <code>hub doctor --rehearse</code> tries
-            whether the last backup can be restored.</p>
+            the kind of disk, the clock, the service, Bluetooth and damage in the store, and only <code>hub backup --verify FILE</code> reads
+            a backup from end to end.</p>
             """
     }
 

@@ -17,34 +17,18 @@ struct Age: Sendable {
             case .passphrase: ["--passphrase"]
             }
         }
-
-        /// All recipients as one text, independent of their order.
-        func words() throws(Failure) -> String {
-            switch self {
-            case .passphrase: return "passphrase"
-            case .keys(let keys, let files):
-                var all = keys
-                for file in files {
-                    guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
-                        throw Failure(.usage, "--recipients-file \(file): it cannot be read")
-                    }
-                    all += text.split(whereSeparator: \.isNewline).map(String.init)
-                }
-                let known = Set(
-                    all.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty && !$0.hasPrefix("#") })
-                return known.sorted().joined(separator: "\n")
-            }
-        }
     }
 
     static let suffix = ".age"
 
-    /// The seal for backups to `recipients`; without recipients, none.
-    static func seal(_ recipients: Recipients?) throws(Failure) -> BackupSeal {
-        guard let recipients else { return .none }
-        return BackupSeal(suffix: suffix, recipients: try recipients.words()) { (file) throws(StoreError) in
-            AgeSink(try PipedProgram("age", ["--encrypt"] + recipients.arguments, .input(output: file)))
+    /// Begins an encryption for `recipients` into a file, given its descriptor.
+    static func seal(_ recipients: Recipients, into file: CInt) throws(StoreError) -> any ByteSink {
+        if case .keys(_, let files) = recipients {
+            for path in files where access(path, R_OK) != 0 {
+                throw StoreError(.missing, "--recipients-file \(path): \(String(cString: strerror(errno)))")
+            }
         }
+        return AgeSink(try PipedProgram("age", ["--encrypt"] + recipients.arguments, .input(output: file)))
     }
 
     /// Opens a file of a backup: decrypts it with age if it is encrypted.

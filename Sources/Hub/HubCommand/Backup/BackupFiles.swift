@@ -63,9 +63,6 @@ struct BackupFiles {
             + "T\(text(parts.hour))\(text(parts.minute))\(text(parts.second))Z.sqlite"
     }
 
-    /// The suffix of a full backup that is not encrypted.
+    /// The suffix of a backup that is not encrypted.
     private static let suffix = ".sqlite"
-
-    /// The beginning of the new names, both of a full copy and of a backup in a chain.
-    var stem: String { String(URL(filePath: target).lastPathComponent.prefix { $0 != "." }) }
 }

@@ -3,32 +3,26 @@ import HealthText
 import HubClient
 import HubStore
 
-/// One backup in a folder, described without opening it.
+/// One backup in a folder, described without decrypting it.
 struct Backup: Encodable {
     enum Kind: String, Encodable { case full, increment }
 
     let name: String
+    /// An increment is a part of a chain that an earlier version has made.
     let kind: Kind
     let encrypted: Bool
     /// Size of the file in bytes.
     let size: Int64
-    /// `nil` for an encrypted backup that is in no catalogue.
+    /// `nil` if the file is not known to hold a store.
     let store: StoreSummary?
-    /// The files needed to restore it, ending with the backup itself; `nil` for an increment in no catalogue and for a file that is no store.
-    let needs: [String]?
-    /// Those of the needed files that are missing or have another size.
-    let missing: [String]
-
-    private enum CodingKeys: String, CodingKey { case name, kind, encrypted, size, store, needs, missing }
+    /// Whether the file has another size than it had when it was made.
+    let cut: Bool
 
     var line: String {
-        var text = (kind == .increment ? "  " : "") + name + "  "
-        text +=
-            store.map { "\(NumberText.count($0.records, "record")), newest \($0.epoch)-\($0.head), " }
-            ?? (encrypted || kind == .increment ? "in no catalogue, " : "no store of a hub, ")
-        text += NumberText.bytes(size)
-        if !missing.isEmpty { text += "; cannot be restored: \(missing.joined(separator: ", ")) is missing or cut" }
-        return text
+        let kind = kind == .increment ? "increment of an earlier version, " : ""
+        let unknown = cut ? "cut, " : encrypted ? "without its summary, " : "no store of a hub, "
+        let content = store.map { "\(NumberText.count($0.records, "record")), newest \($0.epoch)-\($0.head), " }
+        return "\(name)  \(kind)\(content ?? (self.kind == .full || cut ? unknown : ""))\(NumberText.bytes(size))"
     }
 }
 
@@ -37,7 +31,6 @@ struct BackupFolder {
     let path: String
     /// Sorted by name.
     let backups: [Backup]
-    private let catalogues: [BackupCatalogue]
 
     init(_ path: String) throws(Failure) {
         self.path = path
@@ -45,50 +38,28 @@ struct BackupFolder {
         do { names = try FileManager.default.contentsOfDirectory(atPath: path) } catch {
             throw Failure(.usage, "\(path): it is not a folder that can be read")
         }
-        let catalogues = BackupCatalogue.all(in: path)
-        self.catalogues = catalogues
-        backups = names.filter(KnownBackup.isName).sorted().map { BackupFolder.backup($0, in: path, catalogues) }
-    }
-
-    private static func size(_ path: String) -> Int64? {
-        (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int64
-    }
-
-    private static func backup(_ name: String, in path: String, _ catalogues: [BackupCatalogue]) -> Backup {
-        let size = size("\(path)/\(name)") ?? 0
-        let (isFull, isEncrypted) = (name.contains(".sqlite"), name.hasSuffix(Age.suffix))
-        for catalogue in catalogues {
-            guard let place = catalogue.links.firstIndex(where: { $0.name == name }) else { continue }
-            let needed = catalogue.links[...place]
+        let summaries = BackupSummary.all(in: path)
+        backups = names.filter(KnownBackup.isName).sorted().map { name in
+            let size = (try? FileManager.default.attributesOfItem(atPath: "\(path)/\(name)"))?[.size] as? Int64 ?? 0
+            let (isFull, isEncrypted) = (name.contains(".sqlite"), name.hasSuffix(Age.suffix))
+            let known = summaries[name]
+            let isCut = known.map { $0.size != size } ?? false
+            let store = isFull && !isEncrypted ? try? StoreFile("\(path)/\(name)").summary() : known?.store
             return Backup(
-                name: name, kind: place == 0 ? .full : .increment, encrypted: isEncrypted, size: size,
-                store: catalogue.links[place].place.store, needs: needed.map(\.name),
-                missing: needed.filter { BackupFolder.size("\(path)/\($0.name)") != $0.size }.map(\.name))
+                name: name, kind: isFull ? .full : .increment, encrypted: isEncrypted, size: size,
+                store: isCut ? nil : store, cut: isCut)
         }
-        let store = isFull && !isEncrypted ? try? StoreFile("\(path)/\(name)").summary() : nil
-        return Backup(
-            name: name, kind: isFull ? .full : .increment, encrypted: isEncrypted, size: size, store: store,
-            needs: isFull && (isEncrypted || store != nil) ? [name] : nil, missing: [])
-    }
-
-    /// The newest backup that can be restored: in the newest epoch, the one with the highest head.
-    func newest(of hub: String?, epoch: String?) -> Backup? {
-        sorted(
-            backups.filter { $0.missing.isEmpty && $0.needs != nil && (hub == nil || $0.store?.hub == hub) },
-            epoch: epoch
-        )
-        .first
     }
 
     /// Backups of the epoch sorted by head, then those of earlier epochs, which no restore brings back, by name.
-    private func sorted(_ backups: [Backup], epoch: String?) -> [Backup] {
+    private func sorted(_ backups: [Backup], epoch: String) -> [Backup] {
         func key(_ backup: Backup) -> (Int64, String) {
             (backup.store.map { $0.epoch == epoch ? $0.head : -1 } ?? -1, backup.name)
         }
         return backups.sorted { key($0) > key($1) }
     }
 
-    /// Removes all backups of this hub except the newest `count` and the files that these need.
+    /// Removes all whole backups of this hub except the newest `count`, and those that increments of an earlier version may need.
     ///
     /// The contents decide which backups are the newest, because a name only reflects a clock. A file counts only if it has a name of this
     /// program's form and is known to hold a store of the same hub.
@@ -101,22 +72,15 @@ struct BackupFolder {
         keeping count: Int, after made: StoreSummary, _ file: String, of store: String
     ) throws(Failure) -> [String] {
         let latest = URL(filePath: file).lastPathComponent
-        let ours = backups.filter { $0.store?.hub == made.hub }
-        let older = sorted(ours.filter { $0.name != latest }, epoch: made.epoch)
-        let kept = ours.filter { $0.name == latest } + older.prefix(count - 1)
-        let needed = Set(kept.flatMap { $0.needs ?? [$0.name] }).union([latest])
-        // Remove chains from their end, so that no increment ever lacks a file that it needs.
-        let old = older.filter { !needed.contains($0.name) }
-            .sorted {
-                ($0.needs?.count ?? 1, $0.store?.head ?? 0, $0.name) > (
-                    $1.needs?.count ?? 1, $1.store?.head ?? 0, $1.name
-                )
-            }
-            .map(\.name)
+        let older = backups.filter { $0.kind == .full && $0.store?.hub == made.hub && $0.name != latest }
+        let old = sorted(older, epoch: made.epoch).dropFirst(count - 1).map(\.name).filter { !isNeeded($0, made.hub) }
         do {
-            for name in old { try FileManager.default.removeItem(atPath: "\(path)/\(name)") }
-            for catalogue in catalogues where catalogue.links.first.map({ old.contains($0.name) }) == true {
-                try FileManager.default.removeItem(atPath: "\(path)/\(catalogue.name)")
+            for name in old {
+                try FileManager.default.removeItem(atPath: "\(path)/\(name)")
+                for beside in [name + BackupSummary.suffix, BackupFolder.chain(name)]
+                where FileManager.default.fileExists(atPath: "\(path)/\(beside)") {
+                    try FileManager.default.removeItem(atPath: "\(path)/\(beside)")
+                }
             }
         } catch {
             throw Failure(
@@ -126,5 +90,22 @@ struct BackupFolder {
         // If an entry stays in the list, the next erasure looks for the file and does not find it.
         try? KnownBackup.forget(old.map { "\(path)/\($0)" }, of: store)
         return old
+    }
+
+    // MARK: - Chains of an earlier version; version 0.2 removes this part
+
+    /// The increments that may belong to a hub, by name.
+    func increments(of hub: String) -> [String] {
+        backups.filter { $0.kind == .increment && ($0.store == nil || $0.store?.hub == hub) }.map(\.name)
+    }
+
+    /// The catalogue of the chain that a backup may begin.
+    private static func chain(_ name: String) -> String { name.prefix { $0 != "." } + ".chain" }
+
+    /// Whether an increment in the folder may need a whole backup: it is older than an increment, or it began a chain.
+    private func isNeeded(_ name: String, _ hub: String) -> Bool {
+        guard let last = increments(of: hub).last else { return false }
+        return name.prefix { $0 != "." } < last.prefix { $0 != "." }
+            || FileManager.default.fileExists(atPath: "\(path)/\(BackupFolder.chain(name))")
     }
 }

@@ -17,16 +17,16 @@ struct BackupCommand: AsyncParsableCommand {
             on storing meanwhile; it need not run.
 
             With a recipient or a passphrase age encrypts it, and no byte of it is written
-            to a disk unencrypted. With --incremental only the changes since the newest
-            backup there are written; to restore one you need those before it.
+            to a disk unencrypted. For small copies elsewhere, give the folder to restic;
+            Docs/Backups.md has the commands.
 
             Not included: hub.conf, tokens (secrets.db), keys, and the plugins' own
-            states; see Docs/Operating.md.
+            states.
 
             Examples:
               hub backup /media/stick                 hub-20260315T073005Z.sqlite there
               hub backup /media/stick --keep 7        and only the newest 7 stay
-              hub backup /media/stick --incremental --recipient age1…
+              hub backup /media/stick --recipient age1…
               hub backup --list /media/stick
               hub backup before-the-move.sqlite
               hub backup --verify /media/stick/hub-20260315T073005Z.sqlite
@@ -40,11 +40,8 @@ struct BackupCommand: AsyncParsableCommand {
     var path: String?
     @Option(
         help: ArgumentHelp(
-            "Remove this hub's backups in the folder, all but the newest n and those that these need.", valueName: "n"))
+            "Remove this hub's backups in the folder, all but the newest n.", valueName: "n"))
     var keep: Int?
-    @Flag(
-        help: "Write the changes since the newest backup in the folder; a full backup if none can be continued.")
-    var incremental = false
     @Option(help: ArgumentHelp("Encrypt it for this public key of age, or of ssh; may be repeated.", valueName: "key"))
     var recipient: [String] = []
     @Option(help: ArgumentHelp("Encrypt it for the public keys in this file; may be repeated.", valueName: "file"))
@@ -65,7 +62,7 @@ struct BackupCommand: AsyncParsableCommand {
     func validate() throws {
         if let keep, !(1...10_000).contains(keep) { throw ValidationError("--keep takes a number from 1 to 10000.") }
         if verify, path == nil { throw ValidationError("--verify needs the backup's path.") }
-        let makes = keep != nil || incremental || isEncrypted
+        let makes = keep != nil || isEncrypted
         if verify, makes {
             throw ValidationError("--verify makes no backup: it goes with a path and --identity alone.")
         }
@@ -75,11 +72,6 @@ struct BackupCommand: AsyncParsableCommand {
         }
         if passphrase, !recipient.isEmpty || !recipientsFile.isEmpty {
             throw ValidationError("--passphrase and recipients exclude each other.")
-        }
-        if passphrase, incremental {
-            throw ValidationError(
-                "--passphrase and --incremental exclude each other: age would ask for each file of the chain. Make a key with age-keygen and say --recipient."
-            )
         }
     }
 
@@ -91,56 +83,45 @@ struct BackupCommand: AsyncParsableCommand {
         if verify, let path { return try await check(path, HubFiles(hub)) }
         if list { return try show(try BackupFolder(path ?? ".")) }
         let files = try BackupFiles(path, data: hub.data, now: Date())
-        if keep != nil || incremental || isEncrypted, files.folder == nil {
-            let option = keep != nil ? "--keep" : incremental ? "--incremental" : "an encrypted backup"
+        if keep != nil || isEncrypted, files.folder == nil {
+            let option = keep != nil ? "--keep" : "an encrypted backup"
             throw Failure(.usage, "\(option) needs a folder: \(files.target) would be a single file")
         }
-        let report =
-            isEncrypted || incremental ? try await pages(of: store, to: files) : try await copy(of: store, to: files)
+        let report = try await back(up: store, to: files)
         if json { return try Output.json(try JSON.line(report)) }
-        try Output.print("\(report.file)  \(report.text)")
+        try Output.print("\(report.file)  \(StoreText.summary(report.store))")
         for name in report.removed { try Output.print("removed \(name)") }
         Terminal.say(BackupReport.missing)
     }
 
-    /// Makes a copy that every program with SQLite can read.
-    private func copy(of store: StoreFile, to files: BackupFiles) async throws -> BackupReport {
-        let interruption = Interruption { unlink(files.target + ".part") }
-        let summary = try await BackupCommand.storing {
-            let bar = ProgressBar("copying")
-            return try store.backUp(to: files.target) { step in
-                bar.update(step.done, of: step.total)
-                return !interruption.isOver
-            }
-        }
-        return BackupReport(
-            file: files.target, store: summary, removed: try rotate(files, after: summary, files.target, of: store))
-    }
-
-    /// Makes a backup that is encrypted, part of a chain, or both.
-    private func pages(of store: StoreFile, to files: BackupFiles) async throws -> BackupReport {
+    /// Makes a copy that every program with SQLite can read, or an encrypted one, and removes old ones.
+    private func back(up store: StoreFile, to files: BackupFiles) async throws -> BackupReport {
+        let target = files.target + (isEncrypted ? Age.suffix : "")
         let recipients: Age.Recipients? =
             passphrase ? .passphrase : isEncrypted ? .keys(recipient, files: recipientsFile) : nil
-        let seal = try Age.seal(recipients)
-        let (folder, isIncremental) = (files.folder ?? ".", incremental)
-        let interruption = Interruption()
+        let interruption = Interruption { unlink(target + ".part") }
         let made = try await BackupCommand.storing {
             let bar = ProgressBar("copying")
-            return try store.backUp(into: folder, named: files.stem, seal, isIncremental: isIncremental) { step in
+            let progress: (CopyProgress) -> Bool = { step in
                 bar.update(step.done, of: step.total)
                 return !interruption.isOver
             }
+            guard let recipients else { return try store.backUp(to: target, progress: progress) }
+            return try store.backUp(
+                to: target, through: { (file) throws(StoreError) in try Age.seal(recipients, into: file) },
+                progress: progress)
         }
-        return BackupReport(
-            file: made.file, store: made.store, removed: try rotate(files, after: made.store, made.file, of: store),
-            position: made.position, pages: made.pages, reason: made.reason)
-    }
-
-    private func rotate(
-        _ files: BackupFiles, after made: StoreSummary, _ file: String, of store: StoreFile
-    ) throws(Failure) -> [String] {
-        guard let keep, let folder = files.folder else { return [] }
-        return try BackupFolder(folder).rotate(keeping: keep, after: made, file, of: store.path)
+        guard let keep, let folder = try files.folder.map(BackupFolder.init) else {
+            return BackupReport(file: target, store: made, removed: [])
+        }
+        let removed = try folder.rotate(keeping: keep, after: made, target, of: store.path)
+        let increments = folder.increments(of: made.hub)
+        if !increments.isEmpty {
+            Terminal.say(
+                "\(folder.path) has \(NumberText.count(Int64(increments.count), "increment")) of an earlier version, up to \(increments[increments.count - 1]): --keep leaves them and the backups before them; Docs/Backups.md says how to remove them"
+            )
+        }
+        return BackupReport(file: target, store: made, removed: removed)
     }
 
     private func show(_ folder: BackupFolder) throws {
@@ -181,23 +162,8 @@ struct BackupReport: Encodable {
     let store: StoreSummary
     /// Names of older backups that rotation removed.
     let removed: [String]
-    /// For a backup written as pages: its position in the chain, 0 for a full one; its number of pages; the reason why it is full.
-    var position: Int?
-    var pages: Int64?
-    var reason: String?
     let withoutSecrets = true
-
-    var text: String {
-        var text = StoreText.summary(store)
-        if let position, position > 0, let pages {
-            text += "; \(NumberText.count(pages, "page")) changed, number \(position) after its full backup"
-        }
-        if let reason { text += "; a full one: \(reason)" }
-        return text
-    }
 
     static let missing =
         "not in it: hub.conf, tokens (secrets.db), keys and the plugins' own states; keep copies of the first three elsewhere"
-
-    private enum CodingKeys: String, CodingKey { case file, store, removed, position, pages, reason, withoutSecrets }
 }

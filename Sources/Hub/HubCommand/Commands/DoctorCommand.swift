@@ -18,17 +18,12 @@ struct DoctorCommand: AsyncParsableCommand {
             --fix. A check without an answer for five seconds, as from a disk that hangs,
             is given up and reported.
 
-            With --rehearse it only restores the newest backup into a separate folder,
-            opens it as the hub would, reads all of it, reports how much would be lost and
-            the time and room it took, and removes it.
-
             Examples:
               hub doctor
               hub doctor --deep                       reads every record and index
               hub doctor --fix                        restores the modes of files
               hub doctor --deep --fix                 lets a hub go on that found damage
-              hub doctor --rehearse -q                for cron: silent if all is well
-              hub doctor --rehearse --backup /media/stick --identity key.txt
+              hub doctor -q                           for cron: silent if all is well
               hub doctor --json | jq -r '.findings[] | select(.severity=="error").repair'
 
             Exit codes: by the worst finding: 0 nothing to do, 1 a warning, 2 an error;
@@ -39,41 +34,14 @@ struct DoctorCommand: AsyncParsableCommand {
     var deep = false
     @Flag(help: "Repair what needs no decision: modes of files.")
     var fix = false
-    @Flag(help: "Restore the newest backup into a separate folder, and check it.")
-    var rehearse = false
-    @Option(
-        help: ArgumentHelp(
-            "With --rehearse: this backup, or the newest of this folder; if not given, the newest that hub backup made.",
-            valueName: "path"))
-    var backup: String?
-    @Option(
-        help: ArgumentHelp("With --rehearse: the private key of an encrypted one; may be repeated.", valueName: "file"))
-    var identity: [String] = []
     @Flag(
-        help:
-            "One JSON document: {\"findings\":[{\"severity\",\"subject\",\"text\",\"repair\"}],\"worst\",\"rehearsal\"?}."
-    )
+        help: "One JSON document: {\"findings\":[{\"severity\",\"subject\",\"text\",\"repair\"}],\"worst\"}.")
     var json = false
     @Flag(name: .shortAndLong, help: "Show only problems.")
     var quiet = false
     @OptionGroup var options: ConfigurationOptions
 
-    func validate() throws {
-        if !rehearse, backup != nil || !identity.isEmpty {
-            throw ValidationError("--backup and --identity go with --rehearse.")
-        }
-        if rehearse, deep || fix { throw ValidationError("--rehearse goes without --deep and --fix.") }
-    }
-
     func run() async throws {
-        if rehearse {
-            let files = HubFiles(try options.configuration().hub)
-            let interruption = Interruption()
-            let (finding, report) = await Rehearsal(files: files, backup: backup, identities: identity).run { _ in
-                !interruption.isOver
-            }
-            return try show([finding], report)
-        }
         let path = try options.path()
         guard try await blocking({ CheckWatch().result { _ = FileManager.default.contents(atPath: path) } }) != nil
         else {
@@ -92,10 +60,10 @@ struct DoctorCommand: AsyncParsableCommand {
         try show(findings)
     }
 
-    private func show(_ findings: [Finding], _ rehearsal: Rehearsal.Report? = nil) throws {
+    private func show(_ findings: [Finding]) throws {
         let worst = findings.filter { $0.isFixed != true }.map(\.severity).max() ?? .good
         if json {
-            try Output.json(try JSON.line(DoctorReport(findings: findings, worst: worst, rehearsal: rehearsal)))
+            try Output.json(try JSON.line(DoctorReport(findings: findings, worst: worst)))
         } else {
             for finding in findings where !quiet || finding.severity >= .warning {
                 for line in finding.lines(colours: Terminal.hasColours) { try Output.print(line) }
@@ -113,7 +81,6 @@ struct DoctorCommand: AsyncParsableCommand {
 struct DoctorReport: Encodable {
     let findings: [Finding]
     let worst: Finding.Severity
-    let rehearsal: Rehearsal.Report?
 }
 
 extension Doctor {

@@ -20,17 +20,17 @@ struct RestoreCommand: AsyncParsableCommand {
             follow the hub by a cursor begin again automatically.
 
             age decrypts an encrypted backup, with the private key of --identity or a
-            passphrase that age asks for. An increment is restored with the backups before
-            it, which must be in the same folder.
+            passphrase that age asks for. An increment of an earlier version is restored
+            with the backups before it, which must be in the same folder.
 
             Sources send only unconfirmed records again: records stored after the backup
-            are only in the replaced file; see Docs/Operating.md.
+            are only in the replaced file; see Docs/Backups.md.
 
             Examples:
               hub restore hub-20260315T073005Z.sqlite --dry-run
               hub restore hub-20260315T073005Z.sqlite
               hub restore hub-20260315T073005Z.sqlite --yes --json
-              hub restore hub-20260316T073005Z.increment.age --identity key.txt
+              hub restore hub-20260315T073005Z.sqlite.age --identity key.txt
 
             Exit codes: 0 restored; 1 the backup is damaged, of a newer hub or of another
             one, or the answer was no: nothing was changed; 64 there is no such file, or
@@ -60,7 +60,7 @@ struct RestoreCommand: AsyncParsableCommand {
         guard FileManager.default.fileExists(atPath: file) else {
             throw Failure(.usage, "\(file): there is no such file; name one that hub backup wrote")
         }
-        // An encrypted or incremental backup is decrypted and assembled in the store's folder.
+        // A backup that SQLite cannot read directly is decrypted and assembled in the store's folder.
         if !StoreRestore.isPlain(file) {
             do throws(HubError) { try files.prepare() } catch { throw Failure(.system, error.message) }
         }

@@ -1,7 +1,7 @@
 import Glibc
 import Platform
 
-/// The destination of a backup's bytes: its file, or a program that encrypts them first.
+/// The destination of an encrypted backup's bytes: a program that encrypts them into its file.
 public protocol ByteSink: AnyObject {
     func write(_ bytes: [UInt8]) throws(StoreError)
     /// Returns once all bytes are in the file.
@@ -14,40 +14,6 @@ public protocol ByteSource: AnyObject {
     func read(upTo most: Int) throws(StoreError) -> [UInt8]
     /// Call at the end. Throws if the bytes read are incomplete or are not those that were written.
     func finish() throws(StoreError)
-}
-
-/// How backup files are written.
-public struct BackupSeal: Sendable {
-    /// The suffix of encrypted file names; empty without encryption.
-    public let suffix: String
-    /// Identifies the recipients of the encryption.
-    ///
-    /// All files of a chain have the same mark.
-    let mark: String
-    /// Begins a file, given its descriptor.
-    let sink: @Sendable (CInt) throws(StoreError) -> any ByteSink
-    /// - Parameter recipients: the recipients, as any text that is equal for equal recipients.
-    public init(
-        suffix: String, recipients: String, sink: @escaping @Sendable (CInt) throws(StoreError) -> any ByteSink
-    ) {
-        mark = recipients.isEmpty ? "none" : Digests.sha256(recipients.utf8).prefix(16).hexadecimal
-        (self.suffix, self.sink) = (suffix, sink)
-    }
-
-    /// Writes the bytes to the file unchanged.
-    public static let none = BackupSeal(suffix: "", recipients: "") { (file) throws(StoreError) in
-        PlainSink(file)
-    }
-}
-
-/// Writes to a file unchanged.
-private final class PlainSink: ByteSink {
-    private let file: CInt
-
-    init(_ file: CInt) { self.file = file }
-
-    func write(_ bytes: [UInt8]) throws(StoreError) { try writeAll(bytes, to: file, "write the backup") }
-    func finish() {}
 }
 
 /// Reads a file unchanged.

@@ -65,11 +65,11 @@ public struct KnownBackup: Hashable, Sendable {
                 isName($0) && !listed.contains("\(folder)/\($0)")
             }
             guard !names.isEmpty else { return [] }
-            let links = BackupCatalogue.all(in: folder).flatMap(\.links)
+            let summaries = BackupSummary.all(in: folder)
             return names.sorted().compactMap { name in
                 let path = "\(folder)/\(name)"
                 let summary =
-                    links.first { $0.name == name }?.place.store
+                    summaries[name]?.store
                     ?? (BackupAssembly.isPlain(path) ? try? StoreFile(path).summary() : nil)
                 // An unreadable backup may belong to this hub.
                 return summary.map { $0.hub == hub } ?? true ? KnownBackup(path, summary) : nil
@@ -77,7 +77,7 @@ public struct KnownBackup: Hashable, Sendable {
         }
     }
 
-    /// Whether a name has the form of the names that `hub backup` gives: full or not, encrypted or not.
+    /// Whether a name has the form of the names that `hub backup` gives, encrypted or not, or of an increment of an earlier version.
     public static func isName(_ name: String) -> Bool {
         name.wholeMatch(of: /hub-[0-9]{8}T[0-9]{6}Z\.(sqlite|increment)(\.age)?/) != nil
     }
@@ -93,11 +93,6 @@ public struct KnownBackup: Hashable, Sendable {
         (parts.tm_year, parts.tm_mon, parts.tm_mday) = (number(0..<4) - 1_900, number(4..<6) - 1, number(6..<8))
         (parts.tm_hour, parts.tm_min, parts.tm_sec) = (number(9..<11), number(11..<13), number(13..<15))
         return Int64(timegm(&parts)) * 1_000_000
-    }
-
-    /// The path of the newest finished backup that is accessible now.
-    public static func newest(of store: String) throws(StoreError) -> String? {
-        try all(of: store).last { $0.head != nil && access($0.path, F_OK) == 0 }?.path
     }
 
     /// Adds a backup to the list: without a summary when it is begun, with one when it is finished.

@@ -10,10 +10,8 @@ import GRDBSQLite
 /// page from the log or the file, as SQLite would, and compares its checksum.
 struct PageSnapshot {
     let summary: StoreSummary
-    let pageCount: Int64
-    let hasSums: Bool
-    /// Changes whenever records are erased and whenever the names of erased records are removed.
-    let erasures: String
+    private let pageCount: Int64
+    private let hasSums: Bool
     private let db: Database
     /// For each page in the log, the frame with its newest version.
     private let frames: [UInt32: UInt32]
@@ -53,18 +51,11 @@ struct PageSnapshot {
         summary = try StoreSummary(in: db)
         pageCount = try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0
         hasSums = PageSums.areOn(db)
-        // Records removed by retention have no row. They were due for removal, and older backups may keep them.
-        let erased = """
-            SELECT count(*) || '-' || count(named) || '-' || ifnull(max(at), 0) FROM erased
-            WHERE EXISTS (SELECT 1 FROM sample s WHERE s.number = erased.number)
-                OR EXISTS (SELECT 1 FROM day d WHERE d.number = erased.number)
-            """
-        erasures = try db.tableExists("erased") ? String.fetchOne(db, sql: erased) ?? "" : "0-0-0"
         let size = try Int.fetchOne(db, sql: "PRAGMA page_size")
         guard size == PageSnapshot.pageSize else {
             throw StoreError(
                 .foreign,
-                "its pages have \(size ?? 0) bytes, a size that no hub uses; an unencrypted full backup can be made")
+                "its pages have \(size ?? 0) bytes, a size that no hub uses; a backup without encryption can be made")
         }
         var frames: [UInt32: UInt32] = [:]
         if page_sums_mark(db.sqliteConnection) > 0 {
@@ -77,8 +68,19 @@ struct PageSnapshot {
         self.frames = frames
     }
 
+    /// Writes all pages in order, and reports progress after every MiB.
+    func write(to sink: any ByteSink, _ progress: (CopyProgress) throws -> Void) throws {
+        var bytes = [UInt8](repeating: 0, count: PageSnapshot.pageSize)
+        let total = pageCount * Int64(PageSnapshot.pageSize)
+        for page in 1...pageCount {
+            try read(page, into: &bytes)
+            try sink.write(bytes)
+            if page % 256 == 0 { try progress(CopyProgress(done: page * Int64(PageSnapshot.pageSize), total: total)) }
+        }
+    }
+
     /// Reads a page, numbered from 1, into `bytes`, which must have room for it.
-    func read(_ page: Int64, into bytes: inout [UInt8]) throws {
+    private func read(_ page: Int64, into bytes: inout [UInt8]) throws {
         if let frame = frames[UInt32(page)] {
             var found: UInt32 = 0
             try PageSnapshot.check(page_sums_read_frame(db.sqliteConnection, frame, &found, &bytes))

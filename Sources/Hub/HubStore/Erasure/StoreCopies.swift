@@ -35,16 +35,22 @@ public enum StoreCopies {
     static func removeDrafts(of store: String) {
         // If no program has locked the draft, it is removed when this object is released.
         for draft in Set(suffixes(of: store).compactMap(Self.draft)) { _ = try? DraftFile(store + draft) }
-        RehearsalFolder.removeAbandoned(beside: store)
+        removeRehearsal(beside: store)
     }
 
     /// Copies that other programs are making beside the store.
     ///
     /// They are removed when these programs end.
     public static func underWay(beside store: String) -> [String] {
-        let rehearsal = Folder.parent(of: store) + "/rehearsal"
-        return Set(suffixes(of: store).compactMap(Self.draft)).map { store + $0 }.sorted()
-            + (access(rehearsal, F_OK) == 0 ? [rehearsal] : [])
+        Set(suffixes(of: store).compactMap(Self.draft)).map { store + $0 }.sorted()
+    }
+
+    /// Removes the copy that a killed `hub doctor --rehearse` of an earlier version left; version 0.2 removes this function.
+    private static func removeRehearsal(beside store: String) {
+        let folder = Folder.parent(of: store) + "/rehearsal"
+        for name in (try? Folder.names(in: folder)) ?? [] { unlink("\(folder)/\(name)") }
+        rmdir(folder)
+        unlink(folder + ".lock")
     }
 
     private static let drafts = [".compacting", ".restoring", ".salvaging", ".summing", ".verifying"]

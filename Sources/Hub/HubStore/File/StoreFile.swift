@@ -19,17 +19,6 @@ public struct StoreFile: Hashable, Sendable {
         try read("read") { db in try StoreSummary(in: db) }
     }
 
-    /// The number of records first stored after a sequence number.
-    public func recordCount(after sequence: Int64) throws(StoreError) -> Int64 {
-        try read("count") { db in
-            try Int64.fetchOne(
-                db,
-                sql: """
-                    SELECT (SELECT count(*) FROM sample WHERE number > ?1) + (SELECT count(*) FROM day WHERE number > ?1)
-                    """, arguments: [sequence]) ?? 0
-        }
-    }
-
     /// How thoroughly a file is checked.
     ///
     /// Each level includes the one before.

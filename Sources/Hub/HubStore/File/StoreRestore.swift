@@ -16,14 +16,14 @@ public struct StoreRestore: Sendable {
     public let revived: RevivedErasures?
     private let source: StoreFile
     private let target: String
-    /// The assembled copy of an encrypted or incremental backup.
+    /// The assembled copy of a backup that SQLite cannot read directly.
     private let assembled: DraftFile?
 
     /// Checks the backup as `hub doctor --deep` would, and examines the store.
     ///
     /// - Parameters:
     ///   - file: the backup.
-    ///   - target: the store's path; it need not exist. Encrypted or incremental backups are assembled beside it.
+    ///   - target: the store's path; it need not exist. A backup that SQLite cannot read directly is assembled beside it.
     ///   - opening: opens a file that SQLite cannot read directly.
     ///   - progress: as in `StoreFile.backUp`, while the backup is assembled.
     public init(
@@ -81,7 +81,7 @@ public struct StoreRestore: Sendable {
         current?.hub == backup.hub && current?.epoch == backup.epoch
     }
 
-    /// Whether SQLite can read the backup directly: it is neither encrypted nor an increment.
+    /// Whether SQLite can read the backup directly: it is neither encrypted nor an increment of an earlier version.
     public static func isPlain(_ file: String) -> Bool { BackupAssembly.isPlain(file) }
 
     /// The number of record versions in the store that are newer than the backup; `nil` if the two have no common past.
