@@ -85,6 +85,10 @@ public struct Need: Sendable {
     public static let age = Need(
         "age is not installed; .ci/setup test installs it", isMet: Tool.run("age", ["--version"]))
 
+    /// The program that keeps copies of backups elsewhere.
+    public static let restic = Need(
+        "restic is not installed; .ci/setup test installs it", isMet: Tool.run("restic", ["version"]))
+
     /// The program to compare the signatures of plugins with.
     public static let minisign = Need(
         "minisign is not installed; .ci/setup test installs it", isMet: Tool.run("minisign", ["-v"]))
