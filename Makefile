@@ -1,23 +1,24 @@
 # make demo    three people and three simulated scales: a year's days, and a month in two minutes  (ARGS="--days 10 --for 20")
-# make test    format check, build, all tests   (ONLY="HubWireTests SamplesTests": these alone, and only what they need is built)
-# make test-all the same, with every plugin, client language, page and fault, of which make test has one each
-# make attack  hostile programs against a hub, and what held                    (NAMES="importers quiet-listener")
+# make test    format check, build, all tests   (ONLY="HubWireTests SamplesTests": builds and runs only these)
+# make test-all the same with every plugin, client language, page and fault; make test has one of each
+# make attack  hostile programs against a hub, and how it resisted                   (NAMES="importers quiet-listener")
 # make torture rounds of kills, failing disks, cut wires, restores and damage      (ROUNDS=300 SEED=1; as root for all of them)
-# make steady  examines each plugin of this project but Central, which delivers nothing before a person has agreed, many times, for what holds only mostly  (TIMES=100 AT_ONCE=4 ONLY="JSONLines SAMI")
+# make steady  runs hub plugin test on each plugin many times, to find flaky behaviour; not on Central, which delivers nothing without a
+#              person's consent                                              (TIMES=100 AT_ONCE=4 ONLY="JSONLines SAMI")
 # make build   the programs, optimised, in .build/release; they need no Swift to run
-# make format  the one formatting
+# make format  formats all Swift sources
 # make docs    the documentation of the libraries PluginKit and Samples, as pages in .build/docs/site
 # make pictures  Docs/Pictures: the page of the demo as Chromium shows it
 # make fuzz    coverage-guided fuzzing of the record codec, scales, exports and phones        (SECONDS=300, for each)
-# make packages renews .ci/packages.txt, the list of packages that .ci/run compares with
-# make central three database hosts on this machine, each with a network and a disk of its own  (needs root; Docs/Central.md)
-# make test-central  the same, killed, cut, frozen and powered off while hubs deliver          (needs root; RECORDS=30000 ONLY="pg power")
+# make packages rewrites .ci/packages.txt, the list of packages that .ci/run checks
+# make central three database hosts on this machine, each with its own network and disk  (needs root; Docs/Central.md)
+# make test-central  the same hosts, killed, disconnected, frozen and powered off while hubs deliver          (needs root; RECORDS=30000 ONLY="pg power")
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
 .PHONY: demo test test-all central central-programs test-central attack torture steady build format lint docs pictures fuzz bench packages setup setup-test
 .DEFAULT_GOAL := build
 
-# Swift's own libraries inside, and nothing that only a debugger or a library that is loaded later reads: for machines that have no Swift.
+# Links Swift's libraries into the programs, for machines without Swift, and leaves out symbols for debuggers and for libraries loaded later.
 RELEASE := -c release --static-swift-stdlib -Xlinker -s -Xlinker --no-export-dynamic
 
 SOURCES := Package.swift Sources Plugins Simulators Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -37,7 +38,7 @@ build: setup
 demo: setup
 	@.ci/demo $(ARGS)
 
-# What plays in the demo.
+# The programs of the demo.
 DEMO := hub hub-confine hub-demo hub-scale-sim hub-ihealth-hs3 hub-ihealth-hs4 hub-ihealth-hs5 hub-gap-filler hub-web hub-exist-server hub-exist
 
 test: setup-test lint
@@ -49,11 +50,11 @@ else
 	@.ci/tests
 endif
 
-# Make gives a target's variables to what it needs, too.
+# make also gives a target's variables to its prerequisites.
 test-all: export HUB_TESTS := all
 test-all: test
 
-# What has to be there for both.
+# The programs that make central and make test-central need.
 central-programs: setup
 	@.ci/setup central
 	for program in hub hub-confine hub-central hub-central-admin; do swift build --product $$program || exit 1; done
@@ -65,17 +66,17 @@ central: central-programs
 test-central: central-programs
 	@Tests/Central/run $(ONLY)
 
-# Against the hub that people run. make test-all has five rounds, in which each fault comes, make test one of them.
+# Tests the release build. make test-all runs five rounds, in which each fault occurs; make test runs one of them.
 torture: setup-test
 	for program in hub hub-confine hub-plugin hub-json-lines torture-source torture-sink hub-torture; do swift build $(RELEASE) --product $$program || exit 1; done
 	.build/release/hub-torture --rounds $(or $(ROUNDS),10) $(if $(SEED),--seed $(SEED))
 
-# Against the hub that people run. make test has each of them in small.
+# Tests the release build. make test runs a short version of each attack.
 attack: setup-test
 	for program in hub hub-confine hub-attack; do swift build $(RELEASE) --product $$program || exit 1; done
 	.build/release/hub-attack $(NAMES)
 
-# Each is platinum each time, or it is told which rules did not hold and how often.
+# Fails if a plugin is not platinum each time, and prints which rules it broke and how often.
 steady: setup-test
 	swift build
 	failed=; for name in $(or $(ONLY),$(filter-out Central,$(patsubst Plugins/%/sample.conf,%,$(wildcard Plugins/*/sample.conf Plugins/*/*/sample.conf)))); do \
@@ -92,7 +93,7 @@ lint:
 docs: setup
 	@.ci/docs
 
-# What README shows; look at them before you commit them.
+# The pictures of the README; look at them before you commit them.
 pictures: setup-test
 	@.ci/setup pictures
 	for program in $(DEMO); do swift build --product $$program || exit 1; done
@@ -110,7 +111,7 @@ fuzz: setup
 packages:
 	.ci/packages >.ci/packages.txt
 
-# What is measured, and by what. The rows of the centre (ONLY=central) need no more than these, and not the store's own programs.
+# The programs that the benchmarks measure, and those that measure. The rows of the centre (ONLY=central) need only these.
 BENCHED := hub hub-confine hub-central hub-central-admin
 BENCHES := --product bench
 ifeq ($(filter central%,$(ONLY)),)
@@ -118,7 +119,7 @@ BENCHED += hub-apple-health hub-gap-filler hub-plugin hub-json-lines hub-http-in
 BENCHES :=
 endif
 
-# A peer that cannot be installed is a row that says so.
+# If a program for comparison cannot be installed, its row in the results says so.
 bench: setup
 	@.ci/setup bench || echo "going on without them" >&2
 	@.ci/setup central || echo "going on without the centre" >&2

@@ -709,7 +709,7 @@ static const char *hh_first(const char *a, const char *b, const char *c) { retur
 static void *hh_socket(hh_hub *hub, int kind, const char *address) {
     void *socket = zmq_socket(hub->context, kind);
     int options[] = {ZMQ_LINGER, 0, ZMQ_RECONNECT_IVL, 50, ZMQ_RECONNECT_IVL_MAX, 1000, ZMQ_SNDHWM, 10000, ZMQ_RCVHWM, 10000,
-        /* Nothing is kept for a hub that is not there: what is open is said again in the next session. */
+        /* ZeroMQ must not queue messages for an absent hub: the next session repeats every open request. */
         ZMQ_IMMEDIATE, kind == ZMQ_DEALER};
     for (size_t n = 0; n < sizeof options / sizeof *options; n += 2) zmq_setsockopt(socket, options[n], &options[n + 1], sizeof(int));
     int proofs[] = {ZMQ_CURVE_SERVERKEY, ZMQ_CURVE_PUBLICKEY, ZMQ_CURVE_SECRETKEY};

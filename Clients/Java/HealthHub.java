@@ -211,8 +211,8 @@ public final class HealthHub implements AutoCloseable {
 
     private Pointer socket(int kind, String address, List<String> topics) {
         Pointer socket = ZMQ.zmq_socket(context, kind);
-        // Linger, pauses before it connects again, bounds of the queues. ZMQ_IMMEDIATE: nothing is kept for a hub that is
-        // not there; what is open is said again in the next session.
+        // Linger, delays before it connects again, limits of the queues. ZMQ_IMMEDIATE: ZeroMQ must not queue messages for
+        // an absent hub; the next session repeats every open request.
         int[][] options = {{17, 0}, {18, 50}, {21, 1000}, {23, 10000}, {24, 10000}, {39, kind == DEALER ? 1 : 0}};
         for (int[] option : options) {
             set(socket, option[0], new byte[] {(byte) option[1], (byte) (option[1] >> 8), 0, 0});
@@ -972,7 +972,7 @@ public final class HealthHub implements AutoCloseable {
         return (Map<String, Object>) value;
     }
 
-    /** JSON of maps, lists, texts, numbers, truths and null. */
+    /** JSON of maps, lists, strings, numbers, booleans and null. */
     public static String write(Object value) {
         StringBuilder text = new StringBuilder();
         write(value, text);

@@ -125,7 +125,7 @@ class Hub
         $options = [\ZMQ::SOCKOPT_LINGER => 0, \ZMQ::SOCKOPT_RECONNECT_IVL => 50, \ZMQ::SOCKOPT_RECONNECT_IVL_MAX => 1000,
             \ZMQ::SOCKOPT_SNDHWM => 10000, \ZMQ::SOCKOPT_RCVHWM => 10000];
         if ($kind === \ZMQ::SOCKET_DEALER) {
-            // Nothing is kept for a hub that is not there: what is open is said again in the next session.
+            // ZeroMQ must not queue messages for an absent hub: the next session repeats every open request.
             $options[\ZMQ::SOCKOPT_IMMEDIATE] = 1;
         }
         foreach ($options + $this->proof as $option => $value) {

@@ -148,7 +148,7 @@ sub _socket ($self, $kind, $address, @topics) {
         zmq_setsockopt($socket, $option, $value, length $value) == 0 or fail('socket', "option $option: " . zmq_strerror(zmq_errno()));
     };
     $set->(@$_) for map { [$_->[0], pack 'i', $_->[1]] } [LINGER, 0], [RECONNECT_IVL, 50], [RECONNECT_IVL_MAX, 1000], [SNDHWM, 10_000], [RCVHWM, 10_000];
-    # Nothing is kept for a hub that is not there: what is open is said again in the next session.
+    # ZeroMQ must not queue messages for an absent hub: the next session repeats every open request.
     $set->(IMMEDIATE, pack 'i', 1) if $kind == DEALER;
     $set->($_, $self->{proof}{$_}) for keys %{ $self->{proof} };
     $set->(SUBSCRIBE, $_) for @topics;

@@ -76,7 +76,7 @@ module HealthHub
       @pointer = ZMQ.zmq_socket(context, kind)
       { ZMQ::LINGER => 0, ZMQ::RECONNECT_IVL => 50, ZMQ::RECONNECT_IVL_MAX => 1000, ZMQ::SNDHWM => 10_000,
         ZMQ::RCVHWM => 10_000 }.each { |option, value| set(option, [value].pack("l")) }
-      # Nothing is kept for a hub that is not there: what is open is said again in the next session.
+      # ZeroMQ must not queue messages for an absent hub: the next session repeats every open request.
       set(ZMQ::IMMEDIATE, [1].pack("l")) if kind == ZMQ::DEALER
       proof.each { |option, text| set(option, text) }
       topics.each { |topic| set(ZMQ::SUBSCRIBE, topic) }

@@ -228,7 +228,7 @@ class Session:
             self.isOver = True
 
     def lose(self) -> None:
-        """The hub is away, or has forgotten this session: what is open waits for another."""
+        """The hub is away or has forgotten this session; open requests wait for the next one."""
         self._isOpen = False
         self.outgoing.clear()
 

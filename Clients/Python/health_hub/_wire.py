@@ -49,8 +49,8 @@ class Place:
     def openDoor(self, context: Any) -> Any:
         socket = context.socket(zmq.DEALER)
         self._prove(socket)
-        # Without a connection a message goes nowhere, and is not kept for a hub that does not know the session: what
-        # is open is said again in the next one. The hub's credit bounds what is on its way, so the queues never fill.
+        # Without a connection ZeroMQ must not queue a message, because the hub would not know its session: the next
+        # session repeats every open request. The hub's credit limits the messages in transit, so the queues never fill.
         socket.setsockopt(zmq.IMMEDIATE, 1)
         socket.sndhwm = socket.rcvhwm = 10_000
         socket.reconnect_ivl, socket.reconnect_ivl_max = 50, 1_000

@@ -63,7 +63,7 @@ struct Desk {
         try await connection.query(statement, parameters, within: limit)
     }
 
-    /// Runs `body` in a transaction, which is replicated to another host on return.
+    /// Runs `body` in a transaction, and returns when another host has it, too.
     func transaction(_ body: () async throws -> Void) async throws {
         try await ask("BEGIN")
         do { try await body() } catch {

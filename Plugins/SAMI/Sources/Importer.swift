@@ -50,7 +50,7 @@ actor Importer {
         let read = all.filter { settings.reads($0) && !Post.isOwn($0, hub.instance) }
         known = Dictionary(read.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         for wanted in settings.devices where !all.contains(where: { $0.id == wanted || $0.name == wanted }) {
-            hub.logger.warning("a device of the settings is not there", metadata: ["device": "\(wanted)"])
+            hub.logger.warning("the account does not have a device of the settings", metadata: ["device": "\(wanted)"])
         }
         return read
     }

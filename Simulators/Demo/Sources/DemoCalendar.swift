@@ -67,7 +67,7 @@ struct DemoCalendar: Sendable {
     private static func seconds(of time: DemoTime) -> Double {
         let wall = Double(time.seconds)
         let zone = TimeZone(identifier: zone) ?? .gmt
-        // An hour earlier, so that a change within the same hour does not affect the offset.
+        // Uses the offset of an hour earlier, so that a change within the same hour does not affect it.
         return wall - Double(zone.secondsFromGMT(for: Date(timeIntervalSince1970: wall - 3_600)))
     }
 }

@@ -45,7 +45,7 @@ struct DemoDays: Encodable, Sendable {
 
     /// - Parameters:
     ///   - last: the last day that has begun; later days may already exist.
-    ///   - held: the kilograms at Exist, by day.
+    ///   - held: the weights that Exist has, in kilograms, by day.
     init(of person: String, _ readings: [Reading], through last: LocalDate, held: [LocalDate: Double]) {
         let first = readings.map(\.date).min() ?? last
         (self.person, from, to) = (person, first.text, last.text)

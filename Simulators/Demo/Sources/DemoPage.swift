@@ -64,7 +64,7 @@ final class DemoPage: Sendable {
             // The plugin sends no event when the page is ready, so this polls.
             try await Task.sleep(for: .milliseconds(50))
         }
-        throw Failure(.system, "the page is not there within 30 s; hub logs \(Self.instance)")
+        throw Failure(.system, "the page did not start within 30 s; see its log: hub logs \(Self.instance)")
     }
 
     /// The differences between the page and the store.

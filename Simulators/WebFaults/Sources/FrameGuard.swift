@@ -48,7 +48,7 @@ struct SocketFault: Error {
 
     init(_ code: WebSocketErrorCode) { self.code = code }
 
-    /// The close code for an error of a conversation; `nil` if the other side is not at fault.
+    /// The close code for an error on a connection; `nil` if the other side is not at fault.
     static func code(_ error: any Error) -> WebSocketErrorCode? {
         switch error {
         case let fault as SocketFault: fault.code

@@ -21,9 +21,9 @@ public final class TestPlace: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: directory) }
 
-    /// For a ``FakeHub``.
+    /// The endpoint for a ``FakeHub``.
     public var door: String { "ipc://\(directory)/door" }
-    /// Of the plugin.
+    /// The plugin's state directory.
     public var state: String { "\(directory)/state" }
 }
 

@@ -27,7 +27,7 @@ extension ExportReader {
         route.draft = draft
         draft = outer
         guard routes.all.count < 1_000 else {
-            return account.note(.leftOut, place(reason: "a route beyond 1,000 of a workout"))
+            return account.note(.leftOut, place(reason: "a route of a workout that has 1,000 already"))
         }
         routes.all.append(route)
     }

@@ -66,7 +66,9 @@ struct BrokerSettings: Sendable {
         let isLocal = ["localhost", "::1"].contains(host) || host.hasPrefix("127.")
         guard hasTLS || isLocal || allowsPlain else {
             throw PluginFailure(
-                .settings, "setting mqtt: unencrypted to another machine; use mqtts, or set plain_http = true")
+                .settings,
+                "setting mqtt: the connection to another machine is not encrypted; use mqtts, or set plain_http = true"
+            )
         }
         return (host, url.port, hasTLS)
     }

@@ -200,11 +200,11 @@ struct Intake: Sendable {
             }
             ledger.apply(step)
         }
-        // After the retractions: if the process is killed before, they are repeated.
+        // Saved after the retractions: if the process is killed in between, it repeats them.
         try await memory.keep(ledger, of: post.token)
     }
 
-    /// Keeps a post that its sender will not repeat: it is on disk on return, and stored when the hub is available.
+    /// Writes a post that its sender will not repeat to the disk; its records are sent when the hub is available.
     ///
     /// - Returns: kept records as `stored`, and the refused ones; nil if the sender repeats posts, or there are too many records.
     func keep(_ post: Post) async throws -> IngestReport? {

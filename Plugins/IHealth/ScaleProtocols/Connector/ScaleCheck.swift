@@ -110,8 +110,8 @@ public struct ScaleCheck {
 
     /// The remedy if a scale cannot be reached by Bluetooth.
     public static func help(_ address: BluetoothAddress, _ model: ScaleModel) -> String {
-        "Step on the scale and try again while it shows the weight. If it was never paired: bluetoothctl scan on shows a "
-            + "name that begins with \"iHealth \(model.rawValue)\"; then bluetoothctl pair \(address) (PIN 0000) and "
+        "Step on the scale and try again while it shows the weight. If it was never paired, run: bluetoothctl scan on "
+            + "(the scale's name begins with \"iHealth \(model.rawValue)\"), bluetoothctl pair \(address) (PIN 0000), "
             + "bluetoothctl trust \(address)."
     }
 }

@@ -21,7 +21,7 @@ extension ScaleConnector {
             uniquingKeysWith: { first, _ in first })
         let clock = clock
         let isKept = try await keep(weighings.map(\.reading), .cloud) { reading in
-            // The service reports the zone of the date; a scale elsewhere has another wall clock than the machine of the hub.
+            // The service reports the time zone of each reading. In another zone the scale's clock differs from this machine's.
             guard let wall = reading.time, let here = clock.place(wall).time.offsetMinutes,
                 let there = offsets[KnownWeighings.Key(reading)] ?? nil
             else { return nil }

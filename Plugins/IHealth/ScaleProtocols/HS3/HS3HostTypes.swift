@@ -9,7 +9,7 @@ extension HS3Host {
         public var clockMode = HS3ClockMode.nearest
         /// Whether the scale's clock is set to the host's when a session opens.
         ///
-        /// The vendor's software always does. No capture shows a session without.
+        /// The vendor's software always sets it. No capture shows a session in which it does not.
         public var setsClock = true
         /// Maps error bytes to the vendor's numbers.
         public var errors = ScaleError.defaultTable(of: .hs3)

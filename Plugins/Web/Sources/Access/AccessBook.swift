@@ -162,7 +162,7 @@ extension AccessBook {
         }
         guard tokens.count < Self.most else {
             throw CommandFailure(
-                "tokens", "there are \(Self.most) tokens, which is as many as there may be; hub web token list has them"
+                "tokens", "there are \(Self.most) tokens, the maximum; hub web token list shows them"
             )
         }
         let token = AccessKey()

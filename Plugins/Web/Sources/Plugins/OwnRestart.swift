@@ -23,7 +23,7 @@ extension WebParts {
         return try await answer(plan, true).followed {
             do {
                 guard try OwnDeed.Outlook(try await deed.begin()).applied ?? true else {
-                    throw CommandFailure("configuration", "hub.conf has errors by now; hub check lists them")
+                    throw CommandFailure("configuration", "hub.conf now has errors; hub check lists them")
                 }
             } catch let failure as CommandFailure {
                 hub.logger.warning("\(command) was not done", metadata: ["reason": "\(failure.message)"])

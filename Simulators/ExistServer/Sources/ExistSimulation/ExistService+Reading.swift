@@ -176,7 +176,7 @@ extension ExistService.Exchange {
         let (number, limit) = place
         let total = count ?? items.count
         let shown = count == nil ? Array(items.dropFirst((number - 1) * limit).prefix(limit)) : items
-        // The documented form: another scheme than that of the request, and without the other parameters.
+        // The documented form: its scheme differs from the request's, and the other parameters are missing.
         func link(_ number: Int) -> JSONTree {
             .text("\(switches.nextScheme)://exist.io\(request.path)?page=\(number)")
         }

@@ -57,7 +57,7 @@ public struct RecordKey: Hashable, Sendable {
     private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0...0x1F, 0x7F...0x9F: true  // C0, DEL, C1
-        case 0x061C, 0x200E, 0x200F: true  // the marks of direction
+        case 0x061C, 0x200E, 0x200F: true  // direction marks
         case 0x2028, 0x2029: true  // line and paragraph separator
         case 0x202A...0x202E, 0x2066...0x2069: true  // embeddings, overrides and isolates
         default: false

@@ -107,10 +107,9 @@ public struct DayCalendar: Hashable, Sendable {
                 dayStartMinutes: dayStartMinutes) ?? 0)
     }
 
-    /// The first instant of the day after today, in microseconds since 1970, to the second.
+    /// The first instant of the next day, as a whole second, in microseconds since 1970.
     ///
-    /// No day is longer than 49 hours, and no following day begins within the next minute. Searches with the clock instead of computing a
-    /// midnight, because some days have none.
+    /// Searches for the instant at which ``today(at:)`` changes instead of computing a midnight, because some days have none.
     public func nextDay(after now: Int64) -> Int64 {
         let day = today(at: now)
         // No day is longer than 49 hours.

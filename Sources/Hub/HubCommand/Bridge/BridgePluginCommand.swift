@@ -9,7 +9,7 @@ import ZeroMQ
 struct BridgePluginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plugin",
-        abstract: "Be a plugin that the hub starts, with a program that speaks in lines.",
+        abstract: "Make a program that reads and writes lines a plugin of the hub.",
         usage: "hub bridge plugin --manifest <file> <verb> [--results] -- <program> ...",
         discussion: """
             A plugin is then a folder with three files: manifest.json (Docs/Protocol.md,

@@ -11,7 +11,7 @@ struct BridgeSinkCommand: AsyncParsableCommand {
         abstract: "Deliver records to a program, which reports the outcome of each.",
         usage: "hub bridge sink --name <name> [<type> ...] [<options>] [-- <program> ...]",
         discussion: """
-            The hub remembers of each record whether this sink has it. The program reads
+            The hub keeps a list of the records that this sink has. The program reads
 
               {"delivery":7,"record":{"kind":"quantity","type":"weight",…,"seq":1043}}
 
@@ -35,7 +35,7 @@ struct BridgeSinkCommand: AsyncParsableCommand {
               hub bridge sink --name office --once weight height -- awk -f deliver.awk
               mkfifo back; hub bridge sink --name office weight <back | ./deliver >back
 
-            hub forget-sink drops this memory. Exit codes: 0 the program ended well,
+            hub forget-sink deletes this list. Exit codes: 0 the program ended well,
             or Ctrl-C; 1 it failed; 64 no such type; 75 --once: some are left for later;
             77 the hub refuses the name or the subscription.
             """)

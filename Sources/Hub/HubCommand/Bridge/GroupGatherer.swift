@@ -2,8 +2,8 @@ import PluginKit
 
 /// Collects the records of a group, because a group must be sent in one batch (Protocol R5.4).
 ///
-/// A group ends at a record of another group or of no group, at an empty line, at a list and at the end of the stream. A line that
-/// cannot be parsed may have been a record of the open group, so the group is refused.
+/// A group ends at a record of another group or of no group, at an empty line, at a line with a JSON array and at the end of the
+/// stream. A line that cannot be parsed may have been a record of the open group, so the group is refused.
 struct GroupGatherer {
     /// Maximum records and bytes of one batch to the hub.
     private static let (mostRecords, mostBytes) = (1_000, 1_000_000)

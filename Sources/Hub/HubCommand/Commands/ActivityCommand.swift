@@ -12,8 +12,8 @@ struct ActivityCommand: ParsableCommand {
         abstract: "Show the rings of each day: energy, exercise and stand hours, with their goals.",
         discussion: """
             A day shows its source's summary (a record of type activitySummary): values,
-            goals, and how much of a goal is reached. Of several sources the best counts
-            (hub sources activitySummary).
+            goals, and how much of a goal is reached. If several sources have one, the
+            best source counts (hub sources activitySummary).
 
             A day without a summary shows the sums of its samples, marked "computed":
             activeEnergyBurned, appleMoveTime and appleExerciseTime as in hub stats, and

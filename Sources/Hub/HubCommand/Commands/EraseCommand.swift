@@ -11,10 +11,11 @@ struct EraseCommand: ParsableCommand {
         commandName: "erase",
         abstract: "Erase records from every file of the hub, permanently.",
         discussion: """
-            By number a meal, a blood pressure or a workout goes with all its members.
+            If you give the number of a meal, a blood pressure or a workout, all its
+            members are erased, too.
 
-            hub retract hides a record and keeps it; this leaves no byte of it: values,
-            all versions, keys, notes, reasons, raw payloads. It cannot be undone.
+            hub retract hides a record and keeps it; hub erase leaves no byte of it:
+            values, all versions, keys, notes, reasons, raw payloads. It cannot be undone.
             Listeners and sinks get a retraction. A source that sends the same record
             again is answered as if it were stored, unless you say --allow. Days made from
             it lose their values, and are made again from the other records. Older copies

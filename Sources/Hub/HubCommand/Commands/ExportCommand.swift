@@ -101,14 +101,14 @@ struct ExportCommand: ParsableCommand {
                 path.map { "The end of \($0) names no format; give --format." }
                     ?? "Without a path the format is not known; give --format.")
         }
-        if columns != nil, format != .csv { throw ValidationError("--columns goes with csv.") }
+        if columns != nil, format != .csv { throw ValidationError("--columns needs --format csv.") }
         if !typeNames.all.isEmpty, format == .gpx {
             throw ValidationError("gpx has routes alone: it goes without types.")
         }
-        if numbers, format != .jsonLines { throw ValidationError("--numbers goes with json-lines.") }
+        if numbers, format != .jsonLines { throw ValidationError("--numbers needs --format json-lines.") }
         if days, !format.takesDays {
             throw ValidationError(
-                "--days goes with json-lines, csv and sqlite: \(format.rawValue) cannot hold them.")
+                "--days needs json-lines, csv or sqlite: \(format.rawValue) cannot hold days.")
         }
     }
 

@@ -9,8 +9,8 @@ struct ForgetSinkCommand: ParsableCommand {
         abstract: "Drop a subscription whose plugin is gone.",
         discussion: """
             The hub keeps records for a sink until they are delivered, even if its plugin
-            is no longer in hub.conf: more and more records wait. This drops the
-            subscription and the memory of its deliveries. A plugin that asks for it again
+            is no longer in hub.conf: more and more records wait. This command drops the
+            subscription and the list of its deliveries. A plugin that asks for it again
             begins as if new. The sink is an instance, or instance/subscription as hub
             status shows it.
 
@@ -18,7 +18,7 @@ struct ForgetSinkCommand: ParsableCommand {
               hub forget-sink old-cloud --dry-run
               hub forget-sink old-cloud/days --yes
 
-            Exit codes: 0 dropped; 1 the hub could not, or the answer was no; 64 there is
+            Exit codes: 0 dropped; 1 the hub failed, or the answer was no; 64 there is
             no such sink, or --yes is missing without a terminal; 69 no hub answers.
             """)
 

@@ -45,8 +45,8 @@ struct KeysNewCommand: ParsableCommand {
         commandName: "new",
         abstract: "Make a key for an instance, and print its key file once.",
         discussion: """
-            The file on stdout is JSON: instance, door, feed (where feed_port is set), and
-            the keys as ZeroMQ writes them. A plugin takes it by --key FILE or $HUB_KEY.
+            The file on stdout is JSON: instance, door, feed (if feed_port is set), and the
+            keys in ZeroMQ's form. Give it to a plugin with --key FILE or $HUB_KEY.
 
             Examples:
               umask 077; hub keys new bedroom-scale > bedroom-scale.key
@@ -61,7 +61,7 @@ struct KeysNewCommand: ParsableCommand {
             "How the other machine reaches this one; the address of [hub] tcp or this machine's name if not given.",
             valueName: "host"))
     var address: String?
-    @Flag(help: "Make the key it has void, at once.")
+    @Flag(help: "Revoke its present key at once.")
     var replace = false
     @Flag(help: "On one line.")
     var json = false

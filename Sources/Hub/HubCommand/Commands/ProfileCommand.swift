@@ -104,7 +104,7 @@ struct ProfileCommand: ParsableCommand {
         if !json { for line in table.takeLines() { try Output.print(line) } }
     }
 
-    /// The persons of `hub.conf`; a name may also mean a person whom it no longer has.
+    /// All persons of `hub.conf`, or the one that `name` selects, even if `hub.conf` no longer has that person.
     private func persons(_ door: DoorClient) throws -> [HubStatus.PersonStatus] {
         let all = try JSON.answer([HubStatus.PersonStatus].self, try door.ask(.persons))
         guard let name else { return all.filter { $0.zone != nil } }

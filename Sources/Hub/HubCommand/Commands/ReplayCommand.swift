@@ -10,7 +10,7 @@ struct ReplayCommand: ParsableCommand {
         commandName: "replay",
         abstract: "Deliver records to a sink again.",
         discussion: """
-            For a lost file, or a cloud that lost records. Records go out in their current
+            Use it if a file or a cloud has lost records. Records go out in their current
             version; records that wait for the sink already, or that it does not ask for,
             are left out. The sink is an instance, or instance/subscription as hub status
             shows it. --since takes a date, for records measured since then, or a cursor,
@@ -22,7 +22,7 @@ struct ReplayCommand: ParsableCommand {
               hub replay --to json-lines --since 30d --type weight
               hub replay --to exist/days --since k7qz2m5a-1042 --json
 
-            Exit codes: 0 they wait for the sink now; 1 the hub could not; 64 there is no
+            Exit codes: 0 they wait for the sink now; 1 the hub failed; 64 there is no
             such sink or type; 69 no hub answers.
             """)
 

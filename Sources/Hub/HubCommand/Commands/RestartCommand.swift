@@ -10,8 +10,9 @@ struct RestartCommand: ParsableCommand {
         discussion: """
             The plugin is asked to finish (STOP) and has five seconds; then its process is
             ended, and started again with the settings that the hub follows. It keeps
-            records that it had not given to the hub, and gives them then. A plugin that
-            waits, or was given up, is started at once. Other plugins are not disturbed.
+            records that it had not given to the hub, and gives them then. A plugin that is
+            waiting, quarantined, failed or finished is started at once. Other plugins are
+            not disturbed.
 
             After a change of hub.conf, or of the plugin's program, hub apply restarts the
             plugins concerned, and no other.
@@ -34,7 +35,7 @@ struct RestartCommand: ParsableCommand {
     @OptionGroup var noQuestion: NoQuestion
     @Flag(
         help:
-            "One JSON document: {\"instance\",\"state\",\"ended\"}; state is the one it was in, ended whether it had a process."
+            "One JSON document: {\"instance\",\"state\",\"ended\"}; state is its state before, ended whether it had a process."
     )
     var json = false
 

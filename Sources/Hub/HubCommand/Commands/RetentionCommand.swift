@@ -12,16 +12,16 @@ struct RetentionCommand: ParsableCommand {
         abstract: "Thin and remove records by the rules of hub.conf.",
         discussion: """
             The rules are the tables [retention.NAME] of hub.conf; without one everything
-            is kept for ever. The hub applies them every hour, in small steps; this applies
-            them at once, or shows the effect. Thinned samples become a value a day, series
-            kept.PLUGIN, with count, min, max, mean, sum, the values of the earliest and
-            latest sample (first, last) and when those began (firstStart, lastStart). Sinks
-            keep their records; records not yet delivered to a sink stay until they are.
-            Thinned or removed records come back only from a backup: the command shows how
-            many they are and asks first.
+            is kept for ever. The hub applies them every hour, in small steps; this command
+            applies them at once, or shows the effect. Thinning replaces the samples of a
+            day by one value in the series kept.PLUGIN, with count, min, max, mean, sum,
+            the values of the earliest and latest sample (first, last) and when those began
+            (firstStart, lastStart). Sinks keep their records; records not yet delivered to
+            a sink stay until they are. Thinned or removed records come back only from a
+            backup: the command shows how many they are and asks first.
 
-            While the clock is more than a day ahead of when the hub last trusted it,
-            nothing is thinned or removed: set it, or say that it is right.
+            While the clock is more than a day ahead of the time that the hub last trusted,
+            nothing is thinned or removed. Set the clock, or confirm it: --clock-is-right.
 
             Examples:
               hub retention --dry-run
@@ -29,7 +29,7 @@ struct RetentionCommand: ParsableCommand {
               hub retention heart
               hub retention --clock-is-right          after the hub was off for days
 
-            Exit codes: 0 done; 1 the hub could not, or the answer was no; 64 there is no
+            Exit codes: 0 done; 1 the hub failed, or the answer was no; 64 there is no
             such rule, or --yes is missing without a terminal; 69 no hub answers.
             """)
 
@@ -55,7 +55,7 @@ struct RetentionCommand: ParsableCommand {
 
     func validate() throws {
         if dryRun, clockIsRight {
-            throw ValidationError("--clock-is-right cannot be tried: it goes without --dry-run.")
+            throw ValidationError("--clock-is-right cannot be combined with --dry-run.")
         }
     }
 

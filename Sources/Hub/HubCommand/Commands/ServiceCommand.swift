@@ -9,9 +9,10 @@ struct ServiceCommand: AsyncParsableCommand {
         commandName: "service",
         abstract: "Run the hub under systemd: print, install or remove its unit.",
         discussion: """
-            systemd starts the hub and learns from it when it is ready, its state and that
-            it still works. It starts the hub again if it left at memory_limit (75) or
-            crashed. install writes the file and shows the next commands; it starts no hub.
+            systemd starts the hub, which reports to it when it is ready, its state and
+            that it still works. systemd starts the hub again if it exited at memory_limit
+            (75) or crashed. install writes the file and shows the next commands; it starts
+            no hub.
 
             --user (the default) is for your own hub, --system for a hub of the machine,
             under the account health-hub.

@@ -6,7 +6,7 @@ import Samples
 struct TraceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trace",
-        abstract: "Show a record's story: its versions, who took it back, which sinks have it.",
+        abstract: "Show a record's history: its versions, retractions and deliveries.",
         discussion: """
             The number is the last column of hub samples; it never changes. Of a record
             with many versions the newest 50 are shown; --all shows the others after them,
@@ -19,8 +19,8 @@ struct TraceCommand: ParsableCommand {
 
             With --json there is one document, with --all one for each page, a line each.
 
-            Records that were erased, or removed by a rule of hub.conf, have no story any
-            more. If such a rule thinned them, their figures of each day stay; hub days
+            Records that were erased, or removed by a rule of hub.conf, have no history
+            any more. If such a rule thinned them, their figures of each day stay; hub days
             shows them as series kept.PLUGIN.
 
             Exit codes: 0; 1 there is no such record; 69 no hub answers.

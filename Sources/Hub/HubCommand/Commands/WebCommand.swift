@@ -56,7 +56,8 @@ struct WebLinkCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Make it for this person, with only their values; if not given, for you, with all.", valueName: "name"))
+            "Log in this person, who sees only their own values; if not given, you log in and see all values.",
+            valueName: "name"))
     var person: String?
     @Flag(help: "Open it in the browser of this machine.")
     var open = false

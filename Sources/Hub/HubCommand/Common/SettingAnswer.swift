@@ -6,11 +6,13 @@ import Samples
 
 /// Converts typed texts to values of settings and arguments, and values to texts.
 enum SettingAnswer {
-    /// The value of a typed text; a text that does not fit the type stays a text, and the rules of the setting judge it.
+    /// The value of a typed text.
+    ///
+    /// A text that does not fit the type stays a text, which the setting's validation then refuses.
     ///
     /// - Parameters:
     ///   - unit: the unit of a number; another unit may be typed: `82 kg`, `180lb`.
-    ///   - directory: the folder for relative paths: a person means the current folder; hub.conf means its own.
+    ///   - directory: the folder for relative paths: the current one for typed paths, that of `hub.conf` for paths in it.
     static func value(
         _ text: String, _ type: SettingType, unit: String? = nil,
         directory: String = FileManager.default.currentDirectoryPath

@@ -44,7 +44,7 @@ struct SinkPump {
     var restsUntil: Int64?
     /// Whether the sink's log-in has failed.
     var isUnauthorized = false
-    /// Whether no record of the last page fitted the credit.
+    /// Whether every record of the last page needed more credit than was left.
     private(set) var isShort = false
     /// When the next delivery may be sent, by the door's `now`.
     private(set) var notBefore: Int64 = 0

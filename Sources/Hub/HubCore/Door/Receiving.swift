@@ -9,7 +9,7 @@ extension Door {
         let end = ContinuousClock.now + Self.longestTurn
         let (mostFrames, mostBytes) = (3 + facts.policy.limits.batchRecords, facts.largestMessage)
         var (time, bytes) = (now, 0)
-        // Taken out of the actor for the turn: each access inside it is checked at run time, and there are a dozen for each message.
+        // Moved into a local variable for the turn: Swift checks each access to an actor's property at run time, a dozen for each message.
         var turn = DoorTurn()
         swap(&turn, &self.turn)
         defer {

@@ -3,9 +3,9 @@ import HubWire
 import Logging
 import ZeroMQ
 
-/// Refused messages of instances, for the owner's listeners (R17.1): a program gets the reason in its answers, and its author here.
+/// Reports refused messages to the owner's listeners (R17.1): the program gets the reason in its answers, its author gets it here.
 struct RefusalNews {
-    /// Limits the news about a program that does nothing right; the program itself gets every answer.
+    /// Limits the reports about a program that sends only invalid messages; the program itself gets every answer.
     private var bucket = TokenBucket(size: 20, rate: 5, now: 0)
 
     /// The text to publish now; `nil` if the news is only counted.

@@ -137,7 +137,7 @@ final class Feeds {
     }
 
     private func sendToChosen(_ topic: Topic, _ place: Place, _ body: ArraySlice<UInt8>) {
-        // Taken out of the object meanwhile, because each access inside it is checked at run time.
+        // Moved into a local variable meanwhile, because Swift checks each access to a property of an object at run time.
         var frames = Multipart()
         swap(&frames, &outgoing)
         defer { swap(&frames, &outgoing) }

@@ -113,7 +113,7 @@ actor Tokens {
                 guard outlet.facts.instances[session.instance] != nil else {
                     throw WireError(
                         .forbidden,
-                        "TOKEN: hub.conf has no [plugin.\(session.instance)], whose tokens these would be")
+                        "TOKEN: hub.conf has no [plugin.\(session.instance)], and tokens are kept only for its plugins")
                 }
                 message = .token(TokenAnswer(id: id, try await content(try openSecrets())))
             } catch {

@@ -118,7 +118,7 @@ public struct StoreRestore: Sendable {
             guard now.head == current.head, now.epoch == current.epoch else {
                 throw StoreError(
                     .changed,
-                    "restore over \(target): it has changed since it was looked at; nothing was done, look again")
+                    "restore over \(target): it has changed since it was examined; nothing was done, try again")
             }
         }
         let draft: DraftFile

@@ -28,7 +28,7 @@ public struct StatisticsQuery: Sendable {
     public var to: Int64?
     /// Microseconds since 1970.
     ///
-    /// Samples that ended earlier appear not to exist.
+    /// Samples that ended earlier are treated as if they did not exist.
     public var since: Int64?
     /// `nil` for one interval that covers everything.
     public var intervals: Intervals?

@@ -81,7 +81,7 @@ extension Exchange {
 }
 
 extension Exchange {
-    /// Invented messages of the first scale, one an hour up to now.
+    /// Adds `count` invented messages of the first scale, one for each hour up to now.
     public func invent(_ count: Int) throws {
         try database.write { try invent(count, sdid: Fixtures.scale, until: now, step: 3_600_000, $0) }
     }

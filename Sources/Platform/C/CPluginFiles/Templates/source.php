@@ -19,7 +19,7 @@ const MANIFEST = [
     ],
 ];
 
-// Of a person's values nothing belongs here.
+// Never log a person's values.
 function say(string $text): void
 {
     fwrite(STDERR, "$text\n");

@@ -21,7 +21,7 @@ my $manifest = {
     ],
 };
 
-# Of a person's values nothing belongs here.
+# Never log a person's values.
 sub note ($text) { print STDERR "$text\n" }
 
 sub objections ($settings) {

@@ -28,7 +28,7 @@ MANIFEST = {
 
 
 def log(text):
-    """Of a person's values nothing belongs here."""
+    """Never log a person's values."""
     print(text, file=sys.stderr, flush=True)
 
 
