@@ -1,4 +1,4 @@
 #!/bin/sh
-# The plugin @NAME@ of a health hub: hub bridge plugin speaks with the hub, program.sh reads and writes lines.
+# The plugin @NAME@ of a health hub: hub bridge plugin talks to the hub, program.sh reads and writes lines.
 here=$(dirname "$(readlink -f "$0")")
 exec hub bridge plugin --manifest "$here/manifest.json" "$@" -- /bin/sh "$here/program.sh"

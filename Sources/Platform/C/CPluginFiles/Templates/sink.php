@@ -2,7 +2,7 @@
 <?php
 // The plugin @NAME@ of a health hub: writes each record of the type @TYPE@ into a file. README.md says how.
 //
-// Nothing is remembered here: the hub knows what was delivered, and delivers again what was not answered.
+// The program keeps no state: the hub knows which records were delivered, and repeats those without an answer.
 declare(strict_types=1);
 
 require __DIR__ . '/HealthHub.php';
@@ -18,7 +18,7 @@ const MANIFEST = [
     ],
 ];
 
-// The same for all versions of a record, and for its retraction: made from what identifies it.
+// The file's name, made from the record's identity: the same for all its versions and its retraction.
 function fileOf(object $record): string
 {
     $source = $record->source;
@@ -26,7 +26,7 @@ function fileOf(object $record): string
     return substr(hash('sha256', $identity), 0, 32) . '.json';
 }
 
-// Makes the folder say what the record says; to do it twice changes nothing. Returns whether it is on the disk.
+// Writes the record into the folder, or removes it for a retraction; a repetition changes nothing. Returns whether it is on the disk.
 function store(string $folder, object $record): bool
 {
     $path = "$folder/" . fileOf($record);
@@ -45,7 +45,7 @@ function run(Hub $hub): void
         $isStored = array_map(fn ($record) => store($folder, $record), $records);
         $areNamesStored = ($names = fopen($folder, 'rb')) && fsync($names);
         if (!$areNamesStored || in_array(false, $isStored, true)) {
-            throw new Pause(60, 'the folder cannot be written'); // nothing is delivered meanwhile, and these records again after it
+            throw new Pause(60, 'the folder cannot be written'); // the hub pauses the subscription, then repeats these records
         }
         return array_map(fn () => ['result' => 'delivered'], $records);
     });

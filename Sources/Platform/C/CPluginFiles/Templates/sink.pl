@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 # The plugin @NAME@ of a health hub: writes each record of the type @TYPE@ into a file. README.md says how.
 #
-# Nothing is remembered here: the hub knows what was delivered, and delivers again what was not answered.
+# The program keeps no state: the hub knows which records were delivered, and repeats those without an answer.
 use v5.26;
 use utf8;
 use warnings;
@@ -21,14 +21,14 @@ my $manifest = {
     ],
 };
 
-# The same for all versions of a record, and for its retraction: made from what identifies it.
+# The file's name, made from the record's identity: the same for all its versions and its retraction.
 sub file_of ($record) {
     my $identity = join "\n", (map { $record->{source}{$_} // '' } qw(plugin device account)), $record->{key};
     utf8::encode($identity);
     return substr(sha256_hex($identity), 0, 32) . '.json';
 }
 
-# Makes the folder say what the record says; to do it twice changes nothing. Returns whether it is on the disk.
+# Writes the record into the folder, or removes it for a retraction; a repetition changes nothing. Returns whether it is on the disk.
 sub store ($folder, $record) {
     my $path = "$folder/" . file_of($record);
     return !-e $path || unlink $path if $record->{kind} eq 'retraction';
@@ -42,7 +42,7 @@ sub run ($hub) {
         my @stored = map { store($folder, $_) } @$records;
         open my $names, '<', $folder;
         my $are_names_stored = $names && $names->sync;
-        # Nothing is delivered meanwhile, and these records again after it.
+        # The hub pauses the subscription, then repeats these records.
         die HealthHub::Pause->new(60, 'the folder cannot be written') if !$are_names_stored || grep { !$_ } @stored;
         return [map { { result => 'delivered' } } @stored];
     });

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The plugin @NAME@ of a health hub: writes each record of the type @TYPE@ into a file. README.md says how.
 
-Nothing is remembered here: the hub knows what was delivered, and delivers again what was not answered.
+The program keeps no state: the hub knows which records were delivered, and repeats those without an answer.
 """
 import glob
 import hashlib
@@ -10,7 +10,7 @@ import os
 import site
 import sys
 
-# What requirements.txt lists, in a virtual environment or a folder beside this program.
+# The packages of requirements.txt, in a virtual environment or a folder beside this program.
 for packages in ["venv/lib/python3*/site-packages", "vendor"]:
     for found in glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), packages)):
         site.addsitedir(found)
@@ -33,14 +33,14 @@ def log(text):
 
 
 def file_of(record):
-    """The same for all versions of a record, and for its retraction: made from what identifies it."""
+    """The file's name, made from the record's identity: the same for all its versions and its retraction."""
     source = record["source"]
     identity = [source["plugin"], source.get("device", ""), source.get("account", ""), record["key"]]
     return hashlib.sha256("\n".join(identity).encode()).hexdigest()[:32] + ".json"
 
 
 def store(folder, record):
-    """Makes the folder say what the record says; to do it twice changes nothing."""
+    """Writes the record into the folder, or removes it for a retraction; a repetition changes nothing."""
     path = os.path.join(folder, file_of(record))
     if record["kind"] == "retraction":
         if os.path.exists(path):
@@ -54,7 +54,7 @@ def store(folder, record):
 
 
 def sync(folder):
-    """Returns when the names in the folder are on the disk too."""
+    """Returns when the names in the folder are on the disk, too."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -72,7 +72,7 @@ def run(hub):
             sync(folder)
         except OSError as error:
             log(f"{folder}: {error.strerror}")
-            raise Pause(60, error.strerror)  # nothing is delivered meanwhile, and these records again after it
+            raise Pause(60, error.strerror)  # the hub pauses the subscription, then repeats these records
         return [{"result": "delivered"} for _ in records]
 
     hub.sink({"want": "records", "types": ["@TYPE@"], "start": "beginning"}, deliver)

@@ -1,7 +1,7 @@
 #!/usr/bin/env ruby
 # The plugin @NAME@ of a health hub: writes each record of the type @TYPE@ into a file. README.md says how.
 #
-# Nothing is remembered here: the hub knows what was delivered, and delivers again what was not answered.
+# The program keeps no state: the hub knows which records were delivered, and repeats those without an answer.
 require "digest"
 require_relative "health_hub"
 
@@ -14,13 +14,13 @@ MANIFEST = {
   ]
 }.freeze
 
-# The same for all versions of a record, and for its retraction: made from what identifies it.
+# The file's name, made from the record's identity: the same for all its versions and its retraction.
 def file_of(record)
   identity = [*record["source"].values_at("plugin", "device", "account").map(&:to_s), record["key"]]
   "#{Digest::SHA256.hexdigest(identity.join("\n"))[0, 32]}.json"
 end
 
-# Makes the folder say what the record says; to do it twice changes nothing.
+# Writes the record into the folder, or removes it for a retraction; a repetition changes nothing.
 def store(folder, record)
   path = File.join(folder, file_of(record))
   if record["kind"] == "retraction"
@@ -42,9 +42,9 @@ code = HealthHub.plugin(MANIFEST) do |hub|
       File.open(folder, &:fsync) # the names in it too
       records.map { { "result" => "delivered" } }
     rescue SystemCallError => error
-      # Of a person's values nothing belongs into the log.
+      # Never log a person's values.
       warn "#{folder}: #{error.class.name}"
-      raise HealthHub::Pause.new(60, error.class.name) # nothing is delivered meanwhile, and these records again after it
+      raise HealthHub::Pause.new(60, error.class.name) # the hub pauses the subscription, then repeats these records
     end
   end
   hub.serve

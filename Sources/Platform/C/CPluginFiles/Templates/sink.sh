@@ -1,16 +1,16 @@
 # Writes each record of the type @TYPE@ into a file; README.md says how. A line that this prints is an answer.
 #
-# Nothing is remembered here: the hub knows what was delivered, and delivers again what was not answered.
+# The program keeps no state: the hub knows which records were delivered, and repeats those without an answer.
 IFS= read -r first # {"instance":…,"settings":{…},…}
 folder=$(printf '%s\n' "$first" | jq -r .settings.folder)
 
-# The same for all versions of a record, and for its retraction: made from what identifies it.
+# The file's name, made from the record's identity: the same for all its versions and its retraction.
 file_of() {
     printf '%s\n' "$1" | jq -j '[.source.plugin, .source.device // "", .source.account // "", .key] | join("\n")' |
         sha256sum | cut -c1-32
 }
 
-# Makes the folder say what the record says; to do it twice changes nothing.
+# Writes the record into the folder, or removes it for a retraction; a repetition changes nothing.
 store() {
     path=$folder/$(file_of "$1").json
     if [ "$(printf '%s\n' "$1" | jq -r .kind)" = retraction ]; then

@@ -1,8 +1,8 @@
 #!/usr/bin/env -S php -n -d extension=zmq
 <?php
-// The plugin @NAME@ of a health hub: gives @TYPE@ from a text file. README.md says what the file looks like.
+// The plugin @NAME@ of a health hub: gives @TYPE@ from a text file. README.md describes the file.
 //
-// Nothing is remembered from one start to the next: what the hub has already it calls a duplicate.
+// The program keeps no state between starts: the hub answers `duplicate` for records that it already has.
 declare(strict_types=1);
 
 require __DIR__ . '/HealthHub.php';
@@ -31,7 +31,7 @@ function objections(object $settings): array
         ? [['setting' => 'file', 'reason' => 'this is a folder; name the file with the readings']] : [];
 }
 
-// What a line says, or null. Its key is its time: the same line is the same record whenever it is read.
+// The record of a line, or null. Its key is its time, so a line that is read again is the same record.
 function record(string $line): ?array
 {
     $words = preg_split('/[ \t]+/', $line);
@@ -47,19 +47,19 @@ function record(string $line): ?array
     return count($words) === 3 ? $made + ['end' => $words[1]] : $made;
 }
 
-// Records of the file behind byte `$place`, and the place to go on from: as much as 64 KiB has of whole lines.
+// Records of the file behind byte `$place`, and the place to continue from: the whole lines of the next 64 KiB.
 function look(string $path, int $place): array
 {
     if (!file_exists($path) || !($file = fopen($path, 'rb'))) {
         return [[], 0];
     }
     if (fstat($file)['size'] < $place) {
-        $place = 0; // the file has been written once more, from its beginning
+        $place = 0; // the file was rewritten from its beginning
     }
     fseek($file, $place);
     $data = (string) fread($file, 65536);
     fclose($file);
-    $end = strrpos($data, "\n"); // the line that is being written waits
+    $end = strrpos($data, "\n"); // an unfinished line waits
     $size = $end === false ? (strlen($data) === 65536 ? 65536 : 0) : $end + 1; // a longer line is never a reading
     $records = [];
     $start = $place;

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
-# The plugin @NAME@ of a health hub: gives @TYPE@ from a text file. README.md says what the file looks like.
+# The plugin @NAME@ of a health hub: gives @TYPE@ from a text file. README.md describes the file.
 #
-# Nothing is remembered from one start to the next: what the hub has already it calls a duplicate.
+# The program keeps no state between starts: the hub answers `duplicate` for records that it already has.
 use v5.26;
 use utf8;
 use warnings;
@@ -29,7 +29,7 @@ sub objections ($settings) {
     return [{ setting => 'file', reason => 'this is a folder; name the file with the readings' }];
 }
 
-# What a line says, or undef. Its key is its time: the same line is the same record whenever it is read.
+# The record of a line, or undef. Its key is its time, so a line that is read again is the same record.
 sub record ($line) {
     my @words = split ' ', $line;
     return undef unless @words == 2 || @words == 3;
@@ -41,14 +41,14 @@ sub record ($line) {
     return $made;
 }
 
-# Records of the file behind byte `place`, and the place to go on from: as much as 64 KiB has of whole lines.
+# Records of the file behind byte `place`, and the place to continue from: the whole lines of the next 64 KiB.
 sub look ($path, $place) {
     return ([], 0) unless -e $path;
     open my $file, '<:raw', $path or die HealthHub::SettingsError->new("$path cannot be read: $!");
-    $place = 0 if -s $file < $place; # the file has been written once more, from its beginning
+    $place = 0 if -s $file < $place; # the file was rewritten from its beginning
     seek $file, $place, 0;
     read $file, my $data, 65_536;
-    my $size = 1 + rindex $data, "\n"; # the line that is being written waits
+    my $size = 1 + rindex $data, "\n"; # an unfinished line waits
     $size = length $data if $size == 0 && length $data == 65_536; # never a reading
     my ($start, @records) = ($place);
     for my $line (split /\n/, substr $data, 0, $size) {

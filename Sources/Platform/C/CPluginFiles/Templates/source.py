@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The plugin @NAME@ of a health hub: gives @TYPE@ from a text file. README.md says what the file looks like.
+"""The plugin @NAME@ of a health hub: gives @TYPE@ from a text file. README.md describes the file.
 
-Nothing is remembered from one start to the next: what the hub has already it calls a duplicate.
+The program keeps no state between starts: the hub answers `duplicate` for records that it already has.
 """
 import glob
 import os
@@ -9,7 +9,7 @@ import os
 import site
 import sys
 
-# What requirements.txt lists, in a virtual environment or a folder beside this program.
+# The packages of requirements.txt, in a virtual environment or a folder beside this program.
 for packages in ["venv/lib/python3*/site-packages", "vendor"]:
     for found in glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), packages)):
         site.addsitedir(found)
@@ -39,7 +39,7 @@ def objections(settings):
 
 
 def record(line):
-    """What a line says. Its key is its time: the same line is the same record whenever it is read."""
+    """The record of a line. Its key is its time, so a line that is read again is the same record."""
     start, *end, value = line.split()
 @quantity|    if not re.fullmatch(r"-?[0-9]{1,15}([.][0-9]{1,15})?", value):
 @quantity|        raise ValueError("no number")
@@ -51,17 +51,17 @@ def record(line):
 
 
 def look(path, place):
-    """Records of the file behind byte `place`, and the place to go on from: as much as 64 KiB has of whole lines."""
+    """Records of the file behind byte `place`, and the place to continue from: the whole lines of the next 64 KiB."""
     try:
         file = open(path, "rb")
     except FileNotFoundError:
         return [], 0
     with file:
         if os.fstat(file.fileno()).st_size < place:
-            place = 0  # the file has been written once more, from its beginning
+            place = 0  # the file was rewritten from its beginning
         file.seek(place)
         data = file.read(65536)
-    size = data.rfind(b"\n") + 1  # the line that is being written waits
+    size = data.rfind(b"\n") + 1  # an unfinished line waits
     if size == 0 and len(data) == 65536:
         size = len(data)  # never a reading
     records, start = [], place

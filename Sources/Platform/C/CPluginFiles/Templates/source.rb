@@ -1,7 +1,7 @@
 #!/usr/bin/env ruby
-# The plugin @NAME@ of a health hub: gives @TYPE@ from a text file. README.md says what the file looks like.
+# The plugin @NAME@ of a health hub: gives @TYPE@ from a text file. README.md describes the file.
 #
-# Nothing is remembered from one start to the next: what the hub has already it calls a duplicate.
+# The program keeps no state between starts: the hub answers `duplicate` for records that it already has.
 require_relative "health_hub"
 
 MANIFEST = {
@@ -19,7 +19,7 @@ OBJECTIONS = lambda do |settings|
   [{ "setting" => "file", "reason" => "this is a folder; name the file with the readings" }]
 end
 
-# What a line says, or nil. Its key is its time: the same line is the same record whenever it is read.
+# The record of a line, or nil. Its key is its time, so a line that is read again is the same record.
 def record(line)
   start, *last, value = line.split
   return nil if value.nil? || last.size > 1
@@ -30,15 +30,15 @@ def record(line)
   made
 end
 
-# Records of the file behind byte `place`, and the place to go on from: as much as 64 KiB has of whole lines.
+# Records of the file behind byte `place`, and the place to continue from: the whole lines of the next 64 KiB.
 def look(path, place)
   data = ""
   File.open(path, "rb") do |file|
-    place = 0 if file.size < place # the file has been written once more, from its beginning
+    place = 0 if file.size < place # the file was rewritten from its beginning
     file.seek(place)
     data = file.read(65_536) || ""
   end
-  size = (data.rindex("\n") || -1) + 1 # the line that is being written waits
+  size = (data.rindex("\n") || -1) + 1 # an unfinished line waits
   size = data.bytesize if size.zero? && data.bytesize == 65_536 # never a reading
   start = place
   records = data.byteslice(0, size).b.lines.map do |bytes|
@@ -57,7 +57,7 @@ code = HealthHub.plugin(MANIFEST, OBJECTIONS) do |hub|
   while hub.serve(pause)
     records, following = look(settings["file"], place)
     records.zip(hub.give(records)) do |given, result| # give returns when the hub has them on its disk
-      # Of a person's values nothing belongs into the log.
+      # Never log a person's values.
       warn "#{given["key"]}: #{result["reason"]}" if result["result"] == "rejected"
     end
     pause = following == place ? settings["every"] : 0
