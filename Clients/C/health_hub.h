@@ -5,11 +5,12 @@
        #define HEALTH_HUB_IMPLEMENTATION
        #include "health_hub.h"        (cc program.c -lzmq -lm)
 
-   Records are JSON texts with the members of Docs/Samples.md; what the hub says comes as slices of JSON, which hh_get,
+   Records are JSON texts with the members of Docs/Samples.md; the hub's answers are slices of JSON, which hh_get,
    hh_next, hh_integer and hh_string read. Numbers and texts pass as they are spelled. Calls wait until the hub has
-   answered, however long it is away, and return 0, or -1 where the hub refuses: hh_code and hh_reason say why, and after
-   that the hub is to be closed. (Where only hh_give or hh_ask was refused, it goes on.) Nothing is kept on disk: what has
-   not returned is given again, which is harmless. One thread uses an hh_hub. Without memory the program is aborted. */
+   answered, however long it is away, and return 0, or -1 if the hub refuses: hh_code and hh_reason give the reason, and
+   then you must close the hub. (If it refused only hh_give or hh_ask, you can go on.) Nothing is kept on disk: if a
+   call did not return, give its records again, which is harmless. One thread uses an hh_hub. If there is no memory, the
+   program is aborted. */
 #ifndef HEALTH_HUB_H
 #define HEALTH_HUB_H
 
@@ -20,63 +21,62 @@ extern "C" {
 #endif
 
 typedef struct hh_hub hh_hub;
-/* Bytes that belong to another; `data` is NULL where there is nothing. Not ended by a zero. */
+/* A view of bytes that another object owns, without a final zero; `data` is NULL if it is empty. */
 typedef struct { const char *data; size_t size; } hh_text;
 /* A text that grows; it is always ended by a zero. */
 typedef struct { char *data; size_t size, room; } hh_buffer;
 
-/* NULL where not given: `key` is the file of HUB_KEY; `door`, `feed` and `instance` are its own, or those of HUB_DOOR,
-   HUB_FEED and HUB_INSTANCE. `plugin` is the source of all records. `members` are more of HELLO, such as
+/* NULL means the default: `key` is the file that HUB_KEY names; `door`, `feed` and `instance` are its own, or those of
+   HUB_DOOR, HUB_FEED and HUB_INSTANCE. `plugin` is the source of all records. `members` are more of HELLO, such as
    "\"writes\":[\"weight\"]". `token` is that of a launched plugin. */
 typedef struct { const char *instance, *plugin, *version, *door, *feed, *key, *members, *token; } hh_options;
 
 hh_hub *hh_open(const hh_options *options); /* never NULL: hh_code says whether it could be opened */
 void hh_close(hh_hub *hub);                 /* says BYE */
-const char *hh_code(hh_hub *hub);           /* "" where nothing is wrong; the hub's (Protocol 9.1), or `protocol` */
+const char *hh_code(hh_hub *hub);           /* "" if there is no error; the hub's (Protocol 9.1), or `protocol` */
 const char *hh_reason(hh_hub *hub);
-int hh_is_stopping(hh_hub *hub);            /* whether the hub has said that this program is to end */
+int hh_is_stopping(hh_hub *hub);            /* whether the hub has told this program to end */
 hh_text hh_welcome(hh_hub *hub);            /* WELCOME, with `settings` and `epoch`; waits for the first */
 
 /* Returns when the hub has them on its disk; `take` is called for each in its order, with {"result":"stored" or
-   "duplicate","number","seq"} or {"result":"rejected","code","reason"}. A group's records stand side by side. */
+   "duplicate","number","seq"} or {"result":"rejected","code","reason"}. The records of a group must be adjacent. */
 typedef void (*hh_take)(void *user, size_t n, hh_text json);
 int hh_give(hh_hub *hub, const hh_text *records, size_t count, int is_backfill, hh_take take, void *user);
 /* The records, or the intervals of statistics, over all pages of this question (Protocol 8.1, 8.4), an object. */
 int hh_ask(hh_hub *hub, const char *question, hh_take take, void *user);
-/* `take` is called with the newest version of each record since `place` (NULL: from the first) and with what comes then,
+/* `take` is called with the newest version of each record since `place` (NULL: from the first) and with new versions,
    each once, and with the place to go on from: keep it with what you make of the record, in one transaction. It replaces
-   what you have under its `number`; a `kind` of `retraction` takes it back. Where its data is NULL forget all you have:
-   the hub has another past, which follows. The feed is a bell: what rings is asked for at the door, which has everything
-   once. `types` is an array such as ["weight"], NULL for all. Returns where `take` does not return 0, or the hub stops
-   this plugin. */
+   what you have under its `number`; a `kind` of `retraction` withdraws it. If its data is NULL, delete all records: the hub
+   has a new epoch, whose records follow. The feed only wakes the client; records come from the door, each once. `types` is
+   an array such as ["weight"], NULL for all. Returns when `take` does not return 0, or the hub stops this plugin. */
 typedef int (*hh_change)(void *user, hh_text record, const char *place);
 int hh_follow(hh_hub *hub, const char *types, const char *place, hh_change take, void *user);
 
-/* A passing value, the body of LIVE, and something that happened, the body of EVENT (Protocol 5.2). They have no answer and
+/* Publish a live value, the body of LIVE, and an event, the body of EVENT (Protocol 5.2). They have no answer and
    are not kept: after the first session, for which the calls wait, they return 0 if the hub is away, otherwise 1. */
 int hh_live(hh_hub *hub, const char *body);
 int hh_event(hh_hub *hub, const char *body);
 /* The hub's answer to TOKEN (Protocol 11), {"account":"me","for":"use"}, `refresh` or `release`; it stays until the next
-   question, and is nothing where the hub refuses. hh_put_token, {"account":"me","expect":3,"token":{}}, returns when the hub
+   question, and is empty if the hub refuses. hh_put_token, {"account":"me","expect":3,"token":{}}, returns when the hub
    has the token on its disk. `field`: it has another version than `expect`. `lost`: the session ended before the answer,
-   hh_token says which it has. */
+   hh_token has the result. */
 hh_text hh_token(hh_hub *hub, const char *body);
 hh_text hh_put_token(hh_hub *hub, const char *body);
 
 /* A subscription that the hub remembers (Protocol 10.1), an object with `want` and `start`. hh_serve calls `deliver` with
    an array of records; it appends an array with a result for each, such as {"result":"delivered","receipt":"17"}. If its
-   target is away it appends {"pause":60000,"reason":"..."}: the hub delivers nothing of the subscription for so many
-   milliseconds (100 to 604800000), and all records of the delivery again after that. */
+   target is away it appends {"pause":60000,"reason":"..."}: the hub pauses the subscription for this many
+   milliseconds (100 to 604800000), then delivers all records of the delivery again. */
 typedef void (*hh_deliver)(void *user, hh_text records, hh_buffer *results);
 void hh_sink(hh_hub *hub, const char *want, hh_deliver deliver, void *user);
 /* hh_serve calls `carry` when a person asks for the command. It returns 0 and appends the result, a JSON value, or
    returns -1 and appends why it failed, as text. */
 typedef int (*hh_carry)(void *user, hh_text args, int is_dry_run, hh_buffer *answer);
 void hh_command(hh_hub *hub, const char *name, hh_carry carry, void *user);
-int hh_serve(hh_hub *hub, double seconds); /* until the hub stops this plugin, or for so long where seconds >= 0 */
+int hh_serve(hh_hub *hub, double seconds); /* until the hub stops this plugin, or for `seconds` if >= 0 */
 
 /* The main function of a program that the hub starts (Protocol 13); returns its exit code. `run` returns 0 when it is to
-   end well, or an exit code. `object` (or NULL) appends what is wrong with settings: {"setting":"file","reason":"..."},... */
+   end well, or an exit code. `object` (or NULL) appends the faults of settings: {"setting":"file","reason":"..."},... */
 int hh_plugin(int argc, char **argv, const char *manifest, int (*run)(hh_hub *hub),
     void (*object)(hh_text settings, hh_buffer *objections));
 
@@ -156,7 +156,7 @@ static const char *hh_digits(const char *at, const char *end) {
     return at > start ? at : NULL;
 }
 
-/* The end of the value that begins here, or NULL where it is none. */
+/* The end of the value that begins here, or NULL if it is not valid. */
 static const char *hh_value(const char *at, const char *end, int depth) {
     at = hh_blank(at, end);
     if (at >= end || depth > 128) return NULL;
@@ -314,7 +314,7 @@ struct hh_hub {
     void *user;
     hh_sent *sent;
     size_t sent_count, sent_room;
-    /* hh_ask and tokens: `asked` is the id, 0 where it has not been sent */
+    /* hh_ask and tokens: `asked` is the id, 0 if it has not been sent */
     const char *verb;
     hh_buffer question, answer;
     long long asked;
@@ -353,7 +353,7 @@ int hh_is_stopping(hh_hub *hub) { return hub->is_launched && (hub->is_stopping |
 
 static void hh_send(hh_hub *hub, const char *verb, hh_text body) {
     if (zmq_send(hub->door, verb, strlen(verb), ZMQ_DONTWAIT | ZMQ_SNDMORE) >= 0 && zmq_send(hub->door, body.data, body.size, ZMQ_DONTWAIT) >= 0) return;
-    hub->is_open = 0; /* no connection: soon again */
+    hub->is_open = 0; /* no connection: try again soon */
     hub->greeted = hh_now() - 1.9;
 }
 
@@ -362,7 +362,7 @@ static void hh_rewind(hh_hub *hub) {
     hub->sent_count = 0;
 }
 
-/* Sends as much as credit and limits let through; the records of a group in one batch. */
+/* Sends as much as credit and limits allow; the records of a group in one batch. */
 static void hh_fill(hh_hub *hub) {
     long long most = 0, frame = 0;
     hh_text limits = hh_get(hh_all(&hub->welcome), "limits");
@@ -370,7 +370,7 @@ static void hh_fill(hh_hub *hub) {
     hh_integer(hh_get(limits, "frameBytes"), &frame);
     while (hub->given && hub->given_next < hub->given_count && !*hub->code && hub->is_open) {
         size_t from = hub->given_next, till = from;
-        long long size = 100; /* of the batch's other members */
+        long long size = 100; /* for the batch's other members */
         while (till < hub->given_count) {
             size_t stop = till;
             long long more = size;
@@ -419,7 +419,7 @@ static double hh_beat(hh_hub *hub, const char *name) {
     return (double)milliseconds / 1000;
 }
 
-/* Sends what is due, and returns the seconds until something is due. */
+/* Sends due messages, and returns the seconds until the next one is due. */
 static double hh_work_off(hh_hub *hub, double now) {
     if (hub->is_dead || hub->is_over) return 1;
     if (!hub->is_open) {
@@ -434,7 +434,7 @@ static double hh_work_off(hh_hub *hub, double now) {
         hub->greeted = -1e9;
         return 0;
     }
-    /* Who waits for an answer looks sooner whether the hub is another process by now. */
+    /* If a call waits for an answer, check sooner whether the hub has been restarted. */
     double interval = hh_beat(hub, "interval");
     if (hub->sent_count || hub->asked) interval = fmin(1, interval);
     if (now - fmax(hub->heard, hub->pinged) >= interval) {
@@ -463,7 +463,7 @@ static double hh_work_off(hh_hub *hub, double now) {
     return fmax(0, due - now);
 }
 
-/* The member at VERB.a.b of a body: 's' a text, 'i' an integer, 'a' an array; where it is not, an error that names it. */
+/* The member at VERB.a.b of a body: 's' a text, 'i' an integer, 'a' an array; otherwise an error that names it. */
 static int hh_member(hh_hub *hub, hh_text body, const char *path, char kind, hh_text *value, long long *number) {
     char name[64];
     const char *at = strchr(path, '.');
@@ -520,7 +520,7 @@ static void hh_hear_welcome(hh_hub *hub, hh_text body) {
     hh_rewind(hub);
     if (hub->asked && !strcmp(hub->verb, "TOKEN-PUT")) hh_refuse(hub, "lost", "the session ended before the hub answered: ask which token it has");
     hub->asked = 0;
-    hh_empty(hub); /* what has no answer is delivered again */
+    hh_empty(hub); /* deliveries without an answer come again */
     for (hh_handler *handler = hub->handlers; handler; handler = handler->next)
         if (handler->deliver) hh_send(hub, "WANT", hh_all(&handler->want));
 }
@@ -529,7 +529,7 @@ static void hh_hear_stored(hh_hub *hub, hh_text body) {
     hh_text value, results, result;
     long long batch;
     if (!hh_member(hub, body, "STORED.batch", 'i', &value, &batch) || !hh_earn(hub, body)) return;
-    if (!hub->sent_count || hub->sent[0].batch != batch) return; /* it was sent again since; batches are answered in their order */
+    if (!hub->sent_count || hub->sent[0].batch != batch) return; /* it was sent again since then; batches are answered in their order */
     size_t count = 0, place = 0, wanted = hub->sent[0].till - hub->sent[0].from;
     if (!hh_member(hub, body, "STORED.results", 'a', &results, NULL)) return;
     while (hh_next(results, &place, &result)) count++;
@@ -573,7 +573,7 @@ static void hh_hear_error(hh_hub *hub, hh_text body) {
         hh_refuse(hub, code.data, "%s", reason.data);
         hh_die(hub);
     } else if (is_mine && (is_store || is_stopping)) {
-        /* The hub refuses what came behind it as well, in its order: all of it once more. */
+        /* The hub also refuses the batches after it, in their order: send all of them again. */
         hub->hold = is_store ? due : 1e18;
         hub->is_stopping = hub->is_stopping || is_stopping;
         hh_rewind(hub);
@@ -595,7 +595,7 @@ static void hh_hear(hh_hub *hub, hh_text verb, hh_text body) {
     const char *verbs[] = {"WELCOME", "STORED", "RESULT", "DELIVER", "COMMAND", "PING", "PONG", "STOP", "BYE", "ERROR", "TOKEN"};
     int which = 0;
     while (which < 11 && (strlen(verbs[which]) != verb.size || memcmp(verbs[which], verb.data, verb.size))) which++;
-    if (which == 11) return; /* of a newer protocol */
+    if (which == 11) return; /* a verb of a newer protocol */
     if (!hh_valid(body) || *hh_blank(body.data, body.data + body.size) != '{') {
         hh_refuse(hub, "protocol", "the hub's %s is not a JSON object", verbs[which]);
         hh_die(hub);
@@ -654,7 +654,7 @@ static void hh_hear_handshake(hh_hub *hub, hh_text event) {
     if (event.size < sizeof kind || hub->is_dead) return;
     memcpy(&kind, event.data, sizeof kind);
     if (kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
-        if (hub->is_open) hh_send(hub, "PING", hh_of("{}", 2)); /* the hub may be another process, which knows no session */
+        if (hub->is_open) hh_send(hub, "PING", hh_of("{}", 2)); /* the hub may have been restarted and not know the session */
     } else if (kind == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) {
         if (hub->token.data) hh_refuse(hub, "forbidden", "the hub at %s does not know this launch token", hub->address.data);
         else hh_refuse(hub, "forbidden", "the hub at %s does not know the key of %s (any more): hub keys list shows the keys", hub->address.data, hub->instance.data);
@@ -662,7 +662,7 @@ static void hh_hear_handshake(hh_hub *hub, hh_text event) {
     }
 }
 
-/* Sends what is due, waits for something to happen, and hears it. */
+/* Sends due messages, waits for an event, and handles it. */
 static void hh_turn(hh_hub *hub, double seconds, void *bell) {
     double due = hh_work_off(hub, hh_now());
     if (seconds >= 0) due = fmin(due, seconds);
@@ -702,7 +702,7 @@ static int hh_waits(hh_hub *hub) {
     return 0;
 }
 
-/* ---- What a program calls ---- */
+/* ---- The public functions ---- */
 
 static const char *hh_first(const char *a, const char *b, const char *c) { return a && *a ? a : b && *b ? b : c; }
 
@@ -786,7 +786,7 @@ void hh_close(hh_hub *hub) {
     if (hub->is_open) hh_send(hub, "BYE", hh_of("{}", 2));
     else hub->is_over = 1;
     while (!hub->is_over && !hub->is_dead && hh_now() < till) hh_turn(hub, 0.05, NULL);
-    if (hub->door) zmq_socket_monitor(hub->door, NULL, 0); /* before its reader goes, for which libzmq waits */
+    if (hub->door) zmq_socket_monitor(hub->door, NULL, 0); /* before its reader is closed, for which libzmq would wait */
     if (hub->handshakes) zmq_close(hub->handshakes);
     if (hub->door) zmq_close(hub->door);
     zmq_ctx_term(hub->context);
@@ -811,7 +811,7 @@ hh_text hh_welcome(hh_hub *hub) {
     return hh_all(&hub->welcome);
 }
 
-/* What was refused before holds no more, unless it holds for good. */
+/* An earlier refusal no longer counts, unless it is final. */
 static void hh_begin(hh_hub *hub) {
     if (!hub->is_dead) *hub->code = 0;
 }
@@ -865,7 +865,7 @@ static int hh_question(hh_hub *hub, const char *verb, hh_text question) {
 
 static int hh_page(hh_hub *hub, hh_text question) { return hh_question(hub, "QUERY", question); }
 
-/* The body without what stands behind it, or nothing where it is not a JSON object. */
+/* The JSON object at the beginning of the body, or nothing if there is none. */
 static hh_text hh_object(hh_hub *hub, const char *body) {
     hh_text object = hh_of(body, strlen(body));
     if (!hh_valid(object) || *hh_blank(body, body + object.size) != '{') {
@@ -1055,7 +1055,7 @@ static void hh_work(hh_hub *hub, hh_item *item) {
         hh_text pause;
         long long milliseconds = 0;
         if (hh_now() >= handler->paused) handler->deliver(handler->user, records, &answer);
-        else hh_print(&answer, "{\"pause\":%.0f,\"reason\":%s}", ceil(1000 * (handler->paused - hh_now())), handler->pause.data); /* it was on its way before */
+        else hh_print(&answer, "{\"pause\":%.0f,\"reason\":%s}", ceil(1000 * (handler->paused - hh_now())), handler->pause.data); /* it was already in transit */
         while (hh_next(records, &place, &one)) count++;
         place = 0;
         if (hh_valid(hh_all(&answer)) && hh_integer(pause = hh_get(hh_all(&answer), "pause"), &milliseconds)) {
@@ -1092,7 +1092,7 @@ static void hh_work(hh_hub *hub, hh_item *item) {
         }
         hh_put(&text, "}", 1);
     }
-    /* In another session the hub delivers again what it had no answer to, and has given up the command. */
+    /* In a new session the hub repeats deliveries without an answer, and has given up the command. */
     if (text.size && hub->is_open && sessions == hub->sessions) hh_send(hub, item->is_delivery ? "DONE" : "OUTCOME", hh_all(&text));
     free(answer.data);
     free(text.data);

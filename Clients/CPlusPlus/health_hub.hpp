@@ -1,9 +1,9 @@
 // A client of the health hub for C++17, over the library for C: put health_hub.h beside this file. In one file of the
 // program `#define HEALTH_HUB_IMPLEMENTATION` comes before the include: c++ -std=c++17 program.cpp -lzmq -lm
 //
-// Records are JSON texts with the members of Docs/Samples.md; what the hub says comes as views of its JSON, which last for
-// the call. A refusal of the hub is an Error, what a callback throws comes out of the call that it was made from. One
-// thread uses a Hub. Nothing is kept on disk: what has not returned is given again, which is harmless.
+// Records are JSON texts with the members of Docs/Samples.md; the hub's answers are views of its JSON, which last for
+// the call. A refusal of the hub is an Error; an exception of a callback leaves the call that made the callback. One
+// thread uses a Hub. Nothing is kept on disk: if a call did not return, give its records again, which is harmless.
 #ifndef HEALTH_HUB_HPP
 #define HEALTH_HUB_HPP
 
@@ -28,21 +28,21 @@
 
 namespace health_hub {
 
-// `code` is the hub's (Protocol §9.1), or `protocol` where it said what cannot be.
+// `code` is the hub's (Protocol §9.1), or `protocol` if its answer was invalid.
 struct Error : std::runtime_error {
     std::string code, reason;
     Error(std::string code_, std::string reason_)
         : std::runtime_error(code_ + ": " + reason_), code(std::move(code_)), reason(std::move(reason_)) {}
 };
 
-// Thrown by `deliver` of a sink if its target is away: the hub delivers nothing of the subscription for so many seconds
-// (0.1 to 604,800). All records of the delivery come again after that.
+// Thrown by `deliver` of a sink if its target is away: the hub pauses the subscription for this many seconds
+// (0.1 to 604,800). Then all records of the delivery come again.
 struct Pause : std::runtime_error {
     double seconds;
     explicit Pause(double seconds_, const std::string &reason = "the target is away") : std::runtime_error(reason), seconds(seconds_) {}
 };
 
-// JSON that belongs to another. A view of nothing is false.
+// A view of JSON that another object owns. An empty view is false.
 struct Json {
     hh_text text{nullptr, 0};
 
@@ -72,7 +72,7 @@ struct Json {
     }
 };
 
-// A session with the hub, through its restarts; hh_options says where it is.
+// A session with the hub, through its restarts; hh_options has its address.
 class Hub {
 public:
     explicit Hub(const hh_options &options = {}) : hub_(hh_open(&options)), owns_(true) { check(*hh_code(hub_) ? -1 : 0); }
@@ -111,7 +111,7 @@ public:
         check(result);
     }
 
-    // As hh_follow: `take(record, place)`, without a record where all is to be forgotten; it returns whether to go on.
+    // As hh_follow: `take(record, place)`, without a record if all must be deleted; it returns whether to go on.
     void follow(const std::optional<std::string> &types, const std::optional<std::string> &place,
                 const std::function<bool(Json, const std::string &)> &take) {
         Call<bool(Json, const std::string &)> call{take, nullptr};
@@ -161,7 +161,7 @@ public:
         check(*hh_code(hub_) ? -1 : 0);
     }
 
-    // serve() calls `carry` with arguments, and whether to change nothing; it returns a JSON value. What it throws is why it failed.
+    // serve() calls `carry` with arguments, and whether to change nothing; it returns a JSON value. An exception is the failure.
     void command(const std::string &name, std::function<std::string(Json, bool)> carry) {
         commands_.push_back(std::move(carry));
         hh_command(hub_, name.c_str(), [](void *user, hh_text args, int isDryRun, hh_buffer *answer) {
@@ -179,7 +179,7 @@ public:
         }, &commands_.back());
     }
 
-    // Delivers and carries out commands until the hub stops this plugin, or for so long where seconds >= 0.
+    // Delivers and carries out commands until the hub stops this plugin, or for `seconds` if that is not negative.
     void serve(double seconds = -1) { check(hh_serve(hub_, seconds)); }
 
 private:
@@ -218,8 +218,8 @@ private:
     std::list<std::function<std::string(Json, bool)>> commands_;
 };
 
-// The main function of a program that the hub starts (Protocol §13); returns its exit code. `objections` returns what is
-// wrong with settings, as JSON objects side by side: {"setting":"file","reason":"…"},…
+// The main function of a program that the hub starts (Protocol §13); returns its exit code. `objections` returns the
+// faults of settings, as JSON objects with commas between them: {"setting":"file","reason":"…"},…
 inline int plugin(int argc, char **argv, const std::string &manifest, std::function<void(Hub &)> run,
                   std::function<std::string(Json)> objections = nullptr) {
     static std::function<void(Hub &)> runs;
@@ -232,7 +232,7 @@ inline int plugin(int argc, char **argv, const std::string &manifest, std::funct
             runs(session);
         } catch (const Error &error) {
             if (!*hh_code(hub)) std::fprintf(stderr, "%s\n", error.what());
-            return *hh_code(hub) ? 0 : 1; // hh_plugin says what the hub has refused
+            return *hh_code(hub) ? 0 : 1; // hh_plugin prints the hub's refusal
         } catch (const std::exception &error) {
             std::fprintf(stderr, "%s\n", error.what());
             return 1;

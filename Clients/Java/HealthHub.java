@@ -23,14 +23,14 @@ import java.util.function.Function;
  * A client of the health hub in one file: give records, follow, take deliveries, ask, answer commands, be a plugin.
  *
  * Needs Java 17, JNA and libzmq 4.3 (Debian: libjna-java, libzmq5). Debian's JeroMQ 0.3.6 has neither CURVE nor PLAIN nor
- * Unix sockets, so that it reaches no door of a hub but one that is `insecure`. JSON is Map, List, String, Long, Double,
+ * Unix sockets, so it can reach a hub only at a door that is `insecure`. JSON is Map, List, String, Long, Double,
  * Boolean and null; records are maps with the members of Docs/Samples.md. Calls wait until the hub has answered, however
- * long it is away; a Refusal is what the hub refuses. Nothing is kept on disk: what has not returned is given again, which
- * is harmless. One thread uses a HealthHub. A confined plugin has `readable = ["/etc/java-17-openjdk"]` in hub.conf, where
- * Debian keeps what a JVM reads at its start.
+ * long it is away; a refusal of the hub is a Refusal. Nothing is kept on disk: if a call did not return, give its
+ * records again, which is harmless. One thread uses a HealthHub. A confined plugin needs
+ * `readable = ["/etc/java-17-openjdk"]` in hub.conf: there Debian keeps the files that a JVM reads at its start.
  */
 public final class HealthHub implements AutoCloseable {
-    /** `code` is the hub's (Protocol §9.1), `protocol` where it said what cannot be; `body` is the whole ERROR. */
+    /** `code` is the hub's (Protocol §9.1), or `protocol` if its answer was invalid; `body` is the whole ERROR. */
     public static final class Refusal extends RuntimeException {
         private static final long serialVersionUID = 1;
         public final String code, reason;
@@ -49,8 +49,8 @@ public final class HealthHub implements AutoCloseable {
     }
 
     /**
-     * Thrown by `deliver` of a sink if its target is away: the hub delivers nothing of the subscription for so many seconds
-     * (0.1 to 604,800). All records of the delivery come again after that.
+     * Thrown by `deliver` of a sink if its target is away: the hub pauses the subscription for this many seconds
+     * (0.1 to 604,800). Then all records of the delivery come again.
      */
     public static final class Pause extends RuntimeException {
         private static final long serialVersionUID = 1;
@@ -62,7 +62,7 @@ public final class HealthHub implements AutoCloseable {
         }
     }
 
-    /** What a person asks of a plugin. `isCancelled` turns true when the person does not want it any more. */
+    /** A command from a person to a plugin. `isCancelled` turns true when the person cancels it. */
     public static final class Command {
         public final String name;
         public final Map<String, Object> args;
@@ -78,12 +78,12 @@ public final class HealthHub implements AutoCloseable {
         }
     }
 
-    /** A version of a record, null where all is to be forgotten, and the place to go on from. Says whether to go on. */
+    /** Takes a version of a record, null if all must be deleted, and the place to continue from. Returns whether to go on. */
     public interface Change {
         boolean take(Map<String, Object> record, String place);
     }
 
-    /** Where the hub is, and who the program is. What is null comes from HUB_KEY, or HUB_DOOR, HUB_FEED, HUB_INSTANCE. */
+    /** The hub's address and the program's identity. Null members come from HUB_KEY, or HUB_DOOR, HUB_FEED, HUB_INSTANCE. */
     public static final class Options {
         public String instance, plugin, version = "1.0", door, feed, key, token;
         public Map<String, Object> members = Map.of();
@@ -110,14 +110,14 @@ public final class HealthHub implements AutoCloseable {
 
     private record Item(Map<String, Object> body, int size, long session, Command command) {}
 
-    /** What is used of libzmq. */
+    /** The functions of libzmq that this file uses. */
     private static final class ZMQ {
         static {
             String name = "libzmq.so.5";
             try {
                 com.sun.jna.NativeLibrary.getInstance(name);
             } catch (UnsatisfiedLinkError error) {
-                name = "zmq"; // whatever JNA finds under it
+                name = "zmq"; // the library that JNA finds under this name
             }
             Native.register(ZMQ.class, name);
         }
@@ -245,14 +245,14 @@ public final class HealthHub implements AutoCloseable {
         return welcome;
     }
 
-    /** Whether the hub has said that this program is to end. */
+    /** Whether the hub has told this program to end. */
     public boolean isStopping() {
         return isLaunched && (isStopping || !hasInput);
     }
 
     /**
      * Returns when the hub has them on its disk: a map for each record, in their order, whose `result` is `stored` or
-     * `duplicate` with `number` and `seq`, or `rejected` with `code` and `reason`. A group's records stand side by side.
+     * `duplicate` with `number` and `seq`, or `rejected` with `code` and `reason`. The records of a group must be adjacent.
      */
     public List<Map<String, Object>> give(List<? extends Map<String, Object>> records, boolean isBackfill) {
         Giving mine = new Giving();
@@ -279,14 +279,14 @@ public final class HealthHub implements AutoCloseable {
     }
 
     /**
-     * A passing value, the body of LIVE (Protocol §5.2). It has no answer and is not kept: after the first session, for
+     * Publishes a live value, the body of LIVE (Protocol §5.2). It has no answer and is not kept: after the first session, for
      * which the call waits, it returns false if the hub is away.
      */
     public boolean live(Map<String, Object> body) {
         return tell("LIVE", body);
     }
 
-    /** Something that happened, the body of EVENT (Protocol §5.2), such as {event: disconnected}; otherwise as `live`. */
+    /** Publishes an event, the body of EVENT (Protocol §5.2), such as {event: disconnected}; otherwise as `live`. */
     public boolean event(Map<String, Object> body) {
         return tell("EVENT", body);
     }
@@ -306,7 +306,7 @@ public final class HealthHub implements AutoCloseable {
 
     /**
      * Returns when the hub has the token on its disk: {account: me, expect: 3, token: {…}}. Refusal `field`: it has another
-     * version than `expect`. `lost`: the session ended before the answer, `token` says which it has.
+     * version than `expect`. `lost`: the session ended before the answer, `token` has the result.
      */
     public Map<String, Object> putToken(Map<String, Object> body) {
         return ask(body, "TOKEN-PUT");
@@ -357,11 +357,11 @@ public final class HealthHub implements AutoCloseable {
     }
 
     /**
-     * Calls `take` with the newest version of each record since `place` (null: from the first) and with what comes then,
+     * Calls `take` with the newest version of each record since `place` (null: from the first) and with new versions,
      * each once. Keep the place with what you make of the record, in one transaction. A record replaces what you have under
-     * its `number`; one of the kind `retraction` takes it back. Where it is null forget all you have: the hub has another
-     * past, which follows. The feed is a bell: what rings is asked for at the door, which has everything once. Returns
-     * where `take` says so, or the hub stops this plugin. `types` are ids, null for all.
+     * its `number`; one of the kind `retraction` withdraws it. If the record is null, delete all records: the hub
+     * has a new epoch, whose records follow. The feed only wakes the client; records come from the door, each once.
+     * Returns when `take` returns false or the hub stops this plugin. `types` are ids, null for all.
      */
     public void follow(List<String> types, String place, Change take) {
         List<String> topics = new ArrayList<>(List.of("hub/pulse/"));
@@ -427,8 +427,8 @@ public final class HealthHub implements AutoCloseable {
     }
 
     /**
-     * A subscription that the hub remembers (Protocol §10.1). `serve` calls `deliver` with a delivery's records; what it
-     * returns, a map for each such as {result: delivered, receipt: 17}, is the answer. A Pause that it
+     * A subscription that the hub remembers (Protocol §10.1). `serve` calls `deliver` with a delivery's records. It
+     * returns the answer, a map for each such as {result: delivered, receipt: 17}. A Pause that it
      * throws stops the deliveries for a while; anything else is a retry of these records.
      */
     public void sink(Map<String, Object> want, Function<List<Map<String, Object>>, List<Map<String, Object>>> deliver) {
@@ -441,12 +441,12 @@ public final class HealthHub implements AutoCloseable {
         }
     }
 
-    /** `serve` calls `carry` when a person asks for the command; what it returns is the result, a Refusal its failure. */
+    /** `serve` calls `carry` when a person asks for the command. It returns the result; a Refusal is its failure. */
     public void command(String name, Function<Command, Object> carry) {
         this.carry.put(name, carry);
     }
 
-    /** Delivers and carries out commands until the hub stops this plugin, or for so long where seconds is not negative. */
+    /** Delivers and carries out commands until the hub stops this plugin, or for `seconds` if that is not negative. */
     public boolean serve(double seconds) {
         double till = seconds < 0 ? Double.MAX_VALUE : now() + seconds;
         while (!isStopping() && now() < till) {
@@ -471,7 +471,7 @@ public final class HealthHub implements AutoCloseable {
         for (double till = now() + 1; !isOver && failure == null && now() < till;) {
             turn(0.05, null);
         }
-        ZMQ.zmq_socket_monitor(door, null, 0); // before its reader goes, for which libzmq waits
+        ZMQ.zmq_socket_monitor(door, null, 0); // before its reader is closed, for which libzmq would wait
         ZMQ.zmq_close(handshakes);
         ZMQ.zmq_close(door);
         ZMQ.zmq_ctx_term(context);
@@ -508,7 +508,7 @@ public final class HealthHub implements AutoCloseable {
             try {
                 Paused paused = pauses.get(want);
                 if (paused != null && now() < paused.till) {
-                    throw new Pause(paused.till - now(), paused.reason); // also for what was on its way before
+                    throw new Pause(paused.till - now(), paused.reason); // also for deliveries that were already in transit
                 }
                 results = deliver.get(want).apply(delivered);
             } catch (Pause error) {
@@ -551,7 +551,7 @@ public final class HealthHub implements AutoCloseable {
             }
             commands.remove(command.id);
         }
-        if (isOpen && item.session == sessions) { // in another one the hub delivers again what it had no answer to
+        if (isOpen && item.session == sessions) { // in a new session the hub repeats deliveries without an answer
             say(item.command == null ? "DONE" : "OUTCOME", answer);
         }
     }
@@ -563,7 +563,7 @@ public final class HealthHub implements AutoCloseable {
     private void send(String verb, byte[] body) {
         byte[] word = bytes(verb);
         if (ZMQ.zmq_send(door, word, word.length, DONTWAIT | SNDMORE) < 0 || ZMQ.zmq_send(door, body, body.length, DONTWAIT) < 0) {
-            isOpen = false; // no connection: soon again
+            isOpen = false; // no connection: try again soon
             greeted = now() - 1.9;
         }
     }
@@ -590,7 +590,7 @@ public final class HealthHub implements AutoCloseable {
         return new String(frame, StandardCharsets.UTF_8);
     }
 
-    /** Sends what is due, waits for something to happen, and hears it. */
+    /** Sends due messages, waits for an event, and handles it. */
     private void turn(double seconds, Pointer bell) {
         double due = Math.min(seconds, workOff(now()));
         int count = 1, inputItem = -1;
@@ -635,7 +635,7 @@ public final class HealthHub implements AutoCloseable {
 
     private void hearHandshake(int kind) {
         if (kind == SUCCEEDED && isOpen) {
-            say("PING", Map.of()); // the hub may be another process, which knows no session
+            say("PING", Map.of()); // the hub may have been restarted and not know the session
         } else if (kind == FAILED_AUTH) {
             String what = isLaunched ? "this launch token" : "the key of " + hello.get("instance") + " (any more): hub keys list shows the keys";
             refuse(new Refusal("forbidden", "the hub at " + address + " does not know " + what));
@@ -646,7 +646,7 @@ public final class HealthHub implements AutoCloseable {
         return member(welcome, "WELCOME.heartbeat." + name, Long.class) / 1000.0;
     }
 
-    /** Returns the seconds until something is due. */
+    /** Returns the seconds until the next message is due. */
     private double workOff(double now) {
         if (failure != null || isOver) {
             return 1;
@@ -663,7 +663,7 @@ public final class HealthHub implements AutoCloseable {
             greeted = -1e9;
             return 0;
         }
-        // Who waits for an answer looks sooner whether the hub is another process by now.
+        // If a call waits for an answer, check sooner whether the hub has been restarted.
         boolean waits = !sent.isEmpty() || question != null && question.id != 0;
         double interval = waits ? Math.min(1, beat("interval")) : beat("interval");
         if (now - Math.max(heard, pinged) >= interval) {
@@ -697,13 +697,13 @@ public final class HealthHub implements AutoCloseable {
         return Math.max(0, due - now);
     }
 
-    /** Sends as much as credit and limits let through; the records of a group in one batch. */
+    /** Sends as much as credit and limits allow; the records of a group in one batch. */
     private void fill() {
         Giving mine = giving;
         long most = member(welcome, "WELCOME.limits.batchRecords", Long.class), frame = member(welcome, "WELCOME.limits.frameBytes", Long.class);
         while (mine != null && isOpen && mine.error == null && mine.next < mine.texts.size()) {
             int from = mine.next, till = from;
-            long size = 100; // of the batch's other members
+            long size = 100; // for the batch's other members
             while (till < mine.texts.size()) {
                 int stop = till;
                 long more = size;
@@ -762,7 +762,7 @@ public final class HealthHub implements AutoCloseable {
         }
         String verb = text(frames.get(0));
         if (!List.of("WELCOME", "STORED", "RESULT", "TOKEN", "DELIVER", "COMMAND", "PING", "PONG", "STOP", "BYE", "ERROR").contains(verb)) {
-            return; // of a newer protocol
+            return; // a verb of a newer protocol
         }
         Object value;
         try {
@@ -843,7 +843,7 @@ public final class HealthHub implements AutoCloseable {
         int[] range = sent.remove(member(body, "STORED.batch", Long.class));
         earn(body);
         if (range == null) {
-            return; // it was sent again since
+            return; // it was sent again since then
         }
         List<?> results = member(body, "STORED.results", List.class);
         if (results.size() != range[1] - range[0]) {
@@ -878,7 +878,7 @@ public final class HealthHub implements AutoCloseable {
             throw error;
         } else if (ref instanceof Long batch && sent.containsKey(batch)) {
             if (code.equals("store") || code.equals("stopping")) {
-                // The hub refuses what came behind it as well, in its order: all of it once more.
+                // The hub also refuses the batches after it, in their order: send all of them again.
                 hold = code.equals("store") ? after : Double.MAX_VALUE;
                 isStopping |= code.equals("stopping");
                 rewind();
@@ -912,8 +912,8 @@ public final class HealthHub implements AutoCloseable {
     }
 
     /**
-     * The main function of a program that the hub starts (Protocol §13); returns its exit code. `objections` says what is
-     * wrong with settings, maps of `setting` and `reason`; null where there is nothing that a schema cannot say.
+     * The main function of a program that the hub starts (Protocol §13); returns its exit code. `objections` returns
+     * the faults of settings, maps of `setting` and `reason`; null if the manifest's schema is sufficient.
      */
     public static int plugin(String[] arguments, Map<String, Object> manifest, Consumer<HealthHub> run,
         Function<Map<String, Object>, List<Map<String, Object>>> objections) {

@@ -3,16 +3,16 @@
 //
 // Needs PHP 8.1 with the extension zmq over libzmq 4.3 (Debian: php-cli, php-zmq). A confined plugin cannot read /etc/php: its first line
 // is #!/usr/bin/env -S php -n -d extension=zmq, or hub.conf has readable = ["/etc/php"] for it. Records are
-// objects or arrays with the members of Docs/Samples.md; what the hub says comes as objects, so that {} stays {}. Calls
-// wait until the hub has answered, however long it is away; a HubError is what the hub refuses. Nothing is kept on disk:
-// what has not returned is given again, which is harmless.
+// objects or arrays with the members of Docs/Samples.md; the hub's answers are objects, so that {} stays {}. Calls
+// wait until the hub has answered, however long it is away; a refusal of the hub is a HubError. Nothing is kept on disk:
+// if a call did not return, give its records again, which is harmless.
 declare(strict_types=1);
 
 namespace HealthHub;
 
 ini_set('serialize_precision', '-1'); // numbers are printed so that they read back the same
 
-// `hubCode` is the hub's (Protocol §9.1), `protocol` where it said what cannot be; `body` is the whole ERROR.
+// `hubCode` is the hub's (Protocol §9.1), or `protocol` if its answer was invalid; `body` is the whole ERROR.
 class HubError extends \Exception
 {
     public function __construct(public string $hubCode, public string $reason, public ?object $body = null)
@@ -21,12 +21,12 @@ class HubError extends \Exception
     }
 }
 
-// The settings are wrong in a way that a person has to mend: exit code 78 of a plugin.
+// The settings are wrong, and a person has to correct them: exit code 78 of a plugin.
 class SettingsError extends \Exception
 {
 }
 
-// What a person asks of a plugin. `cancelled` turns true when the person does not want it any more.
+// A command from a person to a plugin. `cancelled` turns true when the person cancels it.
 class Command
 {
     public bool $cancelled = false;
@@ -36,8 +36,8 @@ class Command
     }
 }
 
-// Thrown by `deliver` of a sink if its target is away: the hub delivers nothing of the subscription for so many seconds
-// (0.1 to 604,800). All records of the delivery come again after that.
+// Thrown by `deliver` of a sink if its target is away: the hub pauses the subscription for this many seconds
+// (0.1 to 604,800). Then all records of the delivery come again.
 class Pause extends \Exception
 {
     public function __construct(public float $seconds, public string $reason = 'the target is away')
@@ -53,7 +53,7 @@ class Delivery
     }
 }
 
-// Records on their way.
+// Records that are being sent.
 class Giving
 {
     public array $results = [];
@@ -94,7 +94,7 @@ class Hub
     private ?object $question = null; // verb, body, id, due, answer, error
     private array $sent = [], $inbox = [], $wants = [], $again = [], $pauses = [], $commands = [], $deliver = [], $carry = [];
 
-    // Where they are not given: `key` is the file of HUB_KEY; door, feed and instance are its own, or those of HUB_DOOR,
+    // Defaults: `key` is the file that HUB_KEY names; door, feed and instance are its own, or those of HUB_DOOR,
     // HUB_FEED and HUB_INSTANCE. `members` are more of HELLO, such as `writes`. `plugin` is the source of all records.
     public function __construct(
         ?string $instance = null, ?string $plugin = null, string $version = '1.0', ?string $door = null, ?string $feed = null,
@@ -146,7 +146,7 @@ class Hub
     public function __destruct()
     {
         if (isset($this->handshakes)) {
-            $this->door->monitor('inproc://nobody', 0); // libzmq's end waits for a reader: it is to have none to wait for
+            $this->door->monitor('inproc://nobody', 0); // libzmq's end waits for a reader, so there must be none
         }
     }
 
@@ -157,14 +157,14 @@ class Hub
         return $this->welcome;
     }
 
-    // Whether the hub has said that this program is to end.
+    // Whether the hub has told this program to end.
     public function isStopping(): bool
     {
         return $this->launched && ($this->stopping || !$this->stdin);
     }
 
     // Returns when the hub has them on its disk: an object for each record, in their order, whose `result` is `stored` or
-    // `duplicate` with `number` and `seq`, or `rejected` with `code` and `reason`. A group's records stand side by side.
+    // `duplicate` with `number` and `seq`, or `rejected` with `code` and `reason`. The records of a group must be adjacent.
     public function give(array $records, bool $backfill = false): array
     {
         $giving = $this->giving = new Giving(
@@ -178,14 +178,14 @@ class Hub
         return $giving->error ? throw $giving->error : $giving->results;
     }
 
-    // A passing value, the body of LIVE (Protocol §5.2). It has no answer and is not kept: after the first session, for which
+    // Publishes a live value, the body of LIVE (Protocol §5.2). It has no answer and is not kept: after the first session, for which
     // the call waits, it returns false if the hub is away.
     public function live(array $body): bool
     {
         return $this->tell('LIVE', $body);
     }
 
-    // Something that happened, the body of EVENT (Protocol §5.2), such as ['event' => 'disconnected']; otherwise as `live`.
+    // Publishes an event, the body of EVENT (Protocol §5.2), such as ['event' => 'disconnected']; otherwise as `live`.
     public function event(array $body): bool
     {
         return $this->tell('EVENT', $body);
@@ -207,7 +207,7 @@ class Hub
     }
 
     // Returns when the hub has the token on its disk: ['account' => 'me', 'expect' => 3, 'token' => […]]. HubError `field`:
-    // it has another version than `expect`. `lost`: the session ended before the answer, `token` says which it has.
+    // it has another version than `expect`. `lost`: the session ended before the answer, `token` has the result.
     public function putToken(array $body): object
     {
         return $this->ask($body, 'TOKEN-PUT');
@@ -248,10 +248,10 @@ class Hub
         } while (isset($page->next));
     }
 
-    // Yields `$place => $record`: the newest version of each record since `place` and what comes then, each once. Keep the
+    // Yields `$place => $record`: the newest version of each record since `place` and new versions, each once. Keep the
     // place with what you make of the record in one transaction. It replaces what you have under its `number`; one of the
-    // kind `retraction` takes it back. Where it is null forget all you have: the hub has another past, which follows. The
-    // feed is a bell: what rings is asked for at the door, which has everything once. Ends where the hub stops this plugin.
+    // kind `retraction` withdraws it. If the record is null, delete all: the hub has a new epoch, whose records follow. The
+    // feed only wakes the client; records come from the door, each once. Ends when the hub stops this plugin.
     public function follow(?array $types, ?string $place = null): \Generator
     {
         $topics = ['hub/pulse/'];
@@ -296,8 +296,8 @@ class Hub
         }
     }
 
-    // A subscription that the hub remembers (Protocol §10.1); `serve` calls `deliver` with a delivery's records, and what
-    // that returns, for each such as ['result' => 'delivered', 'receipt' => '17'], is the answer. A Pause
+    // A subscription that the hub remembers (Protocol §10.1); `serve` calls `deliver` with a delivery's records. It
+    // returns the answer, for each such as ['result' => 'delivered', 'receipt' => '17']. A Pause
     // that it throws stops the deliveries for a while; anything else that it throws is a retry of these records.
     public function sink(array $want, callable $deliver): void
     {
@@ -309,7 +309,7 @@ class Hub
         }
     }
 
-    // `serve` calls `carry` with a Command when a person asks for it; what it returns is the result, a HubError its failure.
+    // `serve` calls `carry` with a Command when a person asks for it. It returns the result; a HubError is its failure.
     public function command(string $name, callable $carry): void
     {
         $this->carry[$name] = $carry;
@@ -323,7 +323,7 @@ class Hub
         $this->turn(0);
     }
 
-    // Delivers and carries out commands until the hub stops this plugin, or for so many seconds; returns whether to go on.
+    // Delivers and carries out commands until the hub stops this plugin, or for `seconds`; returns whether to go on.
     public function serve(?float $seconds = null): bool
     {
         $till = $seconds === null ? INF : $this->clock() + $seconds;
@@ -378,7 +378,7 @@ class Hub
             try {
                 [$until, $reason] = $this->pauses[$item->want] ?? [0, ''];
                 if ($this->clock() < $until) {
-                    throw new Pause($until - $this->clock(), $reason); // also for what was on its way before
+                    throw new Pause($until - $this->clock(), $reason); // also for deliveries that were already in transit
                 }
                 $results = ($this->deliver[$item->want])($item->records);
             } catch (Pause $error) {
@@ -393,7 +393,7 @@ class Hub
             if (count($results) !== count($item->records)) {
                 throw new HubError('field', "$item->want: " . count($item->records) . ' records were delivered, ' . count($results) . ' results came');
             }
-            if ($this->isNow($item->session)) { // in another one the hub delivers again what it had no answer to
+            if ($this->isNow($item->session)) { // in a new session the hub repeats deliveries without an answer
                 $this->say('DONE', ['want' => $item->want, 'delivery' => $item->number, 'results' => array_values($results),
                     'credit' => ['records' => count($results), 'bytes' => $item->size]] + $pause);
             }
@@ -430,12 +430,12 @@ class Hub
     private function send(string $verb, string $text): void
     {
         if ($this->door->sendMulti([$verb, $text], \ZMQ::MODE_DONTWAIT) === false) {
-            $this->open = false; // no connection: soon again
+            $this->open = false; // no connection: try again soon
             $this->greeted = $this->clock() - 1.9;
         }
     }
 
-    // Sends what is due, waits for something to happen, and hears it.
+    // Sends due messages, waits for an event, and handles it.
     private function turn(?float $seconds, ?\ZMQSocket $bell = null): void
     {
         $due = $this->workOff($this->clock());
@@ -454,7 +454,7 @@ class Hub
     }
 
     // Until one of the sockets or stdin can be read. Not by ZMQPoll: the extension gives every socket the same id in a poll
-    // set, so that one of them counts. libzmq's descriptor changes only with the socket's state, which is looked at before.
+    // set, so that one of them counts. libzmq's descriptor changes only with the socket's state, so it is checked first.
     private function sleep(float $seconds, array $sockets): void
     {
         $isReady = fn (\ZMQSocket $socket) => $socket->getSockOpt(\ZMQ::SOCKOPT_EVENTS) & \ZMQ::POLL_IN;
@@ -479,7 +479,7 @@ class Hub
     private function hearHandshake(int $kind): void
     {
         if ($kind === self::SUCCEEDED && $this->open) {
-            $this->say('PING', new \stdClass()); // the hub may be another process, which knows no session
+            $this->say('PING', new \stdClass()); // the hub may have been restarted and not know the session
         } elseif ($kind === self::FAILED_AUTH) {
             $what = isset($this->proof[\ZMQ::SOCKOPT_PLAIN_PASSWORD]) ? 'this launch token' : "the key of $this->instance (any more): hub keys list shows the keys";
             $this->refuse(new HubError('forbidden', "the hub at $this->address does not know $what"));
@@ -492,7 +492,7 @@ class Hub
         $this->open = false;
     }
 
-    // Returns the seconds until something is due.
+    // Returns the seconds until the next message is due.
     private function workOff(float $now): float
     {
         if ($this->failure || $this->over) {
@@ -511,7 +511,7 @@ class Hub
             $this->greeted = -1e9;
             return 0.0;
         }
-        // Who waits for an answer looks sooner whether the hub is another process by now.
+        // If a call waits for an answer, check sooner whether the hub has been restarted.
         $interval = $this->sent || $this->question?->id ? min(1.0, $beat->interval / 1000) : $beat->interval / 1000;
         if ($now - max($this->heard, $this->pinged) >= $interval) {
             $this->pinged = $now;
@@ -542,14 +542,14 @@ class Hub
         return max(0.0, $due - $now);
     }
 
-    // Sends as much as credit and limits let through; the records of a group in one batch.
+    // Sends as much as credit and limits allow; the records of a group in one batch.
     private function fill(): void
     {
         $giving = $this->giving;
         $limits = $this->welcome->limits;
         while ($giving && !$giving->error && $giving->next < count($giving->texts)) {
             $from = $till = $giving->next;
-            $size = 100; // of the batch's other members
+            $size = 100; // for the batch's other members
             while ($till < count($giving->texts)) {
                 $stop = $till;
                 $more = $size;
@@ -602,7 +602,7 @@ class Hub
         }
         [$verb, $text] = $frames;
         if (!in_array($verb, ['WELCOME', 'STORED', 'RESULT', 'TOKEN', 'DELIVER', 'COMMAND', 'PING', 'PONG', 'STOP', 'BYE', 'ERROR'], true)) {
-            return; // of a newer protocol
+            return; // a verb of a newer protocol
         }
         try {
             $body = json_decode($text, false, 128, JSON_THROW_ON_ERROR);
@@ -666,7 +666,7 @@ class Hub
         $batch = $this->member($body, 'STORED.batch', 'is_int');
         $this->earn($body);
         if (!isset($this->sent[$batch])) {
-            return; // it was sent again since
+            return; // it was sent again since then
         }
         [$from, $till] = $this->sent[$batch];
         unset($this->sent[$batch]);
@@ -714,7 +714,7 @@ class Hub
             throw $error;
         } elseif ($ref !== null && isset($this->sent[$ref])) {
             if ($code === 'store' || $code === 'stopping') {
-                // The hub refuses what came behind it as well, in its order: all of it once more.
+                // The hub also refuses the batches after it, in their order: send all of them again.
                 $this->hold = $code === 'store' ? $after : INF;
                 $this->stopping = $this->stopping || $code === 'stopping';
                 $this->rewind();
@@ -750,7 +750,7 @@ class Hub
 }
 
 // The main function of a program that the hub starts (Protocol §13): exit(HealthHub\plugin($manifest, function (Hub $hub) {…}))
-// `objections` is called with settings, and returns what is wrong: [['setting' => …, 'reason' => …]].
+// `objections` is called with settings, and returns their faults: [['setting' => …, 'reason' => …]].
 function plugin(array $manifest, callable $run, ?callable $objections = null): int
 {
     $arguments = array_slice($_SERVER['argv'], 1);
@@ -766,7 +766,7 @@ function plugin(array $manifest, callable $run, ?callable $objections = null): i
         fwrite(STDERR, "{$manifest['name']}: the hub starts it with --run; --describe prints what it is\n");
         return 64;
     }
-    stream_set_read_buffer(STDIN, 0); // the end of stdin is watched for later
+    stream_set_read_buffer(STDIN, 0); // the program later waits for the end of stdin
     $token = '';
     while (!str_ends_with($token, "\n")) {
         $byte = fread(STDIN, 1);

@@ -2,8 +2,8 @@
 #
 # Needs Perl 5.26, FFI::Platypus and libzmq 4.3 (Debian: libffi-platypus-perl, libzmq5). Records are hashes with the members
 # of Docs/Samples.md; texts are characters, a scalar that was only ever a number is given as one, with all its digits.
-# Calls wait until the hub has answered, however long it is away; they die with a HealthHub::Error where the hub refuses.
-# Nothing is kept on disk: what has not returned is given again, which is harmless.
+# Calls wait until the hub has answered, however long it is away; they die with a HealthHub::Error if the hub refuses.
+# Nothing is kept on disk: if a call did not return, give its records again, which is harmless.
 package HealthHub;
 use v5.26;
 use warnings;
@@ -28,7 +28,7 @@ use constant {
 };
 
 {
-    # Its name on Linux, on the others, and whatever lies in the folders of libraries; the first that can be opened.
+    # The library's name on Linux and on other systems, and any version in the usual folders; the first that opens.
     my @names = ('libzmq.so.5', 'libzmq.so', 'libzmq.5.dylib', FFI::CheckLib::find_lib(lib => 'zmq'));
     my ($library) = grep { FFI::Platypus::DL::dlopen($_, FFI::Platypus::DL::RTLD_PLATYPUS_DEFAULT()) } @names;
     my $ffi = FFI::Platypus->new(api => 1, lib => $library // die "there is no libzmq under the names @names (Debian: libzmq5)\n");
@@ -54,7 +54,7 @@ use constant {
 package HealthHub::Error {
     use overload '""' => sub { "$_[0]{code}: $_[0]{reason}" }, fallback => 1;
 
-    # `code` is the hub's (Protocol §9.1), `protocol` where it said what cannot be; `body` is the whole ERROR.
+    # `code` is the hub's (Protocol §9.1), or `protocol` if its answer was invalid; `body` is the whole ERROR.
     sub throw ($class, $code, $reason, $body = {}) { die bless { code => $code, reason => $reason, body => $body }, $class }
 }
 
@@ -64,8 +64,8 @@ package HealthHub::SettingsError {
     sub new ($class, $reason) { bless { reason => $reason }, $class }
 }
 
-# Thrown by `deliver` of a sink if its target is away: die HealthHub::Pause->new(60, "…"). The hub delivers nothing of the
-# subscription for so many seconds (0.1 to 604,800). All records of the delivery come again after that.
+# Thrown by `deliver` of a sink if its target is away: die HealthHub::Pause->new(60, "…"). The hub pauses the
+# subscription for this many seconds (0.1 to 604,800). Then all records of the delivery come again.
 package HealthHub::Pause {
     use overload '""' => sub { $_[0]{reason} }, fallback => 1;
     sub new ($class, $seconds, $reason = 'the target is away') { bless { seconds => $seconds, reason => $reason }, $class }
@@ -109,7 +109,7 @@ sub encode ($value) {
 
 sub decode ($bytes) { JSON::PP->new->utf8->allow_nonref->decode($bytes) }
 
-# A session with the hub, through its restarts. Options, where they are not given: `key` is the file of HUB_KEY; `door`,
+# A session with the hub, through its restarts. Defaults of the options: `key` is the file that HUB_KEY names; `door`,
 # `feed` and `instance` are its own, or those of HUB_DOOR, HUB_FEED and HUB_INSTANCE. `members` are more of HELLO, such as
 # `writes`; `plugin` is the source of all records.
 sub new ($class, %options) {
@@ -164,11 +164,11 @@ sub welcome ($self) {
     return $self->{welcome};
 }
 
-# Whether the hub has said that this program is to end.
+# Whether the hub has told this program to end.
 sub is_stopping ($self) { $self->{launched} && ($self->{stopping} || !$self->{stdin}) }
 
 # Returns when the hub has them on its disk: a hash for each record, in their order, whose `result` is `stored` or
-# `duplicate` with `number` and `seq`, or `rejected` with `code` and `reason`. A group's records stand side by side.
+# `duplicate` with `number` and `seq`, or `rejected` with `code` and `reason`. The records of a group must be adjacent.
 sub give ($self, $records, %options) {
     my $giving = { texts => [map { encode($_) } @$records], groups => [map { $_->{group} } @$records], next => 0, results => [], %options };
     local $self->{giving} = $giving;
@@ -178,11 +178,11 @@ sub give ($self, $records, %options) {
     return $giving->{results};
 }
 
-# A passing value, the body of LIVE (Protocol §5.2). It has no answer and is not kept: after the first session, for which the
+# Publishes a live value, the body of LIVE (Protocol §5.2). It has no answer and is not kept: after the first session, for which the
 # call waits, it returns false if the hub is away.
 sub live ($self, $body) { $self->_tell(LIVE => $body) }
 
-# Something that happened, the body of EVENT (Protocol §5.2), such as {event => 'disconnected'}; otherwise as `live`.
+# Publishes an event, the body of EVENT (Protocol §5.2), such as {event => 'disconnected'}; otherwise as `live`.
 sub event ($self, $body) { $self->_tell(EVENT => $body) }
 
 sub _tell ($self, $verb, $body) {
@@ -195,7 +195,7 @@ sub _tell ($self, $verb, $body) {
 sub token ($self, $body) { $self->ask($body, 'TOKEN') }
 
 # Returns when the hub has the token on its disk: {account => 'me', expect => 3, token => {…}}. Error `field`: it has another
-# version than `expect`. `lost`: the session ended before the answer, `token` says which it has.
+# version than `expect`. `lost`: the session ended before the answer, `token` has the result.
 sub put_token ($self, $body) { $self->ask($body, 'TOKEN-PUT') }
 
 # One RESULT, a page, of QUERY with these members (Protocol §8.1).
@@ -221,10 +221,10 @@ sub _pages ($self, $question, $name, $part, $take) {
     }
 }
 
-# Calls `take` with the newest version of each record since `place` and with what comes then, each once: the record, and the
+# Calls `take` with the newest version of each record since `place` and with new versions, each once: the record, and the
 # place to go on from, kept with what was made of the record in one transaction. It replaces what you have under its
-# `number`; one of the kind `retraction` takes it back. Where it is undef forget all you have: the hub has another past,
-# which follows. The feed is a bell: what rings is asked for at the door, which has everything once. Returns where the hub
+# `number`; one of the kind `retraction` withdraws it. If the record is undef, delete all records: the hub has a new
+# epoch, whose records follow. The feed only wakes the client; records come from the door, each once. Returns when the hub
 # stops this plugin.
 sub follow ($self, $types, $place, $take) {
     my @topics = ('hub/pulse/');
@@ -264,8 +264,8 @@ sub follow ($self, $types, $place, $take) {
     die $error unless $done;
 }
 
-# A subscription that the hub remembers (Protocol §10.1); `serve` calls `deliver` with a delivery's records, and what that
-# returns, an array of a hash for each such as {result => 'delivered', receipt => '17'}, is the answer. A
+# A subscription that the hub remembers (Protocol §10.1); `serve` calls `deliver` with a delivery's records. It
+# returns the answer, an array of a hash for each such as {result => 'delivered', receipt => '17'}. A
 # HealthHub::Pause that it dies with stops the deliveries for a while; any other death is a retry of these records.
 sub sink ($self, $want, $deliver) {
     $want = { credit => { records => 1000, bytes => 1 << 20 }, %$want };
@@ -274,8 +274,8 @@ sub sink ($self, $want, $deliver) {
     $self->_say(WANT => $want) if $self->{open};
 }
 
-# `serve` calls `carry` with a hash of `name`, `args`, `dry_run` and `cancelled` when a person asks for it; what it returns
-# is the result, a HealthHub::Error its failure.
+# `serve` calls `carry` with a hash of `name`, `args`, `dry_run` and `cancelled` when a person asks for it. It returns the
+# result; a HealthHub::Error is its failure.
 sub command ($self, $name, $carry) { $self->{carry}{$name} = $carry }
 
 sub progress ($self, $command, $done, %more) {
@@ -283,7 +283,7 @@ sub progress ($self, $command, $done, %more) {
     $self->_turn(0);
 }
 
-# Delivers and carries out commands until the hub stops this plugin, or for so many seconds; returns whether to go on.
+# Delivers and carries out commands until the hub stops this plugin, or for `seconds`; returns whether to go on.
 sub serve ($self, $seconds = undef) {
     my $till = defined $seconds ? now() + $seconds : 9**9**9;
     while (!$self->is_stopping && now() < $till) {
@@ -299,7 +299,7 @@ sub close ($self) {
     $self->{open} ? $self->_say(BYE => {}) : ($self->{over} = 1);
     my $till = now() + 1;
     $self->_turn(0.05) until $self->{over} || $self->{failure} || now() > $till;
-    zmq_socket_monitor($self->{door}, undef, 0); # before its reader goes, for which libzmq waits
+    zmq_socket_monitor($self->{door}, undef, 0); # before its reader is closed, for which libzmq would wait
     zmq_close($_) for @$self{qw(door handshakes)};
     zmq_ctx_term($self->{context});
 }
@@ -319,7 +319,7 @@ sub _work ($self, $item) {
         my ($till, $reason) = @{ $self->{pauses}{ $item->{want} } // [0] };
         my %pause;
         my $results = eval {
-            die HealthHub::Pause->new($till - now(), $reason) if now() < $till; # also for what was on its way before
+            die HealthHub::Pause->new($till - now(), $reason) if now() < $till; # also for deliveries that were already in transit
             $self->{deliver}{ $item->{want} }->(\@records);
         };
         if (!$results && ref $@ && $@->isa('HealthHub::Pause')) {
@@ -333,7 +333,7 @@ sub _work ($self, $item) {
             $results = [map { { result => 'retry', after => 60_000, reason => 'the program failed' } } @records];
         }
         fail('field', "$item->{want}: " . @records . ' records were delivered, ' . @$results . ' results came') if @$results != @records;
-        # In another session the hub delivers again what it had no answer to.
+        # In a new session the hub repeats deliveries without an answer.
         $self->_say(DONE => { want => $item->{want}, delivery => 0 + $item->{delivery}, results => $results,
             credit => { records => scalar @records, bytes => $item->{size} }, %pause }) if $self->_is_now($item);
     } else {
@@ -360,7 +360,7 @@ sub _say ($self, $verb, $body) { $self->_send($verb, encode($body)) }
 
 sub _send ($self, $verb, $text) {
     return if zmq_send($self->{door}, $verb, length $verb, DONTWAIT | SNDMORE) >= 0 && zmq_send($self->{door}, $text, length $text, DONTWAIT) >= 0;
-    ($self->{open}, $self->{greeted}) = (0, now() - 1.9); # no connection: soon again
+    ($self->{open}, $self->{greeted}) = (0, now() - 1.9); # no connection: try again soon
 }
 
 # The frames of a message that is here, or undef.
@@ -377,7 +377,7 @@ sub _receive ($self, $socket) {
     }
 }
 
-# Sends what is due, waits for something to happen, and hears it.
+# Sends due messages, waits for an event, and handles it.
 sub _turn ($self, $seconds, $bell = undef) {
     my $due = $self->_work_off(now());
     $due = min($due, $seconds) if defined $seconds;
@@ -402,7 +402,7 @@ sub _turn ($self, $seconds, $bell = undef) {
 
 sub _hear_handshake ($self, $kind) {
     if ($kind == SUCCEEDED) {
-        $self->_say(PING => {}) if $self->{open}; # the hub may be another process, which knows no session
+        $self->_say(PING => {}) if $self->{open}; # the hub may have been restarted and not know the session
         return;
     }
     my $reason = "the hub at $self->{address} does not know " . ($self->{launched} ? 'this launch token'
@@ -411,7 +411,7 @@ sub _hear_handshake ($self, $kind) {
     $self->{open} = 0;
 }
 
-# Returns the seconds until something is due.
+# Returns the seconds until the next message is due.
 sub _work_off ($self, $now) {
     return 1 if $self->{failure} || $self->{over};
     if (!$self->{open}) {
@@ -426,7 +426,7 @@ sub _work_off ($self, $now) {
         ($self->{open}, $self->{greeted}) = (0, -1e9);
         return 0;
     }
-    # Who waits for an answer looks sooner whether the hub is another process by now.
+    # If a call waits for an answer, check sooner whether the hub has been restarted.
     my $interval = $beat->{interval} / 1000;
     $interval = min(1, $interval) if %{ $self->{sent} } || $question && $question->{id};
     if ($now - max($self->{heard}, $self->{pinged}) >= $interval) {
@@ -454,13 +454,13 @@ sub _work_off ($self, $now) {
     return max(0, $due - $now);
 }
 
-# Sends as much as credit and limits let through; the records of a group in one batch.
+# Sends as much as credit and limits allow; the records of a group in one batch.
 sub _fill ($self) {
     my $giving = $self->{giving} or return;
     my ($texts, $groups, $limits) = (@$giving{qw(texts groups)}, $self->{welcome}{limits});
     while (!$giving->{error} && $giving->{next} < @$texts) {
         my $from = my $till = $giving->{next};
-        my $size = 100; # of the batch's other members
+        my $size = 100; # for the batch's other members
         while ($till < @$texts) {
             my ($stop, $more) = ($till, $size);
             do { $more += 1 + length $texts->[$stop++] } while defined $groups->[$till] && $stop < @$texts && ($groups->[$stop] // '') eq $groups->[$till];
@@ -499,7 +499,7 @@ my %verbs = map { ($_ => 1) } qw(WELCOME STORED RESULT TOKEN DELIVER COMMAND PIN
 sub _hear ($self, @frames) {
     fail('protocol', 'the hub sent a message of ' . @frames . ' frames; a verb and a body are two') if @frames != 2;
     my ($verb, $text) = @frames;
-    my $hear = $verbs{$verb} && $self->can('_hear_' . lc $verb) or return; # of a newer protocol
+    my $hear = $verbs{$verb} && $self->can('_hear_' . lc $verb) or return; # a verb of a newer protocol
     my $body = eval { decode($text) };
     fail('protocol', "the hub's $verb is not JSON: $@") if $@;
     fail('protocol', "the hub's $verb is not a JSON object") if ref $body ne 'HASH';
@@ -558,7 +558,7 @@ sub _hear_welcome ($self, $body, @) {
 sub _hear_stored ($self, $body, @) {
     my $sent = delete $self->{sent}{ _member($body, 'STORED.batch', '0') };
     $self->_earn($body);
-    return unless $sent; # it was sent again since
+    return unless $sent; # it was sent again since then
     my ($count, $results) = ($sent->[1] - $sent->[0], _member($body, 'STORED.results', 'ARRAY'));
     fail('protocol', 'STORED.results has ' . @$results . " results for $count records") if @$results != $count;
     for my $n (0 .. $#$results) {
@@ -581,7 +581,7 @@ sub _hear_error ($self, $body, @) {
         die $error;
     } elsif ($self->{sent}{$ref}) {
         if ($code eq 'store' || $code eq 'stopping') {
-            # The hub refuses what came behind it as well, in its order: all of it once more.
+            # The hub also refuses the batches after it, in their order: send all of them again.
             $self->{hold} = $code eq 'store' ? $after : 9**9**9;
             $self->{stopping} ||= $code eq 'stopping';
             $self->_rewind;
@@ -610,7 +610,7 @@ sub _rewind ($self) {
 }
 
 # The main function of a program that the hub starts (Protocol §13): exit HealthHub::plugin(\%manifest, sub ($hub) {…})
-# `objections` is called with settings, and returns what is wrong: [{setting => …, reason => …}].
+# `objections` is called with settings, and returns their faults: [{setting => …, reason => …}].
 sub plugin ($manifest, $run, $objections = undef) {
     my $argument = @ARGV == 1 ? $ARGV[0] : '';
     $| = 1;

@@ -1,13 +1,13 @@
 # A client of the health hub in one file: give records, follow, take deliveries, ask, answer commands, be a plugin.
 #
 # Needs libzmq 4.3 and the gem ffi (Debian: ruby-ffi, libzmq5). Records are hashes with the members of Docs/Samples.md, as
-# strings. Calls wait until the hub has answered, however long it is away; a HealthHub::Error is what the hub refuses.
-# Nothing is kept on disk: what has not returned is given again, which is harmless. One thread uses a Hub.
+# strings. Calls wait until the hub has answered, however long it is away; a refusal of the hub is a HealthHub::Error.
+# Nothing is kept on disk: if a call did not return, give its records again, which is harmless. One thread uses a Hub.
 require "ffi"
 require "json"
 
 module HealthHub
-  # `code` is the hub's (Protocol §9.1), `protocol` where it said what cannot be; `body` is the whole ERROR.
+  # `code` is the hub's (Protocol §9.1), or `protocol` if its answer was invalid; `body` is the whole ERROR.
   class Error < StandardError
     attr_reader :code, :reason, :body
 
@@ -17,11 +17,11 @@ module HealthHub
     end
   end
 
-  # The settings are wrong in a way that a person has to mend: exit code 78 of a plugin.
+  # The settings are wrong, and a person has to correct them: exit code 78 of a plugin.
   class SettingsError < StandardError; end
 
-  # Raised by the block of a sink if its target is away: the hub delivers nothing of the subscription for so many seconds
-  # (0.1 to 604,800). All records of the delivery come again after that.
+  # Raised by the block of a sink if its target is away: the hub pauses the subscription for this many seconds
+  # (0.1 to 604,800). Then all records of the delivery come again.
   class Pause < StandardError
     attr_reader :seconds, :reason
 
@@ -31,14 +31,14 @@ module HealthHub
     end
   end
 
-  # What a person asks of a plugin. `cancelled` turns true when the person does not want it any more.
+  # A command from a person to a plugin. `cancelled` turns true when the person cancels it.
   Command = Struct.new(:id, :name, :args, :dry_run, :session, :cancelled)
   Delivery = Struct.new(:want, :number, :records, :size, :session)
 
-  # What is used of libzmq.
+  # The functions of libzmq that this file uses.
   module ZMQ
     extend FFI::Library
-    # Its name on Linux, on the others, and whatever lies in the usual folders.
+    # The library's name on Linux and on other systems, and any version in the usual folders.
     FOLDERS = ENV.fetch("LD_LIBRARY_PATH", "").split(":") + %w[/usr/lib/*-linux-gnu* /usr/lib /usr/lib64 /usr/local/lib /opt/homebrew/lib]
     ffi_lib ["libzmq.so.5", "zmq", "libzmq.5.dylib", *FOLDERS.flat_map { |folder| Dir["#{folder}/libzmq.{so,dylib}*", "#{folder}/libzmq.*.dylib"].sort }]
     class Item < FFI::Struct
@@ -68,7 +68,7 @@ module HealthHub
     SUCCEEDED, FAILED_AUTH = 0x1000, 0x4000
   end
 
-  # A socket that leads to the hub, with what proves who we are there.
+  # A socket to the hub, with the credentials for it.
   class Socket
     attr_reader :pointer
 
@@ -114,7 +114,7 @@ module HealthHub
       end
     end
 
-    # A socket that says what becomes of this one's handshakes. Without it a log-in that the hub refuses, such as with a
+    # A socket that reports the results of this one's handshakes. Without it a log-in that the hub refuses, such as with a
     # key that was revoked, looks like a hub that is away.
     def handshakes(context)
       address = "inproc://handshakes"
@@ -122,7 +122,7 @@ module HealthHub
       Socket.new(context, ZMQ::PAIR, address, {})
     end
 
-    # Before `handshakes` is closed: libzmq's end waits for a reader.
+    # Before `handshakes` is closed, because libzmq's end waits for a reader.
     def unwatch = ZMQ.zmq_socket_monitor(@pointer, nil, 0)
 
     def close = ZMQ.zmq_close(@pointer)
@@ -130,7 +130,7 @@ module HealthHub
 
   # A session with the hub, through its restarts.
   class Hub
-    # Where they are not given: `key` is the file of HUB_KEY; door, feed and instance are its own, or those of HUB_DOOR,
+    # Defaults: `key` is the file that HUB_KEY names; door, feed and instance are its own, or those of HUB_DOOR,
     # HUB_FEED and HUB_INSTANCE. `members` are more of HELLO, such as "writes". `plugin` is the source of all records.
     def initialize(instance = nil, plugin: nil, version: "1.0", door: nil, feed: nil, key: nil, members: {}, token: nil)
       path = key || (door ? nil : ENV["HUB_KEY"])
@@ -160,11 +160,11 @@ module HealthHub
       @welcome
     end
 
-    # Whether the hub has said that this program is to end.
+    # Whether the hub has told this program to end.
     def stopping? = @launched && (@stopping || !@stdin)
 
     # Returns when the hub has them on its disk: a hash for each record, in their order, whose "result" is `stored` or
-    # `duplicate` with "number" and "seq", or `rejected` with "code" and "reason". A group's records stand side by side.
+    # `duplicate` with "number" and "seq", or `rejected` with "code" and "reason". The records of a group must be adjacent.
     def give(records, backfill: false)
       texts = records.map { |record| JSON.generate(record) }
       @giving = { texts: texts, groups: records.map { |record| record["group"] }, next: 0, results: [], backfill: backfill }
@@ -175,18 +175,18 @@ module HealthHub
       @giving, @sent = nil, {}
     end
 
-    # A passing value, the body of LIVE (Protocol §5.2). It has no answer and is not kept: after the first session, for
+    # Publishes a live value, the body of LIVE (Protocol §5.2). It has no answer and is not kept: after the first session, for
     # which the call waits, it returns false if the hub is away.
     def live(body) = tell("LIVE", body)
 
-    # Something that happened, the body of EVENT (Protocol §5.2), such as {"event" => "disconnected"}; otherwise as `live`.
+    # Publishes an event, the body of EVENT (Protocol §5.2), such as {"event" => "disconnected"}; otherwise as `live`.
     def event(body) = tell("EVENT", body)
 
     # The hub's answer to TOKEN (Protocol §11): {"account" => "me", "for" => "use"}, `refresh` or `release`.
     def token(body) = ask(body, "TOKEN")
 
     # Returns when the hub has the token on its disk: {"account" => "me", "expect" => 3, "token" => {…}}. Error `field`: it
-    # has another version than "expect". `lost`: the session ended before the answer, `token` says which it has.
+    # has another version than "expect". `lost`: the session ended before the answer, `token` has the result.
     def put_token(body) = ask(body, "TOKEN-PUT")
 
     # One RESULT, a page, of QUERY with these members (Protocol §8.1).
@@ -205,10 +205,10 @@ module HealthHub
     # Intervals of statistics over all pages (Protocol §8.4).
     def statistics(question, &block) = pages(question.merge("want" => "statistics"), "intervals", ->(page) { page["statistics"] }, &block)
 
-    # Yields the newest version of each record since `place` and what comes then, each once: `record`, and `place` to go
+    # Yields the newest version of each record since `place` and new versions, each once: `record`, and `place` to go
     # on from, kept with what was made of the record in one transaction. It replaces what you have under its "number"; a
-    # "retraction" takes it back. Where record is nil forget all you have: the hub has another past, which follows. The
-    # feed is a bell: what rings is asked for at the door, which has everything once. Ends where the hub stops this plugin.
+    # "retraction" withdraws it. If record is nil, delete all records: the hub has a new epoch, whose records follow. The
+    # feed only wakes the client; records come from the door, each once. Ends when the hub stops this plugin.
     def follow(types, place = nil)
       topics = ["hub/pulse/"] + %w[sample retraction].product(types || [nil]).map { |name, type| type ? "#{name}/#{type}/" : "#{name}/" }
       place ||= "#{welcome["epoch"]}-0"
@@ -242,8 +242,8 @@ module HealthHub
       @bells.delete(bell)&.close
     end
 
-    # A subscription that the hub remembers (Protocol §10.1); `serve` yields a delivery's records, and what it returns, a
-    # hash for each such as {"result" => "delivered", "receipt" => "17"}, is the answer. A Pause
+    # A subscription that the hub remembers (Protocol §10.1); `serve` yields a delivery's records. The block returns
+    # the answer, a hash for each such as {"result" => "delivered", "receipt" => "17"}. A Pause
     # that it raises stops the deliveries for a while; any other error of it is a retry of these records.
     def sink(want, &deliver)
       want = { "credit" => { "records" => 1000, "bytes" => 1 << 20 } }.merge(want)
@@ -252,7 +252,7 @@ module HealthHub
       say("WANT", want) if @open
     end
 
-    # `serve` yields the Command when a person asks for it; what it returns is the result, an Error its failure.
+    # `serve` yields the Command when a person asks for it. The block returns the result; an Error is its failure.
     def command(name, &carry) = @carry[name] = carry
 
     def progress(command, done, total = nil, text = nil)
@@ -260,7 +260,7 @@ module HealthHub
       turn(0)
     end
 
-    # Delivers and carries out commands until the hub stops this plugin, or for so many seconds.
+    # Delivers and carries out commands until the hub stops this plugin, or for `seconds`.
     def serve(seconds = nil)
       till = seconds && clock + seconds
       until stopping? || till && clock >= till
@@ -319,7 +319,7 @@ module HealthHub
         pause = {}
         begin
           till, reason = @pauses[item.want]
-          raise Pause.new(till - clock, reason) if till && clock < till # also for what was on its way before
+          raise Pause.new(till - clock, reason) if till && clock < till # also for deliveries that were already in transit
           results = @deliver[item.want].call(item.records)
         rescue Pause => error
           @pauses[item.want] = [clock + error.seconds, error.reason]
@@ -330,7 +330,7 @@ module HealthHub
           results = item.records.map { { "result" => "retry", "after" => 60_000, "reason" => error.class.name } }
         end
         raise Error.new("field", "#{item.want}: #{item.records.size} records were delivered, #{results.size} results came") if results.size != item.records.size
-        # In another session the hub delivers again what it had no answer to.
+        # In a new session the hub repeats deliveries without an answer.
         say("DONE", { "want" => item.want, "delivery" => item.number, "results" => results, "credit" => { "records" => results.size, "bytes" => item.size } }.merge(pause)) if now?(item.session)
       else
         answer = if item.cancelled then { "outcome" => "cancelled" }
@@ -359,11 +359,11 @@ module HealthHub
 
     def deliver_frames(verb, text)
       return if @door.send(verb, text)
-      @open = false # no connection: soon again
+      @open = false # no connection: try again soon
       @greeted = clock - 1.9
     end
 
-    # Sends what is due, waits for something to happen, and hears it.
+    # Sends due messages, waits for an event, and handles it.
     def turn(seconds, bell = nil)
       due = work_off(clock)
       due = [due, seconds].min if seconds
@@ -398,14 +398,14 @@ module HealthHub
 
     def hear_handshake(kind)
       if kind == ZMQ::SUCCEEDED
-        say("PING", {}) if @open # the hub may be another process, which knows no session
+        say("PING", {}) if @open # the hub may have been restarted and not know the session
       elsif kind == ZMQ::FAILED_AUTH
         what = @launched ? "this launch token" : "the key of #{@instance} (any more): hub keys list shows the keys"
         refuse(Error.new("forbidden", "the hub at #{@address} does not know #{what}"))
       end
     end
 
-    # Returns the seconds until something is due.
+    # Returns the seconds until the next message is due.
     def work_off(now)
       return 1.0 if @failure || @over
       unless @open
@@ -420,7 +420,7 @@ module HealthHub
         @open, @greeted = false, -1e9
         return 0.0
       end
-      # Who waits for an answer looks sooner whether the hub is another process by now.
+      # If a call waits for an answer, check sooner whether the hub has been restarted.
       interval = beat["interval"] / 1000.0
       interval = [1.0, interval].min if @sent.any? || @question&.key?(:id)
       if now - [@heard, @pinged].max >= interval
@@ -438,13 +438,13 @@ module HealthHub
       [0.0, ([due] + @again.values).min - now].max
     end
 
-    # Sends as much as credit and limits let through; the records of a group in one batch.
+    # Sends as much as credit and limits allow; the records of a group in one batch.
     def fill
       giving = @giving or return
       limits = @welcome["limits"]
       while giving[:next] < giving[:texts].size && !giving[:error]
         from = till = giving[:next]
-        size = 100 # of the batch's other members
+        size = 100 # for the batch's other members
         while till < giving[:texts].size
           stop = till + 1
           stop += 1 while giving[:groups][till] && stop < giving[:texts].size && giving[:groups][stop] == giving[:groups][till]
@@ -478,7 +478,7 @@ module HealthHub
     def hear(frames)
       raise Error.new("protocol", "the hub sent a message of #{frames.size} frames; a verb and a body are two") if frames.size != 2
       verb, text = frames
-      return unless VERBS.include?(verb) # of a newer protocol
+      return unless VERBS.include?(verb) # a verb of a newer protocol
       begin
         body = JSON.parse(text.force_encoding("UTF-8"))
       rescue JSON::ParserError => error
@@ -522,7 +522,7 @@ module HealthHub
     def hear_stored(body)
       from, till = @sent.delete(member(body, "STORED.batch", Integer))
       earn(body)
-      return unless from # it was sent again since
+      return unless from # it was sent again since then
       results = member(body, "STORED.results", Array)
       raise Error.new("protocol", "STORED.results has #{results.size} results for #{till - from} records") if results.size != till - from
       results.each_with_index do |result, n|
@@ -554,7 +554,7 @@ module HealthHub
         raise error
       elsif @sent.key?(ref)
         if %w[store stopping].include?(code)
-          # The hub refuses what came behind it as well, in its order: all of it once more.
+          # The hub also refuses the batches after it, in their order: send all of them again.
           @hold = code == "store" ? after : Float::INFINITY
           @stopping ||= code == "stopping"
           rewind
@@ -581,14 +581,14 @@ module HealthHub
   end
 
   # The main function of a program that the hub starts (Protocol §13): exit HealthHub.plugin(MANIFEST) { |hub| … }
-  # `objections` is called with settings, and returns what is wrong: [{"setting" => …, "reason" => …}].
+  # `objections` is called with settings, and returns their faults: [{"setting" => …, "reason" => …}].
   def self.plugin(manifest, objections = nil)
     case ARGV
     when ["--describe"] then puts JSON.generate(manifest)
     when ["--check-settings"] then puts JSON.generate("objections" => objections ? objections.call(JSON.parse($stdin.read)) : [])
     when ["--run"]
       token = +""
-      token << $stdin.sysread(1) until token.end_with?("\n") # not more: the end of stdin is watched for later
+      token << $stdin.sysread(1) until token.end_with?("\n") # byte by byte: the program later waits for the end of stdin
       hub = Hub.new(plugin: manifest["name"], version: manifest["version"], token: token.chomp, members: manifest.slice("reads", "writes", "declares"))
       begin
         hub.welcome

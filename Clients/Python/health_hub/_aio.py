@@ -61,7 +61,7 @@ class AsyncHub:
 
     @property
     def isStopping(self) -> bool:
-        """Whether the hub has said that this program is to end."""
+        """Whether the hub has told this program to end."""
         return self._isLaunched and (self._session.isStopping or not self._hasStdin)
 
     async def welcome(self) -> Object:
@@ -264,7 +264,7 @@ class AsyncHub:
     def _finished(self, task: "asyncio.Task[None]") -> None:
         self._working.discard(task)
         error = None if task.cancelled() else task.exception()
-        if error:  # the callers are told
+        if error:  # notify the callers
             self._session.failure = error if isinstance(error, HubError) else HubError("program", repr(error))
             self._wake.set()
 

@@ -1,4 +1,4 @@
-"""The client's side of HHP/1 without sockets or threads: messages in, messages out, and what time it is."""
+"""The client's side of HHP/1 without sockets or threads: its input is messages and the time, its output is messages."""
 from __future__ import annotations
 
 import json
@@ -14,7 +14,7 @@ _TOKENS = 8  # TOKEN and TOKEN-PUT that may be open (Protocol R11.8)
 
 
 class Result(TypedDict, total=False):
-    """What became of one record: `result` is `stored` or `duplicate`, with `number` and `seq`, or `rejected`, with
+    """The hub's answer to one record: `result` is `stored` or `duplicate`, with `number` and `seq`, or `rejected`, with
     `code` (Protocol §9.2) and `reason`."""
 
     result: str
@@ -25,9 +25,9 @@ class Result(TypedDict, total=False):
 
 
 class HubError(Exception):
-    """`code` is the hub's (Protocol §9.1), or `protocol` where the hub said what cannot be, or `full` of a spool.
+    """`code` is the hub's (Protocol §9.1), `protocol` if the hub's answer was invalid, or `full` from a spool.
 
-    `reason` is a sentence for people. `body` is the whole ERROR, empty where there was none.
+    `reason` is a sentence for people. `body` is the whole ERROR, empty if there was none.
     """
 
     def __init__(self, code: str, reason: str, body: Optional[Object] = None) -> None:
@@ -36,7 +36,7 @@ class HubError(Exception):
 
 
 def encode(value: Any, where: str) -> bytes:
-    """Compact JSON. NaN, infinities and objects of Python that JSON does not have are an error that says where."""
+    """Compact JSON. NaN, infinities and objects of Python that JSON does not have are an error that names the place."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except (TypeError, ValueError) as error:
@@ -55,7 +55,7 @@ def member(body: Object, path: str, kind: Union[type, tuple[type, ...]]) -> Any:
 
 
 class Pending:
-    """Something that is waited for: it ends with `result` or with `error`."""
+    """A pending call: it ends with `result` or with `error`."""
 
     def __init__(self) -> None:
         self.isDone = False
@@ -71,7 +71,7 @@ class Pending:
 
 
 class Giving(Pending):
-    """Records on their way. `result` is a Result for each of them, in their order."""
+    """Records that are being sent. `result` is a Result for each of them, in their order."""
 
     def __init__(self, records: Iterable[Object], backfill: bool) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class Giving(Pending):
         self.results: List[Result] = []
 
     def unitEnd(self, start: int) -> int:
-        """The end of what must be in one batch: the records of a group, side by side."""
+        """The end of the records that must be in one batch: adjacent records of a group."""
         end = start + 1
         while self.groups[start] is not None and end < len(self.groups) and self.groups[end] == self.groups[start]:
             end += 1
@@ -91,8 +91,8 @@ class Giving(Pending):
 
 
 class Pause(Exception):
-    """Raised by `deliver` of a sink if its target is away: the hub delivers nothing of the subscription for so many
-    seconds (0.1 to 604,800). All records of the delivery come again after that."""
+    """Raised by `deliver` of a sink if its target is away: the hub pauses the subscription for this many
+    seconds (0.1 to 604,800). Then all records of the delivery come again."""
 
     def __init__(self, seconds: float, reason: str = "the target is away") -> None:
         super().__init__(reason)
@@ -119,9 +119,9 @@ class Delivery:
 
 
 class Command:
-    """What a person asks of a plugin: `name` and `args` are of its manifest, `dryRun` says to change nothing.
+    """A command from a person to a plugin: `name` and `args` are declared in its manifest; with `dryRun` change nothing.
 
-    `isCancelled` turns True while it is carried out, when the person does not want it any more.
+    `isCancelled` turns True if the person cancels it while it is carried out.
     """
 
     def __init__(self, id: int, name: str, args: Object, dryRun: bool, session: str) -> None:
@@ -130,10 +130,10 @@ class Command:
 
 
 class Session:
-    """What a client owes the hub: greetings, heartbeat, credit, and all that is open once more in another session.
+    """The client's part of the protocol: HELLO, heartbeat, credit, and the repetition of open requests in a new session.
 
-    Frames to send are in `outgoing`; `receive` takes a message, `turn` says what time it is and returns the seconds
-    until it wants to know again. Deliveries and commands wait in `inbox`, which the hub's credit and its limit of 16
+    Frames to send are in `outgoing`; `receive` takes a message, `turn` takes the current time and returns the
+    seconds until the next call. Deliveries and commands wait in `inbox`, which the hub's credit and its limit of 16
     commands bound. `failure` is why it is over.
     """
 
@@ -156,7 +156,7 @@ class Session:
         self._pauses: Dict[str, tuple[float, str]] = {}
         self._commands: Dict[int, Command] = {}
 
-    # What a client asks for
+    # Requests of a client
 
     def give(self, records: Iterable[Object], backfill: bool = False) -> Giving:
         giving = Giving(records, backfill)
@@ -186,7 +186,7 @@ class Session:
         return self._isOpen
 
     def pauseLeft(self, delivery: Delivery, now: float) -> Optional[Pause]:
-        """What is left of a pause of the delivery's subscription: `deliver` is not called meanwhile."""
+        """The rest of the pause of the delivery's subscription, in which `deliver` is not called."""
         until, reason = self._pauses.get(delivery.want, (0.0, ""))
         return Pause(until - now, reason) if now < until else None
 
@@ -197,8 +197,8 @@ class Session:
         self.done(delivery, [retry for _ in delivery.records], pause.seconds)
 
     def done(self, delivery: Delivery, results: List[Object], pause: Optional[float] = None) -> None:
-        """Answers a delivery, `pause` in seconds. In another session than the delivery's it says nothing: the hub
-        delivers again what it had no answer to."""
+        """Answers a delivery, `pause` in seconds. In a later session than the delivery's it does nothing: the hub
+        repeats deliveries without an answer."""
         if len(results) != len(delivery.records):
             raise HubError(
                 "field", f"{delivery.want}: {len(delivery.records)} records were delivered, {len(results)} results came")
@@ -248,7 +248,7 @@ class Session:
             self.lose()
             self._greeted = -1e9
             return 0.0
-        # Who waits for an answer looks sooner whether the hub is another process by now.
+        # If a call waits for an answer, check sooner whether the hub has been restarted.
         waits = bool(self._sent or self._asked)
         interval = float(beat["interval"]) / 1000
         if waits:
@@ -281,17 +281,17 @@ class Session:
         return max(0.0, due - now)
 
     def connected(self) -> None:
-        """There is another connection: if a session is open, the answer to PING says whether the hub knows it."""
+        """There is another connection: if a session is open, the answer to PING shows whether the hub knows it."""
         if self._isOpen:
             self._say("PING", {})
 
     def refuse(self, error: HubError) -> None:
-        """The hub does not let this program in: there is nothing to wait for."""
+        """The hub refuses this program's log-in: there is nothing to wait for."""
         if self.failure is None:
             self._fail(error)
 
     def refused(self, now: float) -> None:
-        """What was to be sent has no connection to go to: soon again."""
+        """There is no connection for the messages to send: try again soon."""
         self.lose()
         self._greeted = now - 1.9
 
@@ -311,7 +311,7 @@ class Session:
         verb = frames[0].decode("ascii", "replace")
         handle = getattr(self, "_on" + verb, None) if verb.isalpha() and verb.isupper() else None
         if handle is None:
-            return  # of a newer protocol
+            return  # a verb of a newer protocol
         try:
             body = json.loads(frames[1])
         except ValueError as error:
@@ -353,7 +353,7 @@ class Session:
         sent = self._sent.pop(member(body, "STORED.batch", int), None)
         self._earn(body)
         if sent is None:
-            return  # it was sent again since
+            return  # it was sent again since then
         giving, start, end = sent
         results = member(body, "STORED.results", list)
         if len(results) != end - start:
@@ -427,7 +427,7 @@ class Session:
             raise error
         elif ref in self._sent:
             if code in ("store", "stopping"):
-                # The hub refuses what came behind it as well, in its order: all of it once more.
+                # The hub also refuses the batches after it, in their order: send all of them again.
                 self._hold = after if code == "store" else float("inf")
                 self.isStopping = self.isStopping or code == "stopping"
                 self._rewind()
@@ -471,13 +471,13 @@ class Session:
         self._sent.clear()
 
     def _fill(self) -> None:
-        """Sends as much as credit and limits let through."""
+        """Sends as much as credit and limits allow."""
         assert self.welcome
         limits = self.welcome["limits"]
         for giving in list(self._givings):
             while giving.next < len(giving.texts):
                 start = end = giving.next
-                size = 100  # of the batch's other members
+                size = 100  # for the batch's other members
                 while end < len(giving.texts):
                     stop = giving.unitEnd(end)
                     more = size + sum(len(text) + 1 for text in giving.texts[end:stop])
@@ -513,18 +513,18 @@ class Session:
 
 class Change:
     """`record` is the newest version of a record, or its retraction (`kind` is `retraction`): it replaces what you
-    have under its `number`. Where it is None forget all that you have: the hub has another past, which follows.
-    `place` is where to go on: keep it with what you have made of the record, in one transaction."""
+    have under its `number`. If it is None, delete all records: the hub has a new epoch, whose records follow.
+    `place` is where to continue: keep it with what you have made of the record, in one transaction."""
 
     def __init__(self, record: Optional[Object], place: str) -> None:
         self.record, self.place = record, place
 
 
 class Following:
-    """What a follower asks, and what it makes of the answers.
+    """The questions of a follower, and the changes in their answers.
 
-    The feed is a bell: whatever rings, the door is asked what came after `place`. So nothing depends on what the feed
-    drops, in which order it comes, or in which epoch it was sent: the door's answer has everything once.
+    The feed only wakes the follower, which then asks the door for the records after `place`. So messages that the feed
+    drops, their order and their epoch do not matter: the door's answer has each record once.
     """
 
     def __init__(self, types: Optional[Iterable[str]], place: Optional[str], days: bool) -> None:

@@ -14,17 +14,17 @@ from ._sync import Hub
 
 
 class SettingsError(Exception):
-    """The settings are wrong in a way that a person has to mend: exit code 78."""
+    """The settings are wrong, and a person has to correct them: exit code 78."""
 
 
 def plugin(manifest: Object, run: Callable[[Any], Any],
            objections: Optional[Callable[[Object], List[Object]]] = None) -> int:
-    """Does what the program's argument says, and returns the exit code: `sys.exit(plugin(MANIFEST, run))`.
+    """Carries out the program's argument, and returns the exit code: `sys.exit(plugin(MANIFEST, run))`.
 
     - manifest: Protocol §13.3, a dict.
-    - run: called with a Hub that has greeted, or an AsyncHub if it is `async def`. Its settings are
-      `hub.welcome["settings"]`, its folder is `os.environ["HUB_STATE"]`. It returns when `hub.serve()` says False.
-    - objections: what is wrong with settings, `[{"setting": "file", "reason": "…"}]`; `checksSettings` says that.
+    - run: called with a Hub that has a session, or an AsyncHub if it is `async def`. Its settings are
+      `hub.welcome["settings"]`, its folder is `os.environ["HUB_STATE"]`. It returns when `hub.serve()` returns False.
+    - objections: returns the faults of settings, `[{"setting": "file", "reason": "…"}]`; needs `checksSettings`.
     """
     arguments = sys.argv[1:]
     if arguments == ["--describe"]:
@@ -37,7 +37,7 @@ def plugin(manifest: Object, run: Callable[[Any], Any],
         print(f"{manifest['name']} {manifest['version']}: {manifest['summary']}\nThe hub starts it with --run; "
               "--describe prints what it is, --check-settings reads settings and says what is wrong.", file=sys.stderr)
         return 64
-    # Not by sys.stdin, which would read ahead: the end of stdin is watched for later.
+    # Not by sys.stdin, which would read ahead: the program later waits for the end of stdin.
     token = b""
     while not token.endswith(b"\n"):
         byte = os.read(0, 1)

@@ -11,8 +11,8 @@ from ._core import HubError, Object, Result, encode
 class Spool:
     """A file of records that wait for the hub, in the order they came; one process at a time has it.
 
-    What `add` has returned for is on the disk and survives a crash of the machine. What the hub rejects is kept in
-    the table `rejected` with code and reason, and is not sent again.
+    When `add` has returned, its records are on the disk and survive a crash of the machine. Records that the hub rejects
+    are kept in the table `rejected` with code and reason, and are not sent again.
 
     - bound: how many records may wait; beyond, `add` is a HubError `full` and takes none of them.
     """
@@ -24,7 +24,7 @@ class Spool:
             self._base.execute("PRAGMA locking_mode = EXCLUSIVE")
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = FULL")
-            # A row is what must be in one batch: a record, or the records of a group.
+            # A row has the records that must be in one batch: one record, or the records of a group.
             self._base.execute(
                 "CREATE TABLE IF NOT EXISTS waiting (id INTEGER PRIMARY KEY AUTOINCREMENT, count INTEGER, records TEXT)")
             self._base.execute("CREATE TABLE IF NOT EXISTS rejected (record TEXT, code TEXT, reason TEXT)")
@@ -37,7 +37,7 @@ class Spool:
         return self._count
 
     def add(self, records: Iterable[Object]) -> None:
-        """Returns when they are on the disk. The records of a group stand side by side, in one call."""
+        """Returns when they are on the disk. The records of a group must be adjacent, in one call."""
         rows: List[List[Object]] = []
         for record in records:
             if rows and record.get("group") is not None and rows[-1][0].get("group") == record["group"]:
@@ -67,7 +67,7 @@ class Spool:
         return last, records
 
     def settle(self, last: int, records: List[Object], results: List[Result]) -> None:
-        """The hub has answered for all that `first` gave."""
+        """The hub has answered all records that `first` returned."""
         with self._transaction():
             self._base.execute("DELETE FROM waiting WHERE id <= ?", (last,))
             self._base.executemany("INSERT INTO rejected VALUES (?, ?, ?)", [

@@ -15,21 +15,21 @@ Deliver = Callable[[List[Object]], List[Object]]
 """Takes a delivery's records; a result for each (Protocol §10.2), such as `{"result": "delivered", "receipt": "17"}`.
 It raises Pause if its target is away."""
 Carry = Callable[[Command], Any]
-"""Carries out a command; what it returns is the result, a JSON value. A HubError is the command's failure."""
+"""Carries out a command and returns the result, a JSON value. A HubError is the command's failure."""
 
 
 class Hub:
     """A session with the hub, through its restarts. One thread uses it; forked processes open their own.
 
-    - instance, door, feed, key: see Docs/Clients.md; from the environment where they are not given.
+    - instance, door, feed, key: see Docs/Clients.md; from the environment if not given.
     - plugin: `source.plugin` of all records, the instance's name if not given.
     - mode: `run` (one of an instance, a newer one ends the older) or `once` (any number).
     - members: more of HELLO, such as `writes` and `declares`.
     - spool: the path of a file for `keep`.
 
-    Every call waits until the hub has answered, however long the hub is away. It is a HubError where the hub refuses
-    for good, `stopping` where the hub ends the plugin that calls, and TimeoutError after `timeout` seconds where
-    that is a parameter.
+    Every call waits until the hub has answered, however long the hub is away. It raises HubError if the hub refuses
+    for good, with code `stopping` if the hub ends the plugin, and TimeoutError after `timeout` seconds if that is a
+    parameter.
     """
 
     def __init__(self, instance: Optional[str] = None, *, plugin: Optional[str] = None, version: str = "1.0",
@@ -60,7 +60,7 @@ class Hub:
 
     @property
     def isStopping(self) -> bool:
-        """Whether the hub has said that this program is to end."""
+        """Whether the hub has told this program to end."""
         return self._isLaunched and (self._session.isStopping or not self._hasStdin)
 
     @property
@@ -74,9 +74,9 @@ class Hub:
     def give(self, records: Iterable[Object], *, backfill: bool = False, timeout: Optional[float] = None) -> List[Result]:
         """Returns when the hub has them on its disk: a Result for each record, in their order.
 
-        A record needs `key`, what identifies it at its source: the same key and content again is a `duplicate`, so
-        whatever has not returned is given again without harm. The records of a group stand side by side. `backfill`
-        is for history: it is not told on the feed one by one.
+        A record needs a `key` that identifies it at its source. The same key and content again is a `duplicate`, so give
+        records again if the call did not return. The records of a group must be adjacent. `backfill`
+        is for history: the feed does not publish each record.
         """
         return cast(List[Result], self._await(self._session.give(records, backfill), timeout))
 
@@ -100,12 +100,12 @@ class Hub:
     # Saying
 
     def live(self, body: Object) -> bool:
-        """A passing value, the body of LIVE (Protocol §5.2). It has no answer and is not kept: after the first session,
+        """Publishes a live value, the body of LIVE (Protocol §5.2). It has no answer and is not kept: after the first session,
         for which the call waits, it returns False if the hub is away."""
         return self._tell("LIVE", body)
 
     def event(self, body: Object) -> bool:
-        """Something that happened, the body of EVENT (Protocol §5.2), such as `{"event": "disconnected", "device": "…"}`;
+        """Publishes an event, the body of EVENT (Protocol §5.2), such as `{"event": "disconnected", "device": "…"}`;
         otherwise as `live`."""
         return self._tell("EVENT", body)
 
@@ -123,7 +123,7 @@ class Hub:
 
     def putToken(self, body: Object, timeout: Optional[float] = None) -> Object:
         """Returns when the hub has the token on its disk: `{"account": "me", "expect": 3, "token": {…}}`. HubError `field`:
-        it has another version than `expect`. `lost`: the session ended before the answer, `token` says which it has."""
+        it has another version than `expect`. `lost`: the session ended before the answer, `token` has the result."""
         return cast(Object, self._await(self._session.ask(body, "TOKEN-PUT"), timeout))
 
     # Asking
@@ -154,10 +154,10 @@ class Hub:
 
     def follow(self, types: Optional[Iterable[str]] = None, place: Optional[str] = None, *,
                days: bool = False) -> Iterator[Change]:
-        """Every version of every record since `place`, each once, then what comes; without `place` from the first.
+        """Every version of every record since `place`, each once, then new ones; without `place` from the first.
 
-        `types` are ids, None for all; `days` are given too where it says so. It ends only where the hub stops this
-        plugin. See Change for what to do with each.
+        `types` are ids, None for all; with `days` it gives days, too. It ends only when the hub stops this
+        plugin. Change describes how to apply each.
         """
         following = Following(types, place, days)
         feed = self._place.openFeed(self._context, following.topics)
@@ -290,7 +290,7 @@ class Hub:
             self._turn(left)
 
     def _turn(self, wait: Optional[float]) -> None:
-        """Sends what is due, waits for something to happen, and hears it."""
+        """Sends due messages, waits for an event, and handles it."""
         self._spoolOn()
         due = self._session.turn(time.monotonic())
         self._send()

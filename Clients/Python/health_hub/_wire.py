@@ -1,4 +1,4 @@
-"""Where the hub is, and sockets that lead there."""
+"""The hub's address, and sockets to it."""
 from __future__ import annotations
 
 import json
@@ -12,9 +12,9 @@ from ._core import HubError, Object, Session
 
 
 class Place:
-    """The hub's two endpoints and what proves who we are there.
+    """The hub's two endpoints and the credentials for them.
 
-    Of what is not given: `key` is the file that HUB_KEY names (`hub keys new`), and `door`, `feed` and `instance` are
+    Defaults: `key` is the file that HUB_KEY names (`hub keys new`), and `door`, `feed` and `instance` are
     those of the key file, or HUB_DOOR, HUB_FEED and HUB_INSTANCE of the environment (`hub status --env`).
     """
 
@@ -58,7 +58,7 @@ class Place:
         return socket
 
     def watch(self, door: Any) -> Any:
-        """The socket that says what becomes of each handshake. Without it a log-in that the hub refuses, such as with a
+        """The socket that reports the result of each handshake. Without it a log-in that the hub refuses, such as with a
         key that was revoked, looks like a hub that is away."""
         return door.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_HANDSHAKE_FAILED_AUTH)
 
@@ -75,7 +75,7 @@ class Place:
             return None
         socket = context.socket(zmq.SUB)
         self._prove(socket)
-        socket.rcvhwm = 1_000  # what is dropped beyond is asked for
+        socket.rcvhwm = 1_000  # the follower asks the door for messages that were dropped
         socket.reconnect_ivl, socket.reconnect_ivl_max = 50, 1_000
         for topic in topics:
             socket.subscribe(topic)
