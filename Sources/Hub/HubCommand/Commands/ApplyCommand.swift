@@ -7,7 +7,7 @@ import HubWire
 struct ApplyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
-        abstract: "Have the running hub read hub.conf again, and follow it.",
+        abstract: "Have the running hub read and apply hub.conf again.",
         discussion: """
             Only changed plugins restart, also those whose program on the disk is another
             file than the one that runs; the others are not disturbed. A plugin that is no

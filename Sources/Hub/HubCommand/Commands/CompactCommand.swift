@@ -9,7 +9,7 @@ import HubStore
 struct CompactCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",
-        abstract: "Give free room in the store back to the disk, while the hub is stopped.",
+        abstract: "Return the store's free space to the disk, while the hub is stopped.",
         discussion: """
             Removed records leave free pages in the store, which new records fill again, so
             this only pays after much was erased. A copy without these pages replaces the

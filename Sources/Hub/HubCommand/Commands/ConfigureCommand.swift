@@ -8,7 +8,7 @@ import HubWire
 struct ConfigureCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "configure",
-        abstract: "Change settings of a plugin or a person in hub.conf; the hub follows.",
+        abstract: "Change settings of a plugin or a person in hub.conf, and apply them.",
         discussion: """
             Writes into the section of one plugin; comments and all other lines of the file
             stay as they are. It changes the settings that the plugin declares (hub plugins

@@ -22,13 +22,13 @@ struct EditCommand: ParsableCommand {
               hub edit 1050 118/79                    a blood pressure, its two members
               hub edit 1043 --undo
 
-            The times of a meal, a blood pressure and a workout are those of its members
-            too, and move them along; so does --undo.
+            If you change the time of a meal, a blood pressure or a workout, its members
+            move with it; --undo moves them back.
 
             Values and times are typed as for hub log, times by the person's zone; a day
             needs its time.
 
-            Exit codes: 0 edited, or it is so already; 1 there is no such sample, nothing
+            Exit codes: 0 edited, or already so; 1 there is no such sample, nothing
             was changed, or the answer was no; 64 what was typed is not a value or time, or
             --yes is missing without a terminal; 69 no hub answers.
             """)

@@ -6,11 +6,12 @@ import HubWire
 struct ReleaseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "release",
-        abstract: "Start a plugin again that the hub has given up for now.",
+        abstract: "Start a quarantined, waiting or finished plugin now.",
         discussion: """
             A plugin that crashes again and again is quarantined: hub status shows the
             reason, and hub logs NAME its last output. When you have removed the cause,
-            this starts it. It also ends any other wait, and runs a finished plugin again.
+            this command starts it. It also ends any other wait, and runs a finished plugin
+            again.
 
             Examples:
               hub release ihealth-hs3
@@ -26,7 +27,7 @@ struct ReleaseCommand: ParsableCommand {
     @Flag(help: "Change nothing; show its state.")
     var dryRun = false
     @OptionGroup var noQuestion: NoQuestion
-    @Flag(help: "One JSON document: {\"instance\",\"state\",\"released\"}; state is the one it was in.")
+    @Flag(help: "One JSON document: {\"instance\",\"state\",\"released\"}; state is its state before.")
     var json = false
 
     private struct Arguments: Encodable { let instance: String }
