@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What Tests/SystemTests/Interop/Programs/clients.py plays with hub bridge: give, follow, sink, or a launched plugin. Here only lines are read and written."""
+"""The program that Tests/SystemTests/Interop/Programs/clients.py runs with hub bridge: give, follow, sink, or a launched plugin. They only read and write lines."""
 import json, os, subprocess, sys
 from subprocess import PIPE
 

@@ -1,4 +1,4 @@
-/* What Tests/SystemTests/Interop/Programs/clients.py plays with each client library: give, follow, sink, query, calls, or a launched plugin. */
+/* The program that Tests/SystemTests/Interop/Programs/clients.py runs with this client library: give, follow, sink, query, calls, or a launched plugin. */
 #define _GNU_SOURCE
 #define HEALTH_HUB_IMPLEMENTATION
 #include "health_hub.h"

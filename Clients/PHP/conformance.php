@@ -1,6 +1,6 @@
 #!/usr/bin/env -S php -n -d extension=zmq
 <?php
-// What Tests/SystemTests/Interop/Programs/clients.py plays with each client library: give, follow, sink, query, calls, or a launched plugin.
+// The program that Tests/SystemTests/Interop/Programs/clients.py runs with this client library: give, follow, sink, query, calls, or a launched plugin.
 declare(strict_types=1);
 
 require __DIR__ . '/HealthHub.php';

@@ -1,5 +1,5 @@
 #!/usr/bin/env perl
-# What Tests/SystemTests/Interop/Programs/clients.py plays with each client library: give, follow, sink, query, calls, or a launched plugin.
+# The program that Tests/SystemTests/Interop/Programs/clients.py runs with this client library: give, follow, sink, query, calls, or a launched plugin.
 use v5.26;
 use warnings;
 use feature 'signatures';

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What Tests/SystemTests/Interop/Programs/clients.py plays with each client library: give, follow, sink, query, calls, or a launched plugin."""
+"""The program that Tests/SystemTests/Interop/Programs/clients.py runs with this client library: give, follow, sink, query, calls, or a launched plugin."""
 import json
 import os
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env ruby
-# What Tests/SystemTests/Interop/Programs/clients.py plays with each client library: give, follow, sink, query, calls, or a launched plugin.
+# The program that Tests/SystemTests/Interop/Programs/clients.py runs with this client library: give, follow, sink, query, calls, or a launched plugin.
 require_relative "health_hub"
 
 MANIFEST = {
