@@ -52,4 +52,38 @@ import Testing
         #expect(await scene.keys() == ["key-0", "key-1", "key-2"])
         try await scene.end(run)
     }
+
+    @Test func `a record that was just spooled is sent from memory, unless others have to go before it`() async throws {
+        let scene = try await Scene()
+        let shared = Mutex<PluginContext?>(nil)
+        let hasContext = Gate()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                shared.withLock { $0 = hub }
+                await hasContext.open()
+                await hub.untilStopped()
+            }, at: scene.place)
+        await hasContext.wait()
+        let hub = try #require(shared.withLock { $0 })
+        @Sendable func groups(_ number: Int) throws -> [[[UInt8]]] {
+            try GivenGroups([.sample(hub.sample(number))]).groups
+        }
+        try await hub.give([hub.sample(0)])
+        await scene.hub.records(1)
+        while await !hub.link.spool.isEmpty { await Task.yield() }
+
+        // The spool has no record 2, so this text can only come from memory.
+        await hub.link.spool.hasGrown(by: try groups(1), as: 2..<3)
+        await scene.hub.records(2)
+        while await !hub.link.spool.isEmpty { await Task.yield() }
+
+        // The spool numbers these from 2, which counts as sent. Records 3 and 4 have to go first, and record 5 is read from the spool after them.
+        try await hub.state.transaction { transaction in
+            _ = try transaction.spool(try groups(2) + groups(2) + groups(3) + groups(4))
+        }
+        await hub.link.spool.hasGrown(by: try groups(9), as: 5..<6)
+        await scene.hub.records(5)
+        #expect(await scene.keys() == ["key-0", "key-1", "key-2", "key-3", "key-4"])
+        try await scene.end(run, pending: 1)
+    }
 }

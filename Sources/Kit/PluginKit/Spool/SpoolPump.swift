@@ -3,9 +3,10 @@ import Logging
 import Synchronization
 import ZeroMQ
 
-/// Moves records from the spool to the hub: reads ahead, and removes answered records.
+/// Sends the records of the spool to the hub, and removes answered records.
 ///
-/// It runs on the link's poll loop and holds at most ``batchBound`` batches of the spool in memory.
+/// A record that was just spooled is sent from memory. The spool is read only after a start, or if more was given than can be on its way. The
+/// pump runs on the link's poll loop and holds at most ``batchBound`` batches in memory.
 actor SpoolPump {
     /// Maximum number of batches on their way at the same time.
     private static let batchBound = 4
@@ -16,11 +17,11 @@ actor SpoolPump {
     let state: PluginState?
     let outlet: HubOutlet
     let logger: Logger
-    private let report: SpoolReport?
+    let report: SpoolReport?
     /// Counts the removals from the spool.
     nonisolated let removals = Atomic(0)
 
-    /// The id of the last record that was read.
+    /// The id of the last record that was read or sent from memory.
     private var cursor: Int64 = 0
     /// Whether there may be records after the cursor.
     private var mayHaveMore: Bool
@@ -32,8 +33,8 @@ actor SpoolPump {
     /// Batches that were read but not accepted by the machine, because its queue was full or the batch had to be split; the oldest is last.
     private var unsent: [[SpooledRecord]] = []
     private var batches: [BatchTicket: [SpooledRecord]] = [:]
-    /// Answers of the hub that are not written to the spool yet.
-    var answers: [BatchAnswer] = []
+    /// Answers of the hub that are not written to the spool yet: one result per record, and when they came in microseconds since 1970.
+    var answers: [(records: [SpooledRecord], results: [RecordResult], time: Int64)] = []
     /// The task that writes the answers.
     var settling: Task<Void, Never>?
     /// Whether a disk failure has been logged; each outage is logged once.
@@ -61,6 +62,25 @@ actor SpoolPump {
 
     func sessionLost() { fullness.isTold = false }
 
+    /// Sends records that were just spooled from memory; if others have to go before them, all are read from the spool in their turn.
+    ///
+    /// - Parameter ids: the numbers of the records in the spool.
+    func hasGrown(by groups: [[[UInt8]]], as ids: Range<Int64>) {
+        guard let session = outlet.session, !isPaused, !mayHaveMore, reading == nil, unsent.isEmpty, hasPlace,
+            ids.lowerBound == cursor + 1, BatchBounds(session).fit(groups)
+        else { return hasGrown() }
+        hasRoomAgain()
+        var batch: [SpooledRecord] = []
+        for group in groups {
+            let first = ids.lowerBound + Int64(batch.count)
+            for bytes in group {
+                batch.append(SpooledRecord(id: ids.lowerBound + Int64(batch.count), group: first, bytes: bytes))
+            }
+        }
+        cursor = ids.upperBound - 1
+        _ = submit(batch)
+    }
+
     /// Continues after records were spooled.
     func hasGrown() {
         mayHaveMore = true
@@ -79,15 +99,16 @@ actor SpoolPump {
 
     // MARK: - Reading
 
+    /// Whether one more batch may be on its way.
+    private var hasPlace: Bool { batches.count + answers.count < Self.batchBound }
+
     /// Sends the batches that were read, and reads the next batch of the spool if a session is open.
     func pump() {
         guard let state, !isPaused, let session = outlet.session else { return }
-        while batches.count + answers.count < Self.batchBound, let batch = unsent.popLast() {
+        while hasPlace, let batch = unsent.popLast() {
             guard submit(batch) else { break }
         }
-        guard unsent.isEmpty, reading == nil, mayHaveMore, batches.count + answers.count < Self.batchBound else {
-            return
-        }
+        guard unsent.isEmpty, reading == nil, mayHaveMore, hasPlace else { return }
         let bounds = BatchBounds(session)
         reading = Task { await self.read(state, bounds) }
     }
@@ -147,20 +168,7 @@ actor SpoolPump {
     /// - Returns: whether the batch came from the spool.
     func stored(_ ticket: BatchTicket, _ results: [RecordResult]) -> Bool {
         guard let batch = batches.removeValue(forKey: ticket) else { return false }
-        var answer = BatchAnswer(time: outlet.clock.now())
-        for (record, result) in zip(batch, results) {
-            report?(record, result)
-            switch result {
-            case .stored: answer.stored.append(record.id)
-            case .duplicate: answer.duplicate.append(record.id)
-            case .rejected(let code, let reason):
-                answer.refusals.append(SpoolRefusal(id: record.id, code: code.rawValue, reason: reason))
-                logger.error(
-                    "the hub rejected a record",
-                    metadata: ["record.spooled": "\(record.id)", "hub.code": "\(code)", "hub.reason": "\(reason)"])
-            }
-        }
-        settle(answer)
+        settle(batch, results)
         return true
     }
 
@@ -175,14 +183,70 @@ actor SpoolPump {
             ?? batch.firstIndex { $0.group != middle }
         if let cut {
             wait([Array(batch[..<cut]), Array(batch[cut...])])
-            return true
+        } else {
+            let result = RecordResult.rejected(.init(received: error.code.rawValue), reason: error.reason)
+            settle(batch, Array(repeating: result, count: batch.count))
         }
-        let refusals = batch.map { SpoolRefusal(id: $0.id, code: error.code.rawValue, reason: error.reason) }
-        logger.error(
-            "the hub refused a group of records",
-            metadata: ["record.spooled": "\(batch.first?.id ?? 0)", "hub.error": "\(error)"])
-        for record in batch { report?(record, .rejected(.init(received: error.code.rawValue), reason: error.reason)) }
-        settle(BatchAnswer(refusals: refusals, time: outlet.clock.now()))
         return true
+    }
+}
+
+/// Writes the hub's answers to the spool.
+extension SpoolPump {
+    /// - Parameter results: one per record, in their order.
+    func settle(_ records: [SpooledRecord], _ results: [RecordResult]) {
+        for (record, result) in zip(records, results) {
+            report?(record, result)
+            guard case .rejected(let code, let reason) = result else { continue }
+            logger.error(
+                "the hub rejected a record",
+                metadata: ["record.spooled": "\(record.id)", "hub.code": "\(code)", "hub.reason": "\(reason)"])
+        }
+        answers.append((records, results, outlet.clock.now()))
+        settleAll()
+    }
+
+    private func settleAll() {
+        guard let state, settling == nil, !answers.isEmpty else { return }
+        settling = Task { await self.settleAll(in: state) }
+    }
+
+    private func settleAll(in state: PluginState) async {
+        while !answers.isEmpty {
+            let due = answers
+            do {
+                try await state.transaction { transaction in
+                    for answer in due { try transaction.settle(answer.records, answer.results, at: answer.time) }
+                }
+            } catch {
+                settling = nil
+                return failed(error) { $0.settleAll() }
+            }
+            hasFailed = false
+            answers.removeFirst(due.count)
+            removals.wrappingAdd(1, ordering: .relaxed)
+            endWaits()
+            pump()
+        }
+        settling = nil
+        outlet.spoolHasChanged()
+    }
+}
+
+extension PluginState.Transaction {
+    /// Removes answered records from the spool; rejected ones are kept for a person.
+    fileprivate func settle(_ records: [SpooledRecord], _ results: [RecordResult], at time: Int64) throws {
+        var (stored, duplicate, refused): ([Int64], [Int64], [SpoolRefusal]) = ([], [], [])
+        for (record, result) in zip(records, results) {
+            switch result {
+            case .stored: stored.append(record.id)
+            case .duplicate: duplicate.append(record.id)
+            case .rejected(let code, let reason):
+                refused.append(SpoolRefusal(id: record.id, code: code.rawValue, reason: reason))
+            }
+        }
+        try remove(stored, as: .stored)
+        try remove(duplicate, as: .duplicate)
+        if !refused.isEmpty { try refuse(refused, at: time) }
     }
 }
