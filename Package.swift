@@ -150,7 +150,7 @@ let kit: [Target] = [
 
 let hub: [Target] = [
     library("Sources/Hub/HubSettings", "HealthText HubWire Platform Samples"),
-    library("Sources/Hub/HubStore", "CPageSums GRDB GRDBSQLite JSON Platform Samples"),
+    library("Sources/Hub/HubStore", "CPageSums GRDB GRDBSQLite HubWire JSON Platform Samples"),
     library(
         "Sources/Hub/HubCore", "CLinux HealthText HubSettings HubStore HubWire JSON Logging Platform Samples",
         "ServiceLifecycle Subprocess ZeroMQ"),
@@ -164,10 +164,11 @@ let hub: [Target] = [
         "HubStore HubWire JSON Platform PluginKit PluginTesting Samples ZeroMQ hub-confine"),
     .executableTarget(name: "hub-confine", path: "Sources/Hub/hub-confine", cSettings: strictC),
     tests("Tests/HubSettingsTests", "HubProcess HubSettings HubWire Platform Samples", resources: ["tagged.py"]),
-    tests("Tests/HubStoreTests", "CPageSums GRDB HubProcess HubStore JSON Platform Samples store-torture"),
+    tests("Tests/HubStoreTests", "CPageSums GRDB HubProcess HubStore HubWire JSON Platform Samples store-torture"),
     tests(
-        "Tests/HubCoreTests", "CLinux GRDB HubCore HubProcess HubSettings HubStore HubWire JSON JSONLines Logging",
-        "Platform Samples ServiceLifecycle ZeroMQ example-source hub-confine zoo"),
+        "Tests/HubCoreTests",
+        "CLinux FunctionTrace GRDB HubCore HubProcess HubSettings HubStore HubWire JSON JSONLines Logging",
+        "Platform PluginKit Samples ServiceLifecycle ZeroMQ example-source hub-confine zoo"),
     tests(
         "Tests/HubCommandTests", runningHub,
         "AppleHealth ArgumentParser DoorPeer GRDB HealthText HubClient HubCore HubStore",
@@ -252,9 +253,10 @@ let support: [Target] = [
     library("Tests/Support/HubProcess"),
     library("Tests/Support/DoorPeer", "ZeroMQ"),
     library("Tests/Support/ScaleBench", pluginTesting, "IHealthCloudSimulation ScaleProtocols ScaleStandIns WebFaults"),
+    .target(name: "FunctionTrace", path: "Tests/Support/FunctionTrace", cSettings: strictC),
     program("Tests/Support/Zoo", as: "zoo", "CLinux ZeroMQ"),
     program("Tests/Support/SpoolTorture", as: "spool-torture", "PluginKit"),
-    program("Tests/Support/StoreTorture", as: "store-torture", "HubStore Samples"),
+    program("Tests/Support/StoreTorture", as: "store-torture", "HubStore HubWire Samples"),
     program("Tests/Support/ExampleCloud", as: "example-cloud", "CloudClient PluginKit"),
     program("Tests/Support/ExampleSource", as: "example-source", "PluginKit"),
 ]

@@ -16,7 +16,7 @@ import Testing
         let record = IntakeRecord(record: .sample(sample), assignment: .nobody(reason: "test"))
         return Committer.Work(
             session: SessionReference(peer: [peer], serial: UInt64(peer)), batch: batch, isBackfill: false,
-            intake: IntakeBatch(instance: "i\(peer)", items: Array(repeating: .record(record), count: records)))
+            intake: IntakeBatch(instance: "i\(peer)", items: Array(repeating: .success(record), count: records)))
     }
 
     private func taken(_ queue: inout BatchQueue) -> [String] {

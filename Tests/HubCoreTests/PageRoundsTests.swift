@@ -11,7 +11,7 @@ import Testing
     private func filled(_ folder: Folder) async throws -> Store {
         let store = try Store(path: folder.path + "/hub.sqlite", now: 0)
         let samples = try (0..<2_000).map { number in
-            IntakeItem.record(
+            IntakeItem.success(
                 IntakeRecord(
                     record: .sample(
                         Sample(

@@ -1,4 +1,5 @@
 import HubStore
+import HubWire
 import Samples
 import Testing
 
@@ -70,7 +71,7 @@ import Testing
         let intake = IntakeRecord(
             record: .sample(pounds), assignment: owner, canonical: canonical, rawPayload: [0, 255, 7])
         let results = try await store.commit([IntakeBatch(instance: "scale", records: [intake])], recordedAt: 5)
-        let placement = try #require(results[0].results[0].placement)
+        let placement = try #require(results[0][0].placement)
         let stored = try #require(try await store.records(numbers: [placement.number]).first)
         #expect(stored.record == .sample(pounds))
         #expect(stored.canonical == canonical)
@@ -133,15 +134,15 @@ import Testing
 
     @Test func `a record that the codec refused rejects its group and is counted`() async throws {
         let owner = try await store.me()
-        let refusal = Rejection(code: "unit", reason: "furlong is not a unit of weight")
+        let refusal = RecordRejection(.unit, "furlong is not a unit of weight", group: "g")
         let batch = IntakeBatch(
             instance: "scale",
             items: [
-                .refused(refusal, group: "g"),
-                .record(IntakeRecord(record: .sample(try sample("a", group: "g")), assignment: owner)),
-                .record(IntakeRecord(record: .sample(try sample("b")), assignment: owner)),
+                .failure(refusal),
+                .success(IntakeRecord(record: .sample(try sample("a", group: "g")), assignment: owner)),
+                .success(IntakeRecord(record: .sample(try sample("b")), assignment: owner)),
             ])
-        let results = try await store.commit([batch], recordedAt: 1)[0].results
+        let results = try await store.commit([batch], recordedAt: 1)[0]
         #expect(results[0] == .rejected(refusal))
         #expect(results[1].code == "group")
         #expect(results[2].placement != nil)
@@ -177,7 +178,7 @@ import Testing
         }
         let results = try await store.commit(batches + batches, recordedAt: 1)
         #expect(
-            results.map { $0.results.map(\.isDuplicate) } == Array(repeating: [false], count: 5)
+            results.map { $0.map(\.isDuplicate) } == Array(repeating: [false], count: 5)
                 + Array(repeating: [true], count: 5))
         #expect(
             try await store.accounts().map { [$0.received, $0.stored, $0.duplicates] }

@@ -75,7 +75,7 @@ import Testing
             canonical: .init(value: Self.values[0], unit: "kg"))
         first.rawPayload = Array("needle-payload".utf8) + [UInt8](repeating: 9, count: 9_000)
         let results = try await store.commit([IntakeBatch(instance: "scale", records: [first])], recordedAt: 3)
-        var numbers = [try #require(results[0].results[0].placement).number]
+        var numbers = [try #require(results[0][0].placement).number]
         _ = try await store.put([.sample(try rich("needle-key", .quantity(Self.values[2], unit: "kg")))])
         var edit = SampleEdit(type: try type("weight"))
         edit.value = .quantity(Self.values[3], unit: "kg")

@@ -169,9 +169,9 @@ import Testing
     @Test func `implausible values of a guest's reading are not counted`() async throws {
         let home = try await Home(folder)
         var batch = home.intake(try home.group("g", 640, at: 0, parts: 1))
-        guard case .record(var intake) = batch.items[0] else { return }
+        guard case .success(var intake) = batch.items[0] else { return }
         intake.implausible = .value
-        batch.items[0] = .record(intake)
+        batch.items[0] = .success(intake)
         _ = try await home.store.commit([batch], recordedAt: 1)
         #expect(try await home.store.implausibleCount() == 1)
         _ = try await assign(home.store, [1], .guest)

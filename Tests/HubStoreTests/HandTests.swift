@@ -188,9 +188,9 @@ import Testing
         func give(_ records: Samples.Record..., of owner: Person, scope: WriteScope = WriteScope()) async throws
             -> [String]
         {
-            let items = records.map { IntakeItem.record(IntakeRecord(record: $0, assignment: .person(owner))) }
+            let items = records.map { IntakeItem.success(IntakeRecord(record: $0, assignment: .person(owner))) }
             let batch = IntakeBatch(instance: "scale", items: items, scope: scope)
-            return try await store.commit([batch], recordedAt: 2)[0].results.map { result in
+            return try await store.commit([batch], recordedAt: 2)[0].map { result in
                 result.code ?? (result.isDuplicate ? "duplicate" : "stored")
             }
         }
@@ -230,11 +230,9 @@ import Testing
     {
         let (me, you) = try await persons()
         func give(_ record: Samples.Record, of owner: Person, scope: WriteScope) async throws -> StoreResult {
-            let items = [IntakeItem.record(IntakeRecord(record: record, assignment: .person(owner)))]
-            return try await store.commit([IntakeBatch(instance: "scale", items: items, scope: scope)], recordedAt: 2)[
-                0
-            ]
-            .results[0]
+            let items = [IntakeItem.success(IntakeRecord(record: record, assignment: .person(owner)))]
+            let batch = IntakeBatch(instance: "scale", items: items, scope: scope)
+            return try await store.commit([batch], recordedAt: 2)[0][0]
         }
         let (mine, yours) = (WriteScope(types: ["weight"], persons: ["me"]), WriteScope(persons: ["you"]))
         _ = try await give(.sample(try sample("a")), of: me, scope: mine)

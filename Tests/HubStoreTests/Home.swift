@@ -57,7 +57,7 @@ struct Home {
         -> [StoreResult]
     {
         let batch = intake(samples, subject: subject)
-        return try #require(try await store.commit([batch], recordedAt: second * 1_000_000).first).results
+        return try #require(try await store.commit([batch], recordedAt: second * 1_000_000).first)
     }
 
     /// The person of each record of a group; `nil` if it has none.

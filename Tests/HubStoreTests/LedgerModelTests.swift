@@ -85,7 +85,7 @@ private struct LedgerRun {
         batch = batch.filter { seen.insert($0.0.identity).inserted }
         let intake = IntakeBatch(
             instance: "scale", records: batch.map { IntakeRecord(record: $0, assignment: $1) })
-        let results = try await store.commit([intake], recordedAt: now)[0].results
+        let results = try await store.commit([intake], recordedAt: now)[0]
         for ((record, owner), result) in zip(batch, results) {
             guard let placement = result.placement else { continue }
             let type =

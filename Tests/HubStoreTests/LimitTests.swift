@@ -1,4 +1,5 @@
 import HubStore
+import HubWire
 import Platform
 import Samples
 import Testing
@@ -17,9 +18,9 @@ import Testing
         -> [StoreResult]
     {
         let me = try await store.me()
-        let items = records.map { IntakeItem.record(IntakeRecord(record: $0, assignment: me)) }
+        let items = records.map { IntakeItem.success(IntakeRecord(record: $0, assignment: me)) }
         let batch = IntakeBatch(instance: instance, items: items, limits: limits)
-        return try #require(try await store.commit([batch], recordedAt: 2).first).results
+        return try #require(try await store.commit([batch], recordedAt: 2).first)
     }
 
     private func limits(_ change: (inout InstanceLimits) -> Void) -> InstanceLimits {
@@ -69,11 +70,11 @@ import Testing
         let batch = IntakeBatch(
             instance: "scale",
             items: [
-                .record(
+                .success(
                     IntakeRecord(
                         record: .sample(try sample("3", type: "x.test.t3")), assignment: try await again.me()))
             ], limits: two)
-        #expect(try await again.commit([batch], recordedAt: 3)[0].results.map(\.code) == ["limit"])
+        #expect(try await again.commit([batch], recordedAt: 3)[0].map(\.code) == ["limit"])
     }
 
     @Test func `R6.39 sources, words and unknown members are limited, and a refused record leaves no row`() async throws
@@ -156,11 +157,11 @@ import Testing
         func round(_ date: String, _ store: Store) async throws -> [Int64] {
             let me = try await store.me()
             let items = try (0..<6_000).map { number in
-                IntakeItem.record(
+                IntakeItem.success(
                     IntakeRecord(record: .day(try day(date, 70, series: "s\(number)")), assignment: me))
             }
             let results = try await store.commit(
-                [IntakeBatch(instance: "scale", items: items, limits: many)], recordedAt: 2)[0].results
+                [IntakeBatch(instance: "scale", items: items, limits: many)], recordedAt: 2)[0]
             return results.compactMap { $0.placement?.previous }
         }
         #expect(try await round("2024-01-01", store) == Array(repeating: 0, count: 6_000))

@@ -184,7 +184,7 @@ private struct Model {
             }
             let batch = IntakeBatch(
                 instance: "scale", records: records.map { IntakeRecord(record: $0, assignment: $1) })
-            let results = try await store.commit([batch], recordedAt: Int64(round))[0].results
+            let results = try await store.commit([batch], recordedAt: Int64(round))[0]
             for ((record, owner), result) in zip(records, results) {
                 if case .sample(let sample) = record {
                     var refused = sample.group.map(broken.contains) ?? false

@@ -27,9 +27,9 @@ import Testing
                 var batch = home.intake(
                     try home.group("\(day) wrong", 450, at: second + 60, parts: 1),
                     subject: (.name("anna"), try home.person("anna")))
-                if case .record(var intake) = batch.items[0] {
+                if case .success(var intake) = batch.items[0] {
                     intake.implausible = marked
-                    batch.items[0] = .record(intake)
+                    batch.items[0] = .success(intake)
                 }
                 _ = try await home.store.commit([batch], recordedAt: (second + 60) * 1_000_000)
             }

@@ -1,5 +1,6 @@
 import Foundation
 import HubStore
+import HubWire
 import Samples
 import Testing
 
@@ -64,7 +65,7 @@ extension Store {
         if let assignment { owner = assignment } else { owner = try await me() }
         let batch = IntakeBatch(
             instance: instance, records: records.map { IntakeRecord(record: $0, assignment: owner) })
-        return try #require(try await commit([batch], recordedAt: 2).first).results
+        return try #require(try await commit([batch], recordedAt: 2).first)
     }
 
     func put(_ samples: Sample...) async throws -> [StoreResult] { try await put(samples.map(Record.sample)) }
@@ -98,7 +99,7 @@ extension Store {
 
 extension StoreResult {
     var placement: Placement? { if case .stored(let placement) = self { placement } else { nil } }
-    var code: String? { if case .rejected(let rejection) = self { rejection.code } else { nil } }
+    var code: String? { if case .rejected(let rejection) = self { rejection.code.rawValue } else { nil } }
     var isDuplicate: Bool { if case .duplicate = self { true } else { false } }
 }
 

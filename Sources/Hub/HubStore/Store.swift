@@ -98,7 +98,7 @@ public final class Store: Sendable {
     /// Invalid records are rejected one by one, with the rest of their group. If the call throws, nothing was stored or counted.
     /// A commit that has begun is finished even if the calling task is cancelled.
     /// - Parameter recordedAt: microseconds since 1970, by the hub's clock.
-    public func commit(_ batches: [IntakeBatch], recordedAt: Int64) async throws(StoreError) -> [CommitResult] {
+    public func commit(_ batches: [IntakeBatch], recordedAt: Int64) async throws(StoreError) -> [[StoreResult]] {
         try await write("commit", recordedAt) { transaction in
             try batches.map { batch in try transaction.store(batch) }
         }
@@ -109,9 +109,9 @@ public final class Store: Sendable {
     /// - Parameter next: called on the store's own queue, immediately after the previous batch is stored; `nil` ends the transaction.
     public func commit(
         recordedAt: Int64, of next: @escaping @Sendable () -> IntakeBatch?
-    ) async throws(StoreError) -> [CommitResult] {
+    ) async throws(StoreError) -> [[StoreResult]] {
         try await write("commit", recordedAt) { transaction in
-            var results: [CommitResult] = []
+            var results: [[StoreResult]] = []
             while let batch = next() { results.append(try transaction.store(batch)) }
             return results
         }

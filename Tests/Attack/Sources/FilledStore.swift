@@ -39,7 +39,7 @@ struct FilledStore {
     /// A separate function, because Swift 6.3 crashes when it optimises an asynchronous function that contains this code.
     @inline(never)
     private func items(_ numbers: Range<Int>, _ record: (Int) throws -> IntakeRecord) throws -> [IntakeItem] {
-        try numbers.map { IntakeItem.record(try record($0)) }
+        try numbers.map { IntakeItem.success(try record($0)) }
     }
 
     static func sample(

@@ -1,5 +1,6 @@
 import Foundation
 import HubStore
+import HubWire
 import Samples
 
 // Commits records in an endless loop and prints `<index> <number>` for each record that was confirmed, until it is killed.
@@ -33,7 +34,7 @@ while true {
     }
     let results = try await store.commit([IntakeBatch(instance: "torture", records: records)], recordedAt: Int64(next))
     var lines = ""
-    for (offset, result) in results[0].results.enumerated() {
+    for (offset, result) in results[0].enumerated() {
         switch result {
         case .stored(let placement): lines += "\(next + offset) \(placement.number)\n"
         case .duplicate(let number, _): lines += "\(next + offset) \(number)\n"

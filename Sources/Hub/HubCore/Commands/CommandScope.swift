@@ -53,10 +53,9 @@ struct CommandScope: Sendable {
     }
 
     /// The rejection of a record that may be read but not changed.
-    var refusal: Rejection {
-        Rejection(
-            code: "forbidden",
-            reason: "\(instance) may not write it, or another record of its group (hub permissions \(instance))")
+    var refusal: RecordRejection {
+        RecordRejection(
+            .forbidden, "\(instance) may not write it, or another record of its group (hub permissions \(instance))")
     }
 }
 
@@ -98,12 +97,12 @@ extension Commands {
     /// The named records that this asker cannot change, because of themselves or of other records that would change with them.
     private func refusals(
         of action: ManualChange, _ numbers: [Int64], _ scope: CommandScope
-    ) async throws -> [Int64: Rejection] {
-        var refused: [Int64: Rejection] = [:]
+    ) async throws -> [Int64: RecordRejection] {
+        var refused: [Int64: RecordRejection] = [:]
         let known = try await records(numbers, scope)
         for number in numbers {
             guard let record = known[number] else {
-                refused[number] = Rejection(code: "unknown", reason: "no record has the number \(number)")
+                refused[number] = RecordRejection(.unknown, "no record has the number \(number)")
                 continue
             }
             if !scope.mayWrite(record) { refused[number] = scope.refusal }

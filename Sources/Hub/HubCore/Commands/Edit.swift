@@ -62,7 +62,7 @@ struct Edit: OwnCommand {
                         ManualResult(
                             number: number,
                             result: .rejected(
-                                Rejection(code: "unknown", reason: "no record has the number \(number)")))
+                                RecordRejection(.unknown, "no record has the number \(number)")))
                     ], call)
             }
             action = try await change(of: stored, hub)

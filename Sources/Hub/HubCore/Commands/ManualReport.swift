@@ -34,9 +34,9 @@ struct ManualReport {
                 if let record { members.append(("record", Self.canonical(record))) }
             case .duplicate: break
             case .rejected(let rejection):
-                (entry.outcome, entry.reason) = (rejection.code, rejection.reason)
+                (entry.outcome, entry.reason) = (rejection.code.rawValue, rejection.reason)
                 // The asker must not learn of a record of another person (R8.187).
-                if rejection.code == "unknown" { record = nil }
+                if rejection.code == .unknown { record = nil }
             }
             (entry.type, entry.person) = (record?.type.rawValue, record?.assignment.person?.name)
             entry.seq = record?.sequence

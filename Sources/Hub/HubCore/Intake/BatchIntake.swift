@@ -30,7 +30,7 @@ struct BatchIntake {
         }
         if hasCorrelation {
             for (place, fault) in CorrelationCheck(validation.registry).faults(of: message.records) {
-                items[place] = .refused(Rejection(code: fault.code.rawValue, reason: fault.reason), group: fault.group)
+                items[place] = .failure(fault)
             }
         }
         let (types, denied) = (policy.grants.write.types, policy.grants.write.denied)
@@ -45,9 +45,9 @@ struct BatchIntake {
         _ result: Result<Record, RecordRejection>, raw: [UInt8]?, at now: Int64, _ usual: PersonRules.Finding
     ) -> IntakeItem {
         do throws(RecordRejection) {
-            return .record(try judge(try result.get(), raw: raw, at: now, usual))
+            return .success(try judge(try result.get(), raw: raw, at: now, usual))
         } catch {
-            return .refused(Rejection(code: error.code.rawValue, reason: error.reason), group: error.group)
+            return .failure(error)
         }
     }
 

@@ -51,8 +51,7 @@ extension Door {
             switch result {
             case .stored(let placement): .stored(number: placement.number, sequence: placement.sequence)
             case .duplicate(let number, let sequence): .duplicate(number: number, sequence: sequence)
-            case .rejected(let rejection):
-                .rejected(RecordRejection.Code(received: rejection.code), reason: rejection.reason)
+            case .rejected(let rejection): .rejected(rejection.code, reason: rejection.reason)
             }
         }
         answer(batch.work, .stored(Stored(batch: batch.work.batch, results: answers, credit: .zero)))
@@ -66,7 +65,7 @@ extension Door {
         let (instance, now) = (work.intake.instance, facts.clock.now())
         plugins.stored(stored, of: instance, by: work.intake.lastDevice, at: now)
         let told = zip(work.intake.items, results).lazy.flatMap { item, result in
-            guard case .stored(let placement) = result, case .record(let intake) = item else {
+            guard case .stored(let placement) = result, case .success(let intake) = item else {
                 return Publication.Told()
             }
             return Publication.Told(placement, intake)
@@ -105,7 +104,7 @@ extension Door {
 extension IntakeBatch {
     /// The device of its last record.
     fileprivate var lastDevice: String? {
-        guard case .record(let intake)? = items.last, case .sample(let sample) = intake.record else { return nil }
+        guard case .success(let intake)? = items.last, case .sample(let sample) = intake.record else { return nil }
         return sample.source.device
     }
 }

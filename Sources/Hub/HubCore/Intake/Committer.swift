@@ -219,7 +219,7 @@ final class Committer: Sendable {
                     state.withLock { $0.queue.next(for: &$0.share)?.intake }
                 }
                 let works = state.withLock(\.share.works)
-                return .committed(zip(works, results).map { Settled(work: $0, results: $1.results) }, areAnswered: [])
+                return .committed(zip(works, results).map { Settled(work: $0, results: $1) }, areAnswered: [])
             } catch {
                 return .failed(refusedWorks(), error)
             }

@@ -1,4 +1,5 @@
 import HubStore
+import HubWire
 import Logging
 
 /// Carries out erasures in the line of the commits, including one that a killed hub has left, and removes names that waited only for sinks.

@@ -144,7 +144,7 @@ actor Retainer {
                 guard let type = types.type(day.type) else {
                     let reason =
                         "\(day.type.rawValue) is declared by no program that has connected since the hub's start: whether a day has the sum or the mean is not known"
-                    return ManualResult(number: 0, result: .rejected(Rejection(code: "type", reason: reason)))
+                    return ManualResult(number: 0, result: .rejected(RecordRejection(.type, reason)))
                 }
                 let change = ManualChange.thin(day, isCumulative: type.aggregation == .cumulative)
                 guard let results = try await committer.carryOut(change)

@@ -1,3 +1,5 @@
+public import HubWire
+
 /// The records to erase.
 public enum ErasureSelection: Hashable, Sendable {
     /// Records with these numbers. The group of a correlation or workout is included.
@@ -31,7 +33,7 @@ public struct ErasureFault: Hashable, Sendable {
     public var reason: String
 
     /// The rejection code of a record that could not be erased.
-    public static let code = "failed"
+    public static let code = RecordRejection.Code(received: "failed")
 }
 
 /// The progress of an erasure.

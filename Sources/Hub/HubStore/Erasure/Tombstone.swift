@@ -1,4 +1,5 @@
 import GRDB
+import HubWire
 import Platform
 import Samples
 
@@ -101,12 +102,12 @@ extension WriteTransaction {
             guard try Tombstones.isErased(number, in: db) else {
                 return ManualResult(
                     number: number,
-                    result: .rejected(Rejection(code: "unknown", reason: "record \(number) was not erased")))
+                    result: .rejected(RecordRejection(.unknown, "record \(number) was not erased")))
             }
             let sql = "SELECT 1 FROM erased WHERE number = ? AND named = 1"
             guard try Int64.fetchOne(db, sql: sql, arguments: [number]) == nil else {
                 let reason = "record \(number): not all sinks know yet that it was erased; hub status says which"
-                return ManualResult(number: number, result: .rejected(Rejection(code: "busy", reason: reason)))
+                return ManualResult(number: number, result: .rejected(RecordRejection(.init(received: "busy"), reason)))
             }
             try run("UPDATE erased SET identity = NULL WHERE number = ?1", number)
             return ManualResult(number: number, result: .duplicate(number: number, sequence: 0))

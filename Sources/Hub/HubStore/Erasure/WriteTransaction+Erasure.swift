@@ -1,4 +1,5 @@
 import GRDB
+import HubWire
 import Samples
 
 extension WriteTransaction {
@@ -31,8 +32,8 @@ extension WriteTransaction {
         }
     }
 
-    static func failed(_ number: Int64) -> Rejection {
-        Rejection(code: ErasureFault.code, reason: "record \(number) could not be erased; hub status says why")
+    static func failed(_ number: Int64) -> RecordRejection {
+        RecordRejection(ErasureFault.code, "record \(number) could not be erased; hub status says why")
     }
 
     /// Processes one record in a savepoint, so that its failure does not roll back the other records.
@@ -95,11 +96,11 @@ extension WriteTransaction {
         if try Tombstones.isErased(number, in: db) { return .rejected(Self.erased(number)) }
         if let known = try find(SampleRow.byNumber, number) { return try erase(known) }
         if let known = try findDay(DayRow.byNumber, number) { return try erase(known) }
-        return .rejected(Rejection(code: "unknown", reason: "no record has the number \(number)"))
+        return .rejected(RecordRejection(.unknown, "no record has the number \(number)"))
     }
 
-    static func erased(_ number: Int64) -> Rejection {
-        Rejection(code: "erased", reason: "record \(number) was erased: nothing is left of it")
+    static func erased(_ number: Int64) -> RecordRejection {
+        RecordRejection(.init(received: "erased"), "record \(number) was erased: nothing is left of it")
     }
 
     private mutating func erase(_ known: SampleRow) throws -> StoreResult {

@@ -1,4 +1,5 @@
 import GRDB
+import HubWire
 import Samples
 
 /// A write transaction in progress.
@@ -32,7 +33,8 @@ struct WriteTransaction {
         insertSample = try RawStatement(cached: SampleRow.insert, in: db)
     }
 
-    mutating func store(_ batch: IntakeBatch) throws -> CommitResult {
+    /// Returns one result per item, in the batch's order.
+    mutating func store(_ batch: IntakeBatch) throws -> [StoreResult] {
         scope = batch.scope
         defer { scope = WriteScope() }
         var account = caches.accounts[batch.instance] ?? Account(instance: batch.instance)
@@ -50,7 +52,7 @@ struct WriteTransaction {
             let result: StoreResult
             if let refusal = refusals?[place] {
                 result = .rejected(refusal)
-            } else if case .record(let intake) = item {
+            } else if case .success(let intake) = item {
                 result = try store(intake)
             } else {
                 throw StoreError(.internalFault, "a refused record has no refusal")
@@ -60,7 +62,7 @@ struct WriteTransaction {
         }
         account.usage = caches.allowance.used
         setAccount(account)
-        return CommitResult(results: results)
+        return results
     }
 
     /// The indices of group members whose stored record may not be changed.
@@ -70,7 +72,7 @@ struct WriteTransaction {
         guard batch.scope != WriteScope() else { return [] }
         var places: Set<Int> = []
         for (place, item) in batch.items.enumerated() {
-            guard case .record(let intake) = item, case .sample(let sample) = intake.record, sample.group != nil,
+            guard case .success(let intake) = item, case .sample(let sample) = intake.record, sample.group != nil,
                 let known = try find(sample.source, sample.key), try !mayChange(known),
                 try scope.isByHand || isNews(sample, for: sourceVersion(of: known))
             else { continue }
@@ -163,9 +165,8 @@ struct WriteTransaction {
             }
         }
         return .rejected(
-            Rejection(
-                code: "unknown",
-                reason: "no record of this identity is stored; send the record first, or drop the retraction"))
+            RecordRejection(
+                .unknown, "no record of this identity is stored; send the record first, or drop the retraction"))
     }
 
     /// The person's id, or 0 if there is no person.
@@ -201,5 +202,65 @@ struct WriteTransaction {
         statement.bind(2, number)
         statement.bind(3, payload)
         try statement.run()
+    }
+}
+
+/// The state that the only writer keeps between transactions.
+///
+/// It is unchecked because the compiler cannot verify that everything here runs on the pool's serial writer queue.
+final class Writer: @unchecked Sendable {
+    /// `nil` after a failure.
+    ///
+    /// The caches are then read from the file again.
+    private var caches: WriterCaches?
+    private let marks: OfferMarks
+    private let reserve: SequenceReserve
+    private let latch: DamageLatch
+
+    init(_ caches: WriterCaches, _ marks: OfferMarks, _ reserve: SequenceReserve, _ latch: DamageLatch) {
+        (self.caches, self.marks, self.reserve, self.latch) = (caches, marks, reserve, latch)
+    }
+
+    /// Runs `body` in one transaction; calls `committed` with the new head once the transaction is durable.
+    func transaction<Value>(
+        _ db: Database, recordedAt: Int64, _ body: (inout WriteTransaction) throws -> Value, committed: (Int64) -> Void
+    ) throws -> Value {
+        try latch.refuse("commit")
+        let known = caches.take()
+        var outcome: (value: Value, caches: WriterCaches)?
+        try db.inTransaction(.immediate) {
+            var transaction = try WriteTransaction(db, known ?? WriterCaches(from: db), marks, recordedAt: recordedAt)
+            let value = try body(&transaction)
+            let finished = try transaction.finish()
+            try reserve.admit(finished.head)
+            outcome = (value, finished)
+            return .commit
+        }
+        guard let outcome else { throw StoreError(.internalFault, "a transaction without an outcome") }
+        reserve.reached(head: outcome.caches.head, commits: outcome.caches.tallies.commits)
+        committed(outcome.caches.head)
+        caches = outcome.caches
+        return outcome.value
+    }
+
+    /// Starts to track whether stored records concern these days.
+    ///
+    /// - Returns: `false` if that is unknown or the rollup no longer exists.
+    func build(_ rollup: Rollup, _ days: Range<Int64>) -> Bool { caches?.rollups.build(rollup, days) ?? false }
+
+    /// Runs `body` in a transaction that is rolled back, so that its outcome is that of a real one.
+    ///
+    /// The writer's caches stay unchanged: the rehearsal uses its own caches, which are dropped afterwards.
+    func rehearsal<Value>(
+        _ db: Database, recordedAt: Int64, _ body: (inout WriteTransaction) throws -> Value
+    ) throws -> Value {
+        var value: Value?
+        try db.inTransaction(.immediate) {
+            var transaction = try WriteTransaction(db, WriterCaches(from: db), marks, recordedAt: recordedAt)
+            value = try body(&transaction)
+            return .rollback
+        }
+        guard let value else { throw StoreError(.internalFault, "a rehearsal without an outcome") }
+        return value
     }
 }

@@ -1,4 +1,5 @@
 import GRDB
+import HubWire
 public import Samples
 
 /// A manual change by a person: a layer over the data of sources, which no source can undo (Protocol §6.8, §6.9).
@@ -123,7 +124,7 @@ public struct ManualResult: Hashable, Sendable {
     /// The result for a record that is not changed, because something is no longer as the client saw it.
     static func changed(_ number: Int64, _ what: String) -> ManualResult {
         ManualResult(
-            number: number, result: .rejected(Rejection(code: "changed", reason: "\(what): look at it again")))
+            number: number, result: .rejected(RecordRejection(.init(received: "changed"), "\(what): look at it again")))
     }
 }
 

@@ -1,27 +1,27 @@
+import HubWire
 import Samples
 
 extension SampleEdit {
     /// Why the edit cannot be applied to `sample`; `nil` if it can.
-    func refusal(for sample: Sample) -> Rejection? {
+    func refusal(for sample: Sample) -> RecordRejection? {
         guard sample.type == type else {
-            return Rejection(
-                code: "type", reason: "the record is of type \(sample.type), the edit was made for \(type); look again")
+            return RecordRejection(
+                .type, "the record is of type \(sample.type), the edit was made for \(type); look again")
         }
         if let value {
             guard value.kind == sample.value.kind else {
-                return Rejection(code: "kind", reason: "the record is a \(sample.value.kind.rawValue)")
+                return RecordRejection(.kind, "the record is a \(sample.value.kind.rawValue)")
             }
             if case .quantity(let number, _) = value, !number.isFinite || canonical?.value.isFinite == false {
-                return Rejection(code: "value", reason: "the value is not a finite number in the type's unit")
+                return RecordRejection(.value, "the value is not a finite number in the type's unit")
             }
         }
         let (edited, _) = applied(to: sample)
         guard edited.start.isRepresentable, edited.end.isRepresentable else {
-            return Rejection(code: "time", reason: "a time is outside the years 1 to 9999, or its offset beyond ±23:59")
+            return RecordRejection(.time, "a time is outside the years 1 to 9999, or its offset beyond ±23:59")
         }
         guard edited.start.microseconds <= edited.end.microseconds else {
-            return Rejection(
-                code: "time", reason: "the record would end before it begins; give both its start and its end")
+            return RecordRejection(.time, "the record would end before it begins; give both its start and its end")
         }
         return nil
     }

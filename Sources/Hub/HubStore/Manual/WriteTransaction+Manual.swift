@@ -1,4 +1,5 @@
 import GRDB
+import HubWire
 import Samples
 
 extension WriteTransaction {
@@ -129,8 +130,8 @@ extension WriteTransaction {
     // MARK: - New records
 
     private mutating func log(_ records: [IntakeRecord], _ scope: WriteScope) throws -> [ManualResult] {
-        let items = records.map(IntakeItem.record)
-        let results = try store(IntakeBatch(instance: Account.hand, items: items, scope: scope)).results
+        let items = records.map(IntakeItem.success)
+        let results = try store(IntakeBatch(instance: Account.hand, items: items, scope: scope))
         return try zip(records, results).map { record, result in
             switch result {
             case .stored(let given):
@@ -152,7 +153,8 @@ extension WriteTransaction {
         guard let known = try find(SampleRow.byNumber, number) else { return try noSample(number, "edit") }
         if known.retraction != nil {
             return .rejected(
-                Rejection(code: "retracted", reason: "record \(number) was taken back; undo that before you edit it"))
+                RecordRejection(
+                    .init(received: "retracted"), "record \(number) was taken back; undo that before you edit it"))
         }
         if let rejection = edit.refusal(for: known.sample) { return .rejected(rejection) }
         var edit = edit
@@ -208,9 +210,9 @@ extension WriteTransaction {
 
     private func bySource(_ number: Int64) -> StoreResult {
         .rejected(
-            Rejection(
-                code: "retracted",
-                reason: "record \(number) was taken back by its source, which may send it again; no person retracted it"
+            RecordRejection(
+                .init(received: "retracted"),
+                "record \(number) was taken back by its source, which may send it again; no person retracted it"
             ))
     }
 
@@ -310,14 +312,13 @@ extension WriteTransaction {
     }
 
     private func unknown(_ number: Int64) -> StoreResult {
-        .rejected(Rejection(code: "unknown", reason: "no record has the number \(number)"))
+        .rejected(RecordRejection(.unknown, "no record has the number \(number)"))
     }
 
     private func noSample(_ number: Int64, _ verb: String) throws -> StoreResult {
         guard try findDay(DayRow.byNumber, number) != nil else { return unknown(number) }
         return .rejected(
-            Rejection(
-                code: "kind",
-                reason: "record \(number) is a day, computed from samples; \(verb) those, and the day follows"))
+            RecordRejection(
+                .kind, "record \(number) is a day, computed from samples; \(verb) those, and the day follows"))
     }
 }

@@ -1,4 +1,5 @@
 import GRDB
+import HubWire
 import Samples
 
 /// The result of the assignment of a sample.
@@ -26,13 +27,13 @@ struct GroupWord {
 /// A batch that is being stored.
 struct BatchInProgress {
     var items: [IntakeItem]
-    var refusals: [Rejection?]?
+    var refusals: [RecordRejection?]?
     var words: [String: GroupWord] = [:]
 
     /// The batch's records of a group that will be stored.
     func members(of group: String) -> [(sample: Sample, intake: IntakeRecord)] {
         items.enumerated().compactMap { place, item in
-            guard refusals?[place] == nil, case .record(let intake) = item, case .sample(let sample) = intake.record,
+            guard refusals?[place] == nil, case .success(let intake) = item, case .sample(let sample) = intake.record,
                 sample.group == group
             else { return nil }
             return (sample, intake)

@@ -1,3 +1,5 @@
+import HubWire
+
 /// Limits on an instance's streams, sources and words, which cost more than a row because every reader looks them up.
 ///
 /// The usual limits are several times the amounts of a household with all its devices in ten years. A factor in `hub.conf` raises them.
@@ -56,13 +58,12 @@ public struct InstanceUsage: Hashable, Sendable {
 
 /// A record would exceed a limit of its instance; nothing of it has been stored.
 struct LimitReached: Error {
-    let rejection: Rejection
+    let rejection: RecordRejection
 
     init(_ name: InstanceLimits.Name, _ limit: Int64) {
-        rejection = Rejection(
-            code: "limit",
-            reason:
-                "\(name.rawValue): this instance has made \(limit), its limit; if that is intended, set limit_factor in its [plugin.…] of hub.conf"
+        rejection = RecordRejection(
+            .limit,
+            "\(name.rawValue): this instance has made \(limit), its limit; if that is intended, set limit_factor in its [plugin.…] of hub.conf"
         )
     }
 }

@@ -1,3 +1,4 @@
+public import HubWire
 public import Samples
 
 /// A record to store, validated by the codec, with the hub's decisions about it.
@@ -34,26 +35,10 @@ public struct IntakeRecord: Hashable, Sendable {
     }
 }
 
-/// Why a record was not stored.
-public struct Rejection: Error, Hashable, Sendable {
-    /// A code of the protocol, such as `value`, `group` or `unknown`.
-    public var code: String
-    /// The faulty field, the fault, and a correct value.
-    public var reason: String
-
-    /// Creates a rejection with a code of the protocol.
-    public init(code: String, reason: String) {
-        self.code = code
-        self.reason = reason
-    }
-}
-
-/// One item of a batch.
-public enum IntakeItem: Hashable, Sendable {
-    case record(IntakeRecord)
-    /// Rejected before it reached the store. It is counted here, and the rest of its `group` is rejected with it.
-    case refused(Rejection, group: String?)
-}
+/// One item of a batch: a record, or its rejection before it reached the store.
+///
+/// A rejection is counted here, and the rest of its `group` is rejected with it.
+public typealias IntakeItem = Result<IntakeRecord, RecordRejection>
 
 /// The persons and types whose records an instance, or a manual change, may write.
 ///
@@ -102,12 +87,11 @@ public struct WriteScope: Hashable, Sendable {
     }
 
     /// The group has a record that the client may not change, so the whole group is left unchanged.
-    static let refusalOfGroup = Rejection(
-        code: "forbidden", reason: "another record of its group is of a person or type that the asker may not write")
+    static let refusalOfGroup = RecordRejection(
+        .forbidden, "another record of its group is of a person or type that the asker may not write")
     /// Reveals nothing about the record, because the instance may not know it.
-    static let refusal = Rejection(
-        code: "forbidden",
-        reason: "the record of this key is of a person or type that this instance may not write; use another key")
+    static let refusal = RecordRejection(
+        .forbidden, "the record of this key is of a person or type that this instance may not write; use another key")
 }
 
 /// Records that an instance sent together and that are answered together.
@@ -133,7 +117,7 @@ public struct IntakeBatch: Hashable, Sendable {
 
     /// Creates a batch in which every record passed the codec.
     public init(instance: String, records: [IntakeRecord]) {
-        self.init(instance: instance, items: records.map(IntakeItem.record))
+        self.init(instance: instance, items: records.map(IntakeItem.success))
     }
 }
 
@@ -235,17 +219,7 @@ public enum StoreResult: Hashable, Sendable {
     case stored(Placement)
     /// The store already has this content or a newer version.
     case duplicate(number: Int64, sequence: Int64)
-    case rejected(Rejection)
-}
-
-/// The answer to one batch: one result per item, in the batch's order.
-public struct CommitResult: Hashable, Sendable {
-    public var results: [StoreResult]
-
-    /// Creates an answer.
-    ///
-    /// Only the store does so, and tests of code that depends on it.
-    public init(results: [StoreResult]) { self.results = results }
+    case rejected(RecordRejection)
 }
 
 /// Counts of an instance's records by result, updated in the transactions that store the records.

@@ -1,4 +1,5 @@
 import GRDB
+import HubWire
 import Samples
 
 extension WriteTransaction {
@@ -11,7 +12,7 @@ extension WriteTransaction {
             let erased = try caches.tombstones.erased(among: day.basis, of: day.source, in: db)
         {
             return .rejected(
-                Rejection(code: "unknown", reason: "basis: record \(erased) was erased; make the day without it"))
+                RecordRejection(.unknown, "basis: record \(erased) was erased; make the day without it"))
         }
         let references = DayRow.References(
             source: try caches.source(day.source, in: db).id, type: try caches.term(day.type.rawValue, .type, in: db),

@@ -1,9 +1,10 @@
 import GRDB
+import HubWire
 import Samples
 
 extension WriteTransaction {
     /// Why a new sample or day, or a new version, may not be stored; `nil` if it may.
-    mutating func refusal(of key: StreamKey, extra: JSONObject?) throws -> Rejection? {
+    mutating func refusal(of key: StreamKey, extra: JSONObject?) throws -> RecordRejection? {
         if try !caches.mayUse(key, in: db) { return LimitReached(.streams, caches.allowance.limits.streams).rejection }
         guard let extra else { return nil }
         let allowance = caches.allowance
@@ -12,7 +13,7 @@ extension WriteTransaction {
     }
 
     /// Why a record may not get another version from its source.
-    func refusalOfVersion(_ number: Int64) throws -> Rejection? {
+    func refusalOfVersion(_ number: Int64) throws -> RecordRejection? {
         let limit = caches.allowance.limits.versions
         guard limit != .max, try versions(of: number) >= limit else { return nil }
         return LimitReached(.versions, limit).rejection
@@ -29,14 +30,14 @@ extension WriteTransaction {
     /// The whole group is refused before any of it is stored.
     ///
     /// Close to a limit, all new members of a group are refused. A group that has begun to be stored therefore never reaches the limit in the middle.
-    mutating func membersBeyondLimits(of batch: IntakeBatch) throws -> [Int: Rejection] {
+    mutating func membersBeyondLimits(of batch: IntakeBatch) throws -> [Int: RecordRejection] {
         let limits = caches.allowance.limits
         guard limits != .none else { return [:] }
         let isNear = caches.allowance.isNear(batch.items.count)
-        var refusals: [Int: Rejection] = [:]
+        var refusals: [Int: RecordRejection] = [:]
         var members: [String: (count: Int64, plugin: String)] = [:]
         for (place, item) in batch.items.enumerated() {
-            guard case .record(let intake) = item, case .sample(let sample) = intake.record, let group = sample.group
+            guard case .success(let intake) = item, case .sample(let sample) = intake.record, let group = sample.group
             else { continue }
             members[group, default: (0, sample.source.plugin)].count += 1
             let known = try find(sample.source, sample.key)
@@ -51,7 +52,7 @@ extension WriteTransaction {
             let stored = try size(of: group, plugin, limit: limits.groupSamples)
             guard stored + count > limits.groupSamples else { continue }
             for (place, item) in batch.items.enumerated() {
-                guard case .record(let intake) = item, case .sample(let sample) = intake.record, sample.group == group,
+                guard case .success(let intake) = item, case .sample(let sample) = intake.record, sample.group == group,
                     try find(sample.source, sample.key)?.sample.group != group
                 else { continue }
                 refusals[place] = LimitReached(.groupSamples, limits.groupSamples).rejection

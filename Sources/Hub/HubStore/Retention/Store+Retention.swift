@@ -1,4 +1,5 @@
 import GRDB
+import HubWire
 import Samples
 
 /// Retention: the rules in `hub.conf` for how long records are kept (Docs/Storage.md, the section on retention).

@@ -180,7 +180,7 @@ extension WriteTransaction {
             value: isCumulative ? statistics.sum : statistics.mean, unit: unit, method: "retention", basis: [],
             metadata: statistics.metadata)
         let intake = IntakeRecord(record: .day(day), assignment: .person(thinned.person))
-        let result = try store(IntakeBatch(instance: Account.hand, records: [intake])).results[0]
+        let result = try store(IntakeBatch(instance: Account.hand, records: [intake]))[0]
         guard case .stored(let placement) = result else { return ManualResult(number: 0, result: result) }
         for version in numbers {
             let insert = try RawStatement(

@@ -1,5 +1,6 @@
 import Foundation
 import HubStore
+import HubWire
 import PluginKit
 import Samples
 
@@ -38,7 +39,7 @@ func sample(
 }
 
 @MainActor func give(_ instance: String, _ records: [Record], _ owner: Assignment) async throws {
-    try await give(instance, records.map { .record(IntakeRecord(record: $0, assignment: owner)) })
+    try await give(instance, records.map { .success(IntakeRecord(record: $0, assignment: owner)) })
 }
 
 func weight(_ key: String, _ kilograms: Double, day: Int64, version: Int64? = nil) throws -> Record {
@@ -76,12 +77,12 @@ let together = [
 try await give(
     "ihealth-hs5",
     [
-        .record(
+        .success(
             IntakeRecord(
                 record: .sample(together[0]), assignment: anna,
                 canonical: .init(value: 63.502932, unit: "kg"), rawPayload: [0xA5, 0, 1, 2, 255])),
-        .record(IntakeRecord(record: .sample(together[1]), assignment: anna)),
-        .record(IntakeRecord(record: .sample(together[2]), assignment: anna)),
+        .success(IntakeRecord(record: .sample(together[1]), assignment: anna)),
+        .success(IntakeRecord(record: .sample(together[2]), assignment: anna)),
     ])
 // Long samples and other kinds of values, from a service.
 try await give(
@@ -103,7 +104,7 @@ try await give(
     anna)
 try await give(
     "ihealth-hs5", [try weight("anna-3", 63.25, day: 27, version: 3), try weight("anna-5", 63.125, day: 45)], anna)
-try await give("ihealth-hs5", [.refused(Rejection(code: "unit", reason: "weight is in kg"), group: nil)])
+try await give("ihealth-hs5", [.failure(RecordRejection(.unit, "weight is in kg"))])
 for key in ["anna-7", "anna-8", "ben-2"] {
     let retraction = Retraction(
         identity: .sample(scale, RecordKey(key)!), source: scale, reason: "the scale took it back", sourceVersion: 9)
@@ -192,13 +193,13 @@ var ruled: [IntakeItem] = []
 for (key, kilograms) in [("rule-1", 63.0), ("rule-2", 81.5), ("rule-3", 72.0)] {
     guard case .sample(let sample) = try weight(key, kilograms, day: 400) else { continue }
     ruled.append(
-        .record(
+        .success(
             IntakeRecord(record: .sample(sample), assignment: .nobody(reason: "several"), household: household)))
 }
 try await give("ihealth-hs5", ruled)
 try await give(
     "ihealth-hs5",
-    [.record(IntakeRecord(record: try weight("heavy", 640, day: 399), assignment: anna, implausible: .value))])
+    [.success(IntakeRecord(record: try weight("heavy", 640, day: 399), assignment: anna, implausible: .value))])
 
 let faults = try await store.verifyAccounts()
 guard faults.isEmpty else { fatalError("\(faults)") }
