@@ -11,7 +11,10 @@ public struct Delivery: Hashable, Sendable {
     }
 
     /// The credit of the sink that it uses: its records, and the bytes of its body (R10.1).
-    public var cost: Credit { Credit(records: records.count, bytes: encoded().count) }
+    public var cost: Credit {
+        let envelope = Delivery(want: want, delivery: delivery, records: RawRecords()).encoded()
+        return Credit(records: records.count, bytes: envelope.count + records.joined.count)
+    }
 }
 
 extension Delivery: BodyCoding {

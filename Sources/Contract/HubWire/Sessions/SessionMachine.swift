@@ -16,8 +16,9 @@ public struct SessionMachine: Sendable {
     /// The session's number among all sessions since the hub started.
     public let serial: UInt64
     public private(set) var window: CreditWindow
-    /// Batches that are not answered, in the order they came (R5.6).
-    public private(set) var batches: [Batch] = []
+    /// Batches that are not answered, in the order they came (R5.6); a slice, because the first is answered first, and leaves it without a move of
+    /// the others.
+    public private(set) var batches: ArraySlice<Batch> = []
     public internal(set) var queries: [Int64] = []
     public internal(set) var commands: [Int64] = []
     /// The subscriptions that the session has asked for.
@@ -196,7 +197,8 @@ public struct SessionMachine: Sendable {
             guard let index = batches.firstIndex(where: { $0.number == number }) else { return [] }
             if case .error(let error) = message { return fail(batchesFrom: index, error) }
             guard case .stored(var stored) = message else { return [] }
-            stored.credit = window.answer(batches.remove(at: index).cost, withholding: withholding)
+            let batch = index == batches.startIndex ? batches.removeFirst() : batches.remove(at: index)
+            stored.credit = window.answer(batch.cost, withholding: withholding)
             return [.reply(.stored(stored))] + leaveIfNothingOwed()
         case .query(let id):
             guard let index = queries.firstIndex(of: id) else { return [] }

@@ -82,19 +82,17 @@ extension Deliveries {
         var records = RawRecords()
         // The records that fit both the credit and one frame.
         let room = min(pump.credit.bytes, outlet.facts.policy.limits.frameBytes) - SinkPump.envelope
-        var count = 0
         if outlet.goesOn(pump.session) {
             for record in page.records {
-                encoded.removeAll(keepingCapacity: true)
-                RecordEncoder.append(record, to: &encoded)
-                guard records.joined.count + encoded.count + 1 <= room else { break }
-                records.append(encoded)
-                count += 1
+                records.append { RecordEncoder.append(record, to: &$0) }
+                guard records.joined.count > room else { continue }
+                records.removeLast()
+                break
             }
         }
-        if count > 0 {
+        if !records.isEmpty {
             let delivery = Delivery(want: id.want, delivery: pump.nextDelivery, records: records)
-            _ = pump.sent(page, count: count, cost: delivery.cost, at: outlet.now)
+            _ = pump.sent(page, count: records.count, cost: delivery.cost, at: outlet.now)
             if isWoken { pump.mayHaveMore = true }
             pumps[id] = pump
             // Sending may end the session, and with it the pump.

@@ -55,8 +55,6 @@ actor Deliveries {
     static let faultBound = 256
     /// When the cursors of sinks were last saved, by the loop's `now`.
     private var tidiedAt: Int64 = 0
-    /// A buffer for the record that is being written; reused.
-    var encoded: [UInt8] = []
 
     init(of store: Store, on loop: PollLoop, outlet: Outlet, logger: Logger) {
         (self.store, self.loop, self.outlet, self.logger) = (store, loop, outlet, logger)

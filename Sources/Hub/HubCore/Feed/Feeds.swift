@@ -81,8 +81,10 @@ final class Feeds {
         }
         guard isHeard || !sharing.isEmpty else { return }
         let epoch = store.epoch
+        var topics = TopicMemory()
         for publication in publications {
-            let (record, topic) = (publication.record, publication.topic)
+            let record = publication.record
+            let topic = topics.topic(of: record)
             if isHeard { choose(topic, publication.readership) } else { chosen.removeAll() }
             var ownPlaces: [(feed: Feed, previous: Int64)] = []
             for feed in sharing {

@@ -4,7 +4,6 @@ import Samples
 
 /// A record of a committed batch, as it is published on the feed.
 struct Publication {
-    let topic: Topic
     /// The previous sequence on the topic.
     let previous: Int64
     let record: StoredRecord
@@ -12,7 +11,7 @@ struct Publication {
     var readership: Readership { record.readership }
 
     private init(_ record: StoredRecord, previous: Int64) {
-        (topic, self.previous, self.record) = (Topic(record), previous, record)
+        (self.previous, self.record) = (previous, record)
     }
 
     /// The publications of one stored record, in the order of the sequence: its departure from the former person, then the record.
@@ -44,6 +43,22 @@ struct Publication {
             followers = rest
             return next()
         }
+    }
+}
+
+/// The topic of the last sample: the samples of a batch often have the same, and its text would be made for each of them.
+struct TopicMemory {
+    private var last: (type: TypeID, person: String, plugin: String, topic: Topic)?
+
+    mutating func topic(of stored: StoredRecord) -> Topic {
+        guard case .sample(let sample) = stored.record, let person = stored.assignment.person?.name else {
+            return Topic(stored)
+        }
+        let plugin = sample.source.plugin
+        if let last, last.type == stored.type, last.person == person, last.plugin == plugin { return last.topic }
+        let topic = Topic(stored)
+        last = (stored.type, person, plugin, topic)
+        return topic
     }
 }
 

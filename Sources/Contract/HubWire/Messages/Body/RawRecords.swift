@@ -36,6 +36,12 @@ public struct RawRecords: RandomAccessCollection, Hashable, Sendable {
         ranges.append(start..<joined.count)
     }
 
+    /// Removes the last record.
+    public mutating func removeLast() {
+        ranges.removeLast()
+        joined.removeLast(joined.count - (ranges.last?.upperBound ?? 0))
+    }
+
     public var startIndex: Int { 0 }
     public var endIndex: Int { ranges.count }
     public subscript(position: Int) -> ArraySlice<UInt8> { joined[ranges[position]] }
