@@ -85,3 +85,54 @@ public enum SampleValue: Hashable, Sendable {
         }
     }
 }
+
+/// A set of members of a sample: those that a person has edited, or those that are implausible.
+///
+/// The bits are those of the store's columns, and a bit never changes its meaning.
+public struct SampleMembers: OptionSet, Hashable, Sendable {
+    /// The members as bits, as the store keeps them.
+    public let rawValue: UInt8
+
+    /// Creates a set from bits; unknown bits are kept.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// The value, with its unit.
+    public static let value = SampleMembers(rawValue: 1)
+    /// The time of measurement or the start of the interval: the instant, its offset, or both.
+    public static let start = SampleMembers(rawValue: 2)
+    /// The same for the end.
+    public static let end = SampleMembers(rawValue: 4)
+    /// The metadata, such as a person's note.
+    public static let metadata = SampleMembers(rawValue: 8)
+
+    /// Every member by its name on the wire, in canonical order.
+    public static let named: [(member: SampleMembers, name: StaticString)] = [
+        (.value, "value"), (.start, "start"), (.end, "end"), (.metadata, "metadata"),
+    ]
+}
+
+/// How a value was obtained, so that measured and estimated values are never mixed.
+public enum Provenance: Hashable, Sendable {
+    /// A device or a person read it.
+    case measured
+    /// Computed from other records by a formula with a version.
+    case derived(formula: String, version: String, basis: [Basis])
+    /// Stands in for a value that was not measured.
+    case filled(method: String, basis: [Basis])
+
+    /// A record that a value was made from.
+    public enum Basis: Hashable, Sendable {
+        /// The hub's number for the record.
+        case number(Int64)
+        /// The key of a record of the same source, usually in the same group.
+        case key(RecordKey)
+    }
+}
+
+/// A system or hub that a record passed through; the first one created it.
+public enum OriginStep: Hashable, Sendable {
+    /// A system other than a hub, such as `withings`, and the account on it.
+    case system(name: String, account: String?)
+    /// A hub, by its random id.
+    case hub(id: String)
+}

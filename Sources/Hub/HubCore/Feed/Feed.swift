@@ -139,3 +139,128 @@ final class FeedChanges {
 
     func note() { count += 1 }
 }
+
+/// The subscriptions of one feed, as XPUB reports them: the first subscription to a prefix, and the end of the last.
+///
+/// They save work and detect excess; XPUB itself decides which listener gets a message. If it is not certain, a topic counts as wanted.
+struct Subscriptions {
+    /// Maximum number of different prefixes, and of their bytes together.
+    ///
+    /// libzmq keeps them in a tree with a node per byte, without a limit.
+    struct Bound: Hashable {
+        var prefixes: Int
+        var bytes: Int
+
+        /// About 60 MB of libzmq's memory, at worst.
+        static let owner = Bound(prefixes: 100_000, bytes: 1_048_576)
+        /// About 4 MB.
+        static let instance = Bound(prefixes: 1_000, bytes: 65_536)
+    }
+
+    /// Maximum number of prefixes that are examined; more would cost every record more than encoding it in vain.
+    static let examined = 256
+
+    let bound: Bound
+    private(set) var prefixes: Set<[UInt8]> = []
+    private var bytes = 0
+    /// Whether all reports of XPUB were read.
+    var isKnown = true
+
+    init(_ bound: Bound) { self.bound = bound }
+
+    /// Whether there are more subscriptions than the bound allows.
+    var isTooLarge: Bool { prefixes.count > bound.prefixes || bytes > bound.bytes }
+
+    /// Takes a message that a subscriber caused: 1 or 0, and a prefix.
+    ///
+    /// Any other message means nothing to a publisher, and is ignored.
+    /// - Returns: the prefix, if there was no subscription to it before.
+    @discardableResult
+    mutating func heard(_ message: [UInt8]) -> [UInt8]? {
+        let prefix = Array(message.dropFirst())
+        switch message.first {
+        case 1:
+            guard prefixes.insert(prefix).inserted else { return nil }
+            bytes += prefix.count
+            return prefix
+        case 0:
+            if prefixes.remove(prefix) != nil { bytes -= prefix.count }
+            return nil
+        default: return nil
+        }
+    }
+
+    /// Whether it is certain that no listener wants anything.
+    var isEmpty: Bool { isKnown && prefixes.isEmpty }
+
+    /// Whether a listener may want a topic that begins with one of these.
+    func canWant(_ beginnings: [[UInt8]]) -> Bool {
+        guard isKnown, prefixes.count <= Self.examined else { return true }
+        return prefixes.contains { prefix in
+            beginnings.contains { prefix.starts(with: $0) || $0.starts(with: prefix) }
+        }
+    }
+
+    func wants(_ topic: Topic) -> Bool {
+        guard isKnown, prefixes.count <= Self.examined else { return true }
+        return prefixes.contains { topic.text.utf8.starts(with: $0) }
+    }
+}
+
+/// The values of `previous` on an instance's feed for topics that also carry records which it may not read; they hide those records (R7.30).
+struct SharedTopics {
+    /// The head at the beginning: earlier sequences of topics are not known, so a follower that began earlier has to ask.
+    private var base: Int64
+    /// The last sequence after ``base`` that the instance may read, by topic.
+    private var last: [Topic: Int64] = [:]
+
+    /// Maximum number of topics that are remembered.
+    static let most = 10_000
+
+    /// - Parameter head: the head of the store; a record that is published later may still be of an earlier commit.
+    init(from head: Int64) { base = head }
+
+    /// Notes a record that the instance may read, whether it is published or not.
+    ///
+    /// - Returns: the previous sequence on its topic, as the instance sees it.
+    mutating func pass(_ topic: Topic, _ sequence: Int64) -> Int64 {
+        let previous = min(max(base, last[topic] ?? 0), sequence - 1)
+        if last.count >= Self.most, last[topic] == nil {
+            base = max(base, last.values.max() ?? 0)
+            last.removeAll()
+        }
+        last[topic] = sequence
+        return previous
+    }
+}
+
+/// The bytes of the last messages of a feed, which is the maximum that may wait for a listener that does not read.
+///
+/// libzmq only bounds the number of messages that wait for a listener. The bytes are counted in pieces, at almost no cost per message.
+struct FeedVolume {
+    private static let pieces = 16
+
+    /// Minimum number of messages that are counted.
+    private let messages: Int
+    private var newest = (messages: 0, bytes: 0)
+    private var older = FIFO<Int>()
+    private var olderCount = 0
+    private(set) var bytes = 0
+
+    /// - Parameter messages: the maximum number of messages that wait for a listener.
+    init(ofLast messages: Int) { self.messages = max(Self.pieces, messages) }
+
+    mutating func add(messages count: Int, bytes added: Int) {
+        newest.messages += count
+        newest.bytes += added
+        bytes += added
+        guard newest.messages >= messages / Self.pieces else { return }
+        older.append(newest.bytes)
+        olderCount += 1
+        newest = (0, 0)
+        if olderCount > Self.pieces {
+            bytes -= older.popFirst() ?? 0
+            olderCount -= 1
+        }
+    }
+}
