@@ -250,9 +250,6 @@ let simulators: [Target] = [
 
 /// What several test targets use.
 let support: [Target] = [
-    .target(
-        name: "FunctionTrace", path: "Tests/Support/FunctionTrace",
-        cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
     library("Tests/Support/HubProcess"),
     library("Tests/Support/DoorPeer", "ZeroMQ"),
     library("Tests/Support/ScaleBench", pluginTesting, "IHealthCloudSimulation ScaleProtocols ScaleStandIns WebFaults"),
