@@ -2,6 +2,7 @@ import Foundation
 import HubClient
 import HubCore
 import HubProcess
+import HubWire
 import Testing
 
 @testable import HubCommand
@@ -92,8 +93,8 @@ import Testing
 
     @Test func `R8.43 a backup whose disk did not answer is listed as possibly present`() throws {
         let text =
-            #"{"records":1,"versions":1,"bytes":1,"sinks":[],"copies":[],"backups":["/a","/b"],"unseen":["/b"],"unknown":[]}"#
-        let lines = EraseCommand.backups(try JSONDecoder().decode(EraseCommand.Answer.self, from: Data(text.utf8)))
+            #"{"dryRun":true,"records":1,"versions":1,"bytes":1,"sinks":[],"copies":[],"backups":["/a","/b"],"unseen":["/b"],"unknown":[]}"#
+        let lines = EraseCommand.backups(try JSONDecoder().decode(OwnCommands.Erase.Report.self, from: Data(text.utf8)))
         #expect(lines[0] == "/a is a backup that may have them, and stays")
         #expect(lines.count == 2 && lines[1].hasPrefix("/b ") && lines[1].hasSuffix("its disk did not answer"))
     }
@@ -155,7 +156,7 @@ import Testing
         backup.signal(SIGCONT)
         let (made, done) = (await backup.result(), await erase.result())
         #expect(made.code == 0 && done.code == 0, "\(made.errors)\(done.errors)")
-        let answer = try JSONDecoder().decode(EraseCommand.Answer.self, from: Data(done.output.utf8))
+        let answer = try JSONDecoder().decode(OwnCommands.Erase.Report.self, from: Data(done.output.utf8))
         #expect(answer.records == 2_700)
         let file = try #require(try backups().first)
         // An unfinished backup has the suffix `.part`.

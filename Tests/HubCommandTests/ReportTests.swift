@@ -184,10 +184,11 @@ import Testing
     ///
     /// Its refusal must not be reported as done, or as done before.
     @Test func `a refusal during the change is distinguished from a record that already is so`() throws {
-        let answer = try ManualAnswer(
+        let json = try #require(
             RawJSON(
                 #"{"dryRun":false,"records":[{"number":1,"outcome":"duplicate"},{"number":2,"outcome":"retracted","reason":"2 was taken back"}]}"#
             ))
+        let answer = try ManualAnswer(json)
         #expect(answer.entries.map(\.isRejected) == [false, true])
         let failure = #expect(throws: Failure.self) { try answer.refuseRejections(isDone: true) }
         #expect(failure?.message == "2 was taken back; the others are done" && failure?.exit == .notWell)

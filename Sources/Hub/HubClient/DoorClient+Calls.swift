@@ -82,17 +82,28 @@ extension DoorClient {
     }
 
     /// Runs one of the hub's own commands.
-    /// - Returns: the result.
-    package func command(
-        _ name: String, arguments: RawJSON, isDryRun: Bool = false,
+    /// - Returns: the result, also as the hub wrote it.
+    package func run<Command: OwnCommand>(
+        _ command: Command, isDryRun: Bool = false, progress: @escaping (CommandProgress) -> Void = { _ in }
+    ) throws -> (result: Command.Result, json: RawJSON) {
+        try run(Command.self, command.arguments, isDryRun: isDryRun, progress: progress)
+    }
+
+    /// Runs one of the hub's own commands with arguments that may not fit it: the hub says so.
+    package func run<Command: OwnCommand>(
+        _ type: Command.Type, _ arguments: RawJSON, isDryRun: Bool = false,
         progress: @escaping (CommandProgress) -> Void = { _ in }
-    ) throws -> RawJSON? {
+    ) throws -> (result: Command.Result, json: RawJSON) {
+        let name = Command.name
         var watch = CallWatch()
         watch.progress = progress
         let request = CommandRequest(
             id: 0, instance: "hub", command: name, arguments: arguments, isDryRun: isDryRun)
         switch try call(request, watch) {
-        case .done(let result): return result
+        case .done(let json):
+            do throws(UnreadableResult) { return (try Command.result(json), json ?? .emptyObject) } catch {
+                throw Failure(.dialogue, error.description)
+            }
         case .failed(let code, let reason): throw DoorClient.failure(name, code: code, reason)
         case .ask, .cancelled: throw Failure(.tryAgain, "\(name): cancelled by the hub")
         }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import HubSettings
 import HubStore
-import HubWire
+public import HubWire
 public import Logging
 import Platform
 import Samples

@@ -1,12 +1,7 @@
+public import HubWire
+
 /// The steps that make a running hub follow a new configuration.
 public struct ConfigurationPlan: Sendable, Hashable {
-    /// The step for one instance.
-    public enum Action: String, Sendable, Hashable, Codable {
-        case start, stop, restart, leave
-        /// Its process goes on; its session begins again with other grants.
-        case greet
-    }
-
     /// Changed keys of `[hub]`; if there are any, the hub itself must be restarted.
     public var hubChanges: [String]
     /// Persons that were added, removed or changed, sorted.
@@ -18,7 +13,7 @@ public struct ConfigurationPlan: Sendable, Hashable {
     /// Instances on other machines that were added, removed or changed, sorted: their sessions begin again.
     public var remoteChanges: [String]
     /// The step for each instance that runs here now or will run here.
-    public var instances: [String: Action]
+    public var instances: [String: ApplyReport.Step.Action]
 
     /// The steps from `old` to `new`.
     ///

@@ -83,7 +83,7 @@ import Testing
             ("answers/logs.json#/$defs/line/properties/from", words(LogLine.Origin.self)),
             ("manifest.json#/properties/owner/items", words(OwnerRight.self)),
             ("manifest.json#/properties/settings/items/properties/name/not", SettingDeclaration.reservedNames),
-            ("answers/plugin-status.json#/properties/state", words(PluginState.self)),
+            ("answers/plugin-status.json#/properties/state", words(InstanceState.self)),
             ("parts.json#/$defs/total/properties/statistic", words(WorkoutParts.Total.Statistic.self)),
         ]
         for (address, list) in lists {

@@ -28,7 +28,7 @@ import Testing
     ]
 
     @Test func `R3.4 R3.5 schemas list exactly the members of each body that the code reads and writes`() throws {
-        let source = try SourceMembers("Contract/HubWire")
+        let source = try SourceMembers("Contract/HubWire", except: ["Commands", "Imports"])
         for (type, addresses) in Self.bodies {
             for address in addresses {
                 #expect(source.mentioned(by: type) == Set(try Documents.members(address)), "\(type): \(address)")
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test func `R13.5 R13.6 the manifest schema lists exactly the members that the code reads`() throws {
-        let wire = try SourceMembers("Contract/HubWire", except: "Settings")
+        let wire = try SourceMembers("Contract/HubWire", except: ["Commands", "Imports", "Settings"])
         let settings = try SourceMembers("Contract/HubWire/Settings")
         let printed = [
             "Manifest": "manifest.json", "CommandDeclaration": "manifest.json#/$defs/command",

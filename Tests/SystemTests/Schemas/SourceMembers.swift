@@ -15,13 +15,13 @@ struct SourceMembers {
 
     /// - Parameters:
     ///   - path: a file or a folder below Sources.
-    ///   - excluded: a folder in it whose files are not read.
-    init(_ path: String, except excluded: String? = nil) throws {
+    ///   - excluded: folders in it whose files are not read.
+    init(_ path: String, except excluded: [String] = []) throws {
         let place = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources/\(path)")
             .standardizedFileURL.path
         let names = path.hasSuffix(".swift") ? [""] : try FileManager.default.subpathsOfDirectory(atPath: place)
-        for name in names where name.isEmpty || name.hasSuffix(".swift") {
-            if let excluded, name.hasPrefix("\(excluded)/") { continue }
+        for name in names
+        where name.isEmpty || name.hasSuffix(".swift") && !excluded.contains(where: { name.hasPrefix("\($0)/") }) {
             add(try String(contentsOfFile: name.isEmpty ? place : "\(place)/\(name)", encoding: .utf8))
         }
     }

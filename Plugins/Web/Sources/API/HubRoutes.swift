@@ -41,25 +41,27 @@ enum HubRoutes {
             method: .post, path: "/plugins/{name}/restart", topic: "Hub",
             summary: "Ends a plugin's process, and starts it again.", scope: .manage, isOwners: true,
             parameters: [Parameters.plugin, Parameters.dryRun],
-            answer: .init(help: "The plugin's state before that.", schema: Schemas.ref("restart/$defs/result")),
+            answer: .init(
+                help: "The plugin's state before that.", schema: Schemas.result(of: OwnCommands.Restart.self)),
             handle: { call in
                 _ = try await call.pluginStatus()
-                return try await call.carryOut("restart", ["instance": .string(call.text("name") ?? "")])
+                return try await call.carryOut(OwnCommands.Restart.self, ["instance": .string(call.text("name") ?? "")])
             }),
         APIRoute(
             method: .post, path: "/plugins/{name}/release", topic: "Hub",
             summary: "Starts a plugin that is quarantined or waits.", scope: .manage, isOwners: true,
             parameters: [Parameters.plugin, Parameters.dryRun],
-            answer: .init(help: "The plugin's state before that.", schema: Schemas.ref("release/$defs/result")),
+            answer: .init(
+                help: "The plugin's state before that.", schema: Schemas.result(of: OwnCommands.Release.self)),
             handle: { call in
                 _ = try await call.pluginStatus()
-                return try await call.command("release", ["instance": .string(call.text("name") ?? "")])
+                return try await call.command(OwnCommands.Release.self, ["instance": .string(call.text("name") ?? "")])
             }),
         APIRoute(
             method: .post, path: "/plugins/{name}/configure", topic: "Hub",
             summary: "Writes settings of a plugin into hub.conf, such as whether it is enabled, and applies them.",
             scope: .manage, isOwners: true, parameters: [Parameters.plugin, Parameters.dryRun],
-            body: configuring([("enabled", ["type": "boolean"])]), answer: configured,
+            body: configuring(isOfPlugin: true), answer: configured,
             handle: { call in
                 _ = try await call.pluginStatus()
                 return try await call.configure(.plugin(call.text("name") ?? ""))
@@ -84,8 +86,8 @@ enum HubRoutes {
         APIRoute(
             method: .post, path: "/apply", topic: "Hub", summary: "Reads hub.conf again, and applies it.",
             scope: .manage, isOwners: true, parameters: [Parameters.dryRun],
-            answer: .init(help: "The changes, and the problems.", schema: Schemas.ref("apply/$defs/result")),
-            handle: { call in try await call.carryOut("apply") }),
+            answer: .init(help: "The changes, and the problems.", schema: Schemas.result(of: OwnCommands.Apply.self)),
+            handle: { call in try await call.carryOut(OwnCommands.Apply.self) }),
         APIRoute(
             method: .get, path: "/deliveries", topic: "Hub", summary: "Which records each sink has.",
             isOwners: true,
@@ -98,9 +100,10 @@ enum HubRoutes {
             }),
         APIRoute(
             method: .post, path: "/replay", topic: "Hub", summary: "Delivers records to a sink again.",
-            scope: .manage, isOwners: true, parameters: [Parameters.dryRun], body: Schemas.ref("replay/$defs/args"),
-            answer: .init(help: "How many to which sink.", schema: Schemas.ref("replay/$defs/result")),
-            handle: { call in try await call.command("replay", try await call.arguments()) }),
+            scope: .manage, isOwners: true, parameters: [Parameters.dryRun],
+            body: Schemas.arguments(of: OwnCommands.Replay.self),
+            answer: .init(help: "How many to which sink.", schema: Schemas.result(of: OwnCommands.Replay.self)),
+            handle: { call in try await call.command(OwnCommands.Replay.self, try await call.arguments()) }),
         APIRoute(
             method: .get, path: "/openapi.json", topic: "Hub", summary: "This description.",
             answer: .init(help: "OpenAPI 3.1.", schema: ["type": "object"]),
@@ -108,15 +111,19 @@ enum HubRoutes {
     ]
 
     /// The arguments of `configure`, without those that the address gives.
-    private static func configuring(_ more: [(String, JSONTree)] = []) -> JSONTree {
-        let texts = Schemas.list(["type": "string"])
-        let members = more + [("set", texts), ("unset", texts), ("revision", ["type": "string"])]
-        return Schemas.object(members, optional: Set(members.map(\.0)), isClosed: true)
+    ///
+    /// - Parameter isOfPlugin: whether the section can be enabled.
+    private static func configuring(isOfPlugin: Bool = false) -> JSONTree {
+        let given = ["instance", "person", "hub"] + (isOfPlugin ? [] : ["enabled"])
+        let names = OwnCommands.Configure.declaration.arguments.map(\.name).filter { !given.contains($0) }
+        return Schemas.object(
+            names.map { ($0, Schemas.ref("configure/$defs/args/properties/\($0)")) }, optional: Set(names),
+            isClosed: true)
     }
 
     private static let configured = APIRoute.Answer(
         help: "The changes and the hub's next steps; if applied is false, the reason.",
-        schema: Schemas.ref("configure/$defs/result"))
+        schema: Schemas.result(of: OwnCommands.Configure.self))
 
     @Sendable private static func askPlugin(_ call: APICall) async throws -> Response {
         let (name, command) = (call.text("name") ?? "", call.text("command") ?? "")
@@ -141,9 +148,11 @@ enum HubRoutes {
 
 extension APICall {
     /// Runs a hub command that may end this program.
-    fileprivate func carryOut(_ name: String, _ arguments: [String: SettingValue] = [:]) async throws -> Response {
-        if truth("dryRun") { return try await command(name, arguments) }
-        return try await parts.carryOut(name, arguments, for: viewer) { result, _ in .json(result.bytes) }
+    fileprivate func carryOut(
+        _ command: (some OwnCommand).Type, _ arguments: [String: SettingValue] = [:]
+    ) async throws -> Response {
+        if truth("dryRun") { return try await self.command(command, arguments) }
+        return try await parts.carryOut(command, arguments, for: viewer) { _, json, _ in .json(json.bytes) }
     }
 
     /// Writes into the section of `hub.conf` that the address names.
@@ -155,7 +164,7 @@ extension APICall {
                 member: other)
         }
         arguments[section.argument.name] = section.argument.value
-        return try await carryOut("configure", arguments)
+        return try await carryOut(OwnCommands.Configure.self, arguments)
     }
 
     /// The status of the plugin that the address names.

@@ -46,6 +46,12 @@ enum Schemas {
     /// A reference to a file of Docs/Schemas.
     static func ref(_ name: String) -> JSONTree { ["$ref": .text("#/components/schemas/\(name)")] }
 
+    /// The arguments of a command of the hub.
+    static func arguments(of command: (some OwnCommand).Type) -> JSONTree { ref("\(command.name)/$defs/args") }
+
+    /// The result of a command of the hub.
+    static func result(of command: (some OwnCommand).Type) -> JSONTree { ref("\(command.name)/$defs/result") }
+
     /// - Parameter isClosed: whether other members are forbidden.
     static func object(
         _ members: [(String, JSONTree)], optional: Set<String> = [], isClosed: Bool = false

@@ -11,8 +11,8 @@ enum WriteRoutes {
     static let all: [APIRoute] = [
         APIRoute(
             method: .post, path: "/log", topic: "By hand", summary: "Enters a record, or a group of them.",
-            scope: .write, parameters: [Parameters.dryRun], body: Schemas.ref("log/$defs/args"),
-            answer: .init(help: "The result.", schema: Schemas.ref("log/$defs/result")),
+            scope: .write, parameters: [Parameters.dryRun], body: Schemas.arguments(of: OwnCommands.Log.self),
+            answer: .init(help: "The result.", schema: Schemas.result(of: OwnCommands.Log.self)),
             handle: { call in
                 var arguments = try await call.arguments()
                 if let own = call.viewer.person {
@@ -24,24 +24,24 @@ enum WriteRoutes {
         APIRoute(
             method: .post, path: "/edit", topic: "By hand",
             summary: "Corrects a sample, or with undo takes its edits away.", scope: .write,
-            parameters: [Parameters.version, Parameters.dryRun], body: Schemas.ref("edit/$defs/args"),
-            answer: .init(help: "The result.", schema: Schemas.ref("edit/$defs/result")),
+            parameters: [Parameters.version, Parameters.dryRun], body: Schemas.arguments(of: OwnCommands.Edit.self),
+            answer: .init(help: "The result.", schema: Schemas.result(of: OwnCommands.Edit.self)),
             handle: { call in
                 try await call.byHand(.edit, try await call.arguments(of: "number"))
             }),
         APIRoute(
             method: .post, path: "/retract", topic: "By hand",
             summary: "Takes records back, or with undo takes that back.", scope: .write,
-            parameters: [Parameters.version, Parameters.dryRun], body: Schemas.ref("retract/$defs/args"),
-            answer: .init(help: "The result for each record.", schema: Schemas.ref("retract/$defs/result")),
+            parameters: [Parameters.version, Parameters.dryRun], body: Schemas.arguments(of: OwnCommands.Retract.self),
+            answer: .init(help: "The result for each record.", schema: Schemas.result(of: OwnCommands.Retract.self)),
             handle: { call in
                 try await call.byHand(.retract, try await call.arguments(of: "numbers"))
             }),
         APIRoute(
             method: .post, path: "/assign", topic: "By hand", summary: "Assigns samples to a person.", scope: .manage,
             isOwners: true, parameters: [Parameters.version, Parameters.dryRun],
-            body: Schemas.ref("assign/$defs/args"),
-            answer: .init(help: "The result for each record.", schema: Schemas.ref("assign/$defs/result")),
+            body: Schemas.arguments(of: OwnCommands.Assign.self),
+            answer: .init(help: "The result for each record.", schema: Schemas.result(of: OwnCommands.Assign.self)),
             handle: { call in try await call.assign() }),
         APIRoute(
             method: .get, path: "/inbox", topic: "By hand",
@@ -180,9 +180,20 @@ extension APICall {
 
     /// Assigns records to a person.
     func assign() async throws -> Response {
-        let result = try await parts.hub.command(
-            "assign", try await arguments(of: "numbers"), isDryRun: truth("dryRun"), deadline: .seconds(60))
-        return try told(try ManualAnswer(result))
+        let result = try await parts.hub.run(
+            OwnCommands.Assign.self, try await arguments(of: "numbers"), isDryRun: truth("dryRun"),
+            deadline: .seconds(60))
+        switch result {
+        case .records(let answer): return try told(answer)
+        case .other(let report): return .json(report.json.bytes)
+        }
+    }
+
+    /// Runs a command of the hub and returns its result.
+    func command(
+        _ command: (some OwnCommand).Type, _ arguments: [String: SettingValue] = [:]
+    ) async throws -> Response {
+        try await self.command(command.name, arguments)
     }
 
     /// Runs a command and returns its result.

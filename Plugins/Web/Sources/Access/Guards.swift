@@ -157,7 +157,8 @@ struct ErrorPages: RouterMiddleware {
         case let refusal as Refusal: refusal
         case let error as AskError: Refusal(error)
         case let failure as CommandFailure: Refusal(failure)
-        case let fault as HandFault: Refusal(.badGateway, "The hub's answer is not understood", fault.message)
+        case let fault as UnreadableResult:
+            Refusal(.badGateway, "The hub's answer is not understood", fault.description)
         case let error as any HTTPResponseError:
             Refusal(error.status, error.status.reasonPhrase, "The request is not one of this page.")
         default: unexpected(error)

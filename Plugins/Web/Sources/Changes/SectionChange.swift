@@ -67,39 +67,7 @@ struct SectionChange: Sendable {
     }
 }
 
-/// The hub's answer to `configure`; `plan` is its answer to `apply`.
-struct ConfigureAnswer: Decodable, Sendable {
-    struct Change: Decodable, Sendable {
-        var name: String
-        var before, after: SettingValue?
-        var secret, wasSet: Bool?
-    }
-    struct Plan: Decodable, Sendable {
-        struct Problem: Decodable, Sendable {
-            var severity, message: String
-            var line: Int
-            var table, key, found, suggestion: String?
-        }
-        struct Step: Decodable, Sendable {
-            var instance, action: String
-            var why: String?
-        }
-        var applied: Bool
-        var problems: [Problem]
-        var needsRestart, persons: [String]
-        var instances: [Step]
-    }
-    /// Whether the section is new.
-    var added: Bool?
-    var applied: Bool
-    var changes: [Change]
-    var revision: String
-    var plan: Plan
-    /// The settings in the section of a person or of `[hub]`.
-    var settings: [String: SettingValue]?
-
-    init(_ result: RawJSON?) throws { self = try JSONDecoder().decode(Self.self, from: Data(result?.bytes ?? [])) }
-
+extension ConfigureReport {
     /// Whether nothing would change.
     var isNothing: Bool { changes.isEmpty && added != true }
 
@@ -157,14 +125,14 @@ final class ChangeBook: Sendable {
 
 /// The hub's plan in words.
 enum PlanText {
-    static func changes(_ answer: ConfigureAnswer, of section: ChangedSection) -> HTML {
+    static func changes(_ answer: ConfigureReport, of section: ChangedSection) -> HTML {
         let added: HTML? =
             answer.added == true
             ? "<li>a section of \(section.title), which only you take out again, in hub.conf</li>" : nil
         return "<ul>\(added)\(HTML.each(answer.changes) { "<li>\(change($0))</li>" })</ul>"
     }
 
-    static func change(_ change: ConfigureAnswer.Change) -> HTML {
+    static func change(_ change: ConfigureReport.Change) -> HTML {
         func shown(_ value: SettingValue?) -> HTML {
             guard let value else { return "not set" }
             return "<code>\(SettingField.text(value).replacing("\n", with: ", "))</code>"
@@ -178,14 +146,14 @@ enum PlanText {
     }
 
     /// The changes for instances; unchanged ones are omitted.
-    static func steps(_ plan: ConfigureAnswer.Plan) -> HTML {
-        var lines = plan.instances.filter { $0.action != "leave" }.map { step -> HTML in
+    static func steps(_ plan: ApplyReport) -> HTML {
+        var lines = plan.instances.filter { $0.action != .leave }.map { step -> HTML in
             let deed =
                 switch step.action {
-                case "start": "is started"
-                case "stop": "is ended"
-                case "restart": "is ended and started again"
-                default: "goes on, and greets the hub again"
+                case .start: "is started"
+                case .stop: "is ended"
+                case .restart: "is ended and started again"
+                case .leave, .greet: "goes on, and greets the hub again"
                 }
             return "<li>\(step.instance) \(deed)\(step.why.map { ": \($0)" } ?? "")</li>"
         }
@@ -198,13 +166,13 @@ enum PlanText {
         return "<ul>\(HTML.joined(lines, by: ""))</ul>"
     }
 
-    static func problems(_ problems: [ConfigureAnswer.Plan.Problem]) -> HTML {
+    static func problems(_ problems: [SettingsProblem]) -> HTML {
         guard !problems.isEmpty else { return HTML() }
         return
-            "<ul>\(HTML.each(problems) { "<li class=\"\($0.severity == "error" ? "bad" : "faint")\">\(problem($0))</li>" })</ul>"
+            "<ul>\(HTML.each(problems) { "<li class=\"\($0.severity == .error ? "bad" : "faint")\">\(problem($0))</li>" })</ul>"
     }
 
-    static func problem(_ problem: ConfigureAnswer.Plan.Problem) -> String {
+    static func problem(_ problem: SettingsProblem) -> String {
         let place = [problem.table.map { "[\($0)]" }, problem.key].compactMap(\.self).joined(separator: " ")
         let suggestion = problem.suggestion.map { "; did you mean \($0)?" } ?? ""
         return "line \(problem.line)\(place.isEmpty ? "" : ", \(place)"): \(problem.message)\(suggestion)"

@@ -41,13 +41,13 @@ struct SectionChanges: Sendable {
         try await look(at: SectionChange(section)).settings ?? [:]
     }
 
-    private func look(at change: SectionChange) async throws -> ConfigureAnswer {
-        try ConfigureAnswer(
-            try await hub.command("configure", try change.arguments(), isDryRun: true, deadline: .seconds(120)))
+    private func look(at change: SectionChange) async throws -> ConfigureReport {
+        try await hub.run(
+            OwnCommands.Configure.self, try change.arguments(), isDryRun: true, deadline: .seconds(120))
     }
 
     /// Adds each problem to the field of its setting.
-    private func told(_ problems: [ConfigureAnswer.Plan.Problem], _ fields: [SettingField]) -> [SettingField] {
+    private func told(_ problems: [SettingsProblem], _ fields: [SettingField]) -> [SettingField] {
         fields.map { field in
             var field = field
             let own = problems.filter { isOf(field, $0) }
@@ -59,18 +59,18 @@ struct SectionChanges: Sendable {
         }
     }
 
-    private func isOf(_ field: SettingField, _ problem: ConfigureAnswer.Plan.Problem) -> Bool {
-        problem.severity == "error" && problem.key == field.declaration.name
+    private func isOf(_ field: SettingField, _ problem: SettingsProblem) -> Bool {
+        problem.severity == .error && problem.key == field.declaration.name
     }
 
-    private func refusal(_ plan: ConfigureAnswer.Plan, _ fields: [SettingField]) -> HTML {
+    private func refusal(_ plan: ApplyReport, _ fields: [SettingField]) -> HTML {
         let others = plan.problems.filter { problem in
-            problem.severity == "error" && !fields.contains { isOf($0, problem) }
+            problem.severity == .error && !fields.contains { isOf($0, problem) }
         }
         return "<p>Nothing was changed: something is wrong.</p>\(PlanText.problems(others))"
     }
 
-    private func question(_ answer: ConfigureAnswer, _ change: SectionChange, _ choice: Choice) -> Response {
+    private func question(_ answer: ConfigureReport, _ change: SectionChange, _ choice: Choice) -> Response {
         var change = change
         change.revision = answer.revision
         let id = book.put(change, for: choice.viewer)
@@ -103,20 +103,20 @@ struct SectionChanges: Sendable {
         }
         do {
             let arguments = try change.arguments()
-            return try await parts.carryOut("configure", arguments, for: choice.viewer) { result, isToCome in
+            return try await parts.carryOut(OwnCommands.Configure.self, arguments, for: choice.viewer) {
+                result, _, isToCome in
                 if isToCome {
                     return PageAnswer.away(
                         "The hub writes the change into hub.conf, and ends \(hub.instance)", choice, page)
                 }
-                let answer = try ConfigureAnswer(result)
-                return told(answer.applied ? done(answer, change.section, choice.viewer) : Self.refused(answer))
+                return told(result.applied ? done(result, change.section, choice.viewer) : Self.refused(result))
             }
         } catch let failure as CommandFailure {
             return told("<p>\(failure.words("Nothing was changed"))</p>")
         }
     }
 
-    private static func refused(_ answer: ConfigureAnswer) -> HTML {
+    private static func refused(_ answer: ConfigureReport) -> HTML {
         "<p>Nothing was changed: something is wrong.</p>\(PlanText.problems(answer.plan.problems))"
     }
 
@@ -124,7 +124,7 @@ struct SectionChanges: Sendable {
         ButtonForm(section.page + "/save", label, [("change", id)], isMain: isMain)
     }
 
-    private func done(_ answer: ConfigureAnswer, _ section: ChangedSection, _ viewer: Viewer) -> HTML {
+    private func done(_ answer: ConfigureReport, _ section: ChangedSection, _ viewer: Viewer) -> HTML {
         let (reversed, lost) = answer.reversed(in: section)
         let saved: HTML = "<p>Saved.</p>\(PlanText.changes(answer, of: section))"
         guard !reversed.isEmpty else { return saved }

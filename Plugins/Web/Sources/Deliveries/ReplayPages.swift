@@ -6,14 +6,6 @@ import PluginKit
 
 /// Delivers records again: shows the number first, then does it.
 struct ReplayPages: Sendable {
-    private struct Answer: Decodable {
-        struct Entry: Decodable {
-            var sink: String
-            var records: Int64
-        }
-        var sinks: [Entry]
-    }
-
     /// A request to deliver records again.
     private struct Order {
         var sink: String
@@ -118,9 +110,9 @@ struct ReplayPages: Sendable {
     /// Time limit of a page; the hub may continue after it, or give up.
     private static let patience = Duration.seconds(60)
 
-    private func replay(_ order: Order, isDryRun: Bool) async throws -> [Answer.Entry] {
-        let result = try await parts.hub.command(
-            "replay", order.arguments, isDryRun: isDryRun, deadline: Self.patience)
-        return try result.map { try JSONDecoder().decode(Answer.self, from: Data($0.bytes)).sinks } ?? []
+    private func replay(_ order: Order, isDryRun: Bool) async throws -> [SinkRecords] {
+        try await parts.hub.run(
+            OwnCommands.Replay.self, order.arguments, isDryRun: isDryRun, deadline: Self.patience
+        ).sinks
     }
 }

@@ -8,25 +8,26 @@ extension WebParts {
     ///
     /// If the command ends this program, which then cannot answer, the answer is sent first. It is made from the hub's plan, and a
     /// command that the hub refuses is not begun.
-    /// - Parameter answer: makes the answer from the hub's result, and from whether the result is only planned.
+    /// - Parameter answer: makes the answer from the hub's result, also as the hub wrote it, and from whether the result is only planned.
     /// - Throws: ``CommandFailure`` with the hub's reason; ``AskError``; errors of `answer`.
-    func carryOut(
-        _ command: String, _ arguments: [String: SettingValue] = [:], for viewer: Viewer,
-        answer: (_ result: RawJSON, _ isToCome: Bool) async throws -> Response
+    func carryOut<Command: OwnCommand>(
+        _ command: Command.Type, _ arguments: [String: SettingValue] = [:], for viewer: Viewer,
+        answer: (_ result: Command.Result, _ json: RawJSON, _ isToCome: Bool) async throws -> Response
     ) async throws -> Response {
         let (hub, notices) = (hub, notices)
-        let deed = OwnDeed(hub: hub, command: command, arguments: arguments)
+        let deed = OwnDeed(hub: hub, command: command.name, arguments: arguments)
         let plan = try await deed.plan()
         guard try OwnDeed.Outlook(plan).ends(hub.instance) else {
-            return try await answer(try await deed.run(plan), false)
+            let result = try await deed.run(plan)
+            return try await answer(try Command.result(result), result, false)
         }
-        return try await answer(plan, true).followed {
+        return try await answer(try Command.result(plan), plan, true).followed {
             do {
                 guard try OwnDeed.Outlook(try await deed.begin()).applied ?? true else {
                     throw CommandFailure("configuration", "hub.conf now has errors; hub check lists them")
                 }
             } catch let failure as CommandFailure {
-                hub.logger.warning("\(command) was not done", metadata: ["reason": "\(failure.message)"])
+                hub.logger.warning("\(deed.command) was not done", metadata: ["reason": "\(failure.message)"])
                 if viewer.isBrowser {
                     notices.put("<p class=\"bad\">\(failure.words("It was not done"))</p>", for: viewer)
                 }
@@ -46,15 +47,15 @@ private struct OwnDeed: Sendable {
         /// Nil for commands that do not concern hub.conf.
         var applied: Bool?
         private var added: Bool?
-        private var changes: [ConfigureAnswer.Change]?
+        private var changes: [ConfigureReport.Change]?
         private var persons: [String]?
-        private var instances: [ConfigureAnswer.Plan.Step]?
-        private var plan: ConfigureAnswer.Plan?
+        private var instances: [ApplyReport.Step]?
+        private var plan: ApplyReport?
 
         init(_ result: RawJSON) throws { self = try JSONDecoder().decode(Self.self, from: Data(result.bytes)) }
 
-        private var steps: [ConfigureAnswer.Plan.Step] {
-            (plan?.instances ?? instances ?? []).filter { $0.action != "leave" }
+        private var steps: [ApplyReport.Step] {
+            (plan?.instances ?? instances ?? []).filter { $0.action != .leave }
         }
 
         func ends(_ name: String) -> Bool { instance == name || steps.contains { $0.instance == name } }

@@ -11,32 +11,28 @@ struct PluginDeeds: Sendable {
 
     // MARK: - Restarting
 
-    private struct Restarted: Decodable { var state: String; var ended: Bool }
-    private struct Released: Decodable { var state: String; var released: Bool }
-
     func restart(_ call: PluginCall) async throws -> Response {
         try await deed(.restart, "Restarting a plugin", call.choice, NextPage.of(call.instance)) { back in
-            try await parts.carryOut("restart", ["instance": .string(call.instance)], for: call.viewer) {
-                result, isToCome in
-                let told = try JSONDecoder().decode(Restarted.self, from: Data(result.bytes))
+            let arguments: [String: SettingValue] = ["instance": .string(call.instance)]
+            return try await parts.carryOut(OwnCommands.Restart.self, arguments, for: call.viewer) {
+                told, _, isToCome in
                 if isToCome {
                     return PageAnswer.away("\(call.instance) is being ended and started again", call.choice, back)
                 }
                 let deed = told.ended ? "ended and started again" : "started"
                 return parts.told(
-                    "<p>\(call.instance) was \(told.state) and is being \(deed).</p>", call.viewer, on: back)
+                    "<p>\(call.instance) was \(told.state.rawValue) and is being \(deed).</p>", call.viewer, on: back)
             }
         }
     }
 
     func release(_ call: PluginCall) async throws -> Response {
         try await deed(.release, "Starting a plugin again", call.choice, NextPage.of(call.instance)) { back in
-            let result = try await hub.command("release", ["instance": .string(call.instance)])
-            let told = try JSONDecoder().decode(Released.self, from: Data(result?.bytes ?? []))
+            let told = try await hub.run(OwnCommands.Release.self, ["instance": .string(call.instance)])
             let words: HTML =
                 told.released
-                ? "<p>\(call.instance) was \(told.state) and is being started.</p>"
-                : "<p>\(call.instance) is \(told.state); there was nothing to start.</p>"
+                ? "<p>\(call.instance) was \(told.state.rawValue) and is being started.</p>"
+                : "<p>\(call.instance) is \(told.state.rawValue); there was nothing to start.</p>"
             return parts.told(words, call.viewer, on: back)
         }
     }
@@ -85,8 +81,8 @@ struct PluginDeeds: Sendable {
         guard grants.have(.apply) else {
             return PageAnswer.page(frame.html("<p>\(grants.advice(.apply, to: "Reading hub.conf again"))</p>"))
         }
-        let plan = try Self.plan(try await hub.command("apply", isDryRun: true, deadline: .seconds(120)))
-        let isSame = !plan.instances.contains { $0.action != "leave" } && plan.persons.isEmpty
+        let plan = try await hub.run(OwnCommands.Apply.self, isDryRun: true, deadline: .seconds(120))
+        let isSame = !plan.instances.contains { $0.action != .leave } && plan.persons.isEmpty
         let button: HTML =
             plan.applied
             ? ButtonForm("/apply", "Have the hub follow it", isMain: true).html
@@ -102,8 +98,7 @@ struct PluginDeeds: Sendable {
 
     func apply(_ choice: Choice) async throws -> Response {
         try await deed(.apply, "Reading hub.conf again", choice, "/apply") { back in
-            try await parts.carryOut("apply", for: choice.viewer) { result, isToCome in
-                let plan = try Self.plan(result)
+            try await parts.carryOut(OwnCommands.Apply.self, for: choice.viewer) { plan, _, isToCome in
                 if isToCome {
                     return PageAnswer.away("The hub follows hub.conf, and ends \(hub.instance)", choice, "/plugins")
                 }
@@ -114,10 +109,6 @@ struct PluginDeeds: Sendable {
                     "<p>The hub follows hub.conf.</p>\(PlanText.steps(plan))", choice.viewer, on: "/plugins")
             }
         }
-    }
-
-    private static func plan(_ result: RawJSON?) throws -> ConfigureAnswer.Plan {
-        try JSONDecoder().decode(ConfigureAnswer.Plan.self, from: Data(result?.bytes ?? []))
     }
 
     // MARK: - Common

@@ -9,14 +9,15 @@ struct HandWork: Sendable {
     private func ask(
         _ right: OwnerRight, _ arguments: [String: SettingValue], isDryRun: Bool
     ) async throws -> ManualAnswer {
-        try ManualAnswer(try await hub.command(right.rawValue, arguments, isDryRun: isDryRun, deadline: .seconds(60)))
+        let result = try await hub.command(right.rawValue, arguments, isDryRun: isDryRun, deadline: .seconds(60))
+        return try ManualAnswer.read(result, of: right.rawValue)
     }
 
     /// Returns the hub's plan, which must name or change only this viewer's records.
     ///
     /// - Parameter right: the right with the name of the command.
     /// - Throws: `NoSuchPage` for another person's record, as if it did not exist; ``Refusal``; `CommandFailure` with the
-    /// hub's reason; `AskError`; `HandFault` for an answer that is not understood.
+    /// hub's reason; `AskError`; `UnreadableResult` for an answer that is not understood.
     func plan(
         _ right: OwnerRight, _ arguments: [String: SettingValue], for viewer: Viewer
     ) async throws -> ManualAnswer {

@@ -1,3 +1,4 @@
+package import HubWire
 package import Samples
 
 /// Finds values that look like typing errors.

@@ -16,7 +16,7 @@ public struct SourcePosition: Sendable, Hashable, Codable {
 /// `description` is one line: `hub.conf:17: [plugin.exist] client_secrt: unknown key; did you mean client_secret?`
 public struct SettingsProblem: Sendable, Hashable, Codable, Error {
     /// The severity of a problem.
-    public enum Severity: String, Sendable, Hashable, Codable {
+    public enum Severity: String, Sendable, Hashable, Codable, CaseIterable {
         /// The setting cannot be used; the part it belongs to does not start.
         case error
         /// The setting is used, but a person should know something about it.

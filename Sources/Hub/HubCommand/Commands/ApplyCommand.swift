@@ -40,23 +40,13 @@ struct ApplyCommand: ParsableCommand {
         // The hub runs the programs to read their manifests; one that hangs has ten seconds.
         let door = try DoorClient(
             endpoint: try options.endpoints().door, command: "apply", patience: .seconds(60))
-        let (report, answer) = try door.apply(isDryRun: dryRun)
+        let (report, answer) = try door.run(OwnCommands.Apply(), isDryRun: dryRun)
         if json {
             try Output.json(answer.text)
         } else {
             for line in ApplyText(report).lines { try Output.print(line) }
         }
         if !report.applied { throw ExitCode(HubExit.badConfiguration.rawValue) }
-    }
-}
-
-extension DoorClient {
-    /// Has the hub read its `hub.conf` again and apply it.
-    func apply(isDryRun: Bool) throws -> (report: ApplyReport, answer: RawJSON) {
-        guard let answer = try command("apply", arguments: .emptyObject, isDryRun: isDryRun) else {
-            throw Failure(.dialogue, "the hub's answer has no report; check it with hub status")
-        }
-        return (try JSON.answer(ApplyReport.self, answer), answer)
     }
 }
 

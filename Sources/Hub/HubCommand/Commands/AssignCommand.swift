@@ -62,7 +62,7 @@ struct AssignCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     /// Maximum number of records that the hub accepts in one command.
-    private static let most = 1_000
+    private static let most = OwnCommands.mostNumbers
 
     func validate() throws {
         if [!number.isEmpty, inbox, rules].count(where: { $0 }) != 1 {
@@ -137,28 +137,16 @@ struct AssignCommand: ParsableCommand {
         return doubts
     }
 
-    private struct Arguments: Encodable {
-        var numbers: [Int64]?
-        var seqs: [Int64]?
-        var to: String?
-        var nobody = false
-        var guest = false
-        var undo = false
-        var alone = false
-        var reason: String?
-        var rules = false
-    }
-
     private func assign(
         _ door: DoorClient, _ numbers: [Int64], _ sequences: [Int64: Int64], isDryRun: Bool
     ) throws -> [ManualAnswer] {
         try stride(from: 0, to: numbers.count, by: AssignCommand.most).map { start in
             let some = Array(numbers[start..<min(start + AssignCommand.most, numbers.count)])
             // For the inbox the numbers contain every group completely.
-            let arguments = Arguments(
-                numbers: some, seqs: inbox ? some.map { sequences[$0] ?? 0 } : nil, to: to, nobody: nobody,
-                guest: guest, undo: undo, alone: alone || inbox, reason: reason)
-            return try door.hand("assign", arguments, isDryRun: isDryRun)
+            var command = OwnCommands.Assign(numbers: some, seqs: inbox ? some.map { sequences[$0] ?? 0 } : nil)
+            (command.to, command.nobody, command.guest, command.undo) = (to, nobody, guest, undo)
+            (command.alone, command.reason) = (alone || inbox, reason)
+            return try door.assign(command, isDryRun: isDryRun)
         }
     }
 
@@ -195,42 +183,57 @@ struct AssignCommand: ParsableCommand {
 
     // MARK: - Rules
 
-    private struct RuleReport: Decodable {
-        let assigned: [String: Int64]
-        let left: [String: Int64]
-
-        func lines(_ verb: String, _ units: ReadingUnits) -> [String] {
-            let given = assigned.sorted { $0.key < $1.key }.map {
-                "\(NumberText.count($0.value, "record")) \(verb) to \(units.name(of: $0.key))"
-            }
-            let stays = left.sorted { $0.key < $1.key }.map {
-                "\(NumberText.count($0.value, "record")) left: \($0.key)"
-            }
-            return given + stays
-        }
-    }
-
     private func runRules(_ door: DoorClient) throws {
-        let expected = try ask(door, isDryRun: true)
+        let expected = try runRules(door, isDryRun: true)
         let units = options.readingUnits()
         if expected.report.assigned.isEmpty || dryRun {
-            if json { return try Output.json(expected.text) }
+            if json { return try Output.json(expected.json.text) }
             let lines = expected.report.lines("would go", units)
             for line in lines.isEmpty ? ["the inbox is empty"] : lines { try Output.print(line) }
             return
         }
         try Consent.ask("Assign them so?", about: expected.report.lines("would go", units), isGiven: yes)
-        let done = try ask(door, isDryRun: false)
-        if json { return try Output.json(done.text) }
+        let done = try runRules(door, isDryRun: false)
+        if json { return try Output.json(done.json.text) }
         for line in done.report.lines("went", units) { try Output.print(line) }
     }
 
-    private func ask(_ door: DoorClient, isDryRun: Bool) throws -> (report: RuleReport, text: String) {
+    private func runRules(
+        _ door: DoorClient, isDryRun: Bool
+    ) throws -> (report: OwnCommands.Assign.RuleReport, json: RawJSON) {
         let bar = ProgressBar("assign")
         defer { bar.end() }
-        let arguments = RawJSON(trusted: Array(try JSON.line(Arguments(rules: true)).utf8))
-        let answer = try door.command("assign", arguments: arguments, isDryRun: isDryRun) { bar.update($0) }
-        guard let answer else { throw Failure(.dialogue, "the hub did not report the result; check it with hub inbox") }
-        return (try JSON.answer(RuleReport.self, answer), answer.text)
+        let (result, json) = try door.run(OwnCommands.Assign.byRules, isDryRun: isDryRun) { bar.update($0) }
+        guard case .other(let report) = result else { throw Failure(unexpected: "assign") }
+        return (report, json)
+    }
+}
+
+extension OwnCommands.Assign.RuleReport {
+    fileprivate func lines(_ verb: String, _ units: ReadingUnits) -> [String] {
+        let given = assigned.sorted { $0.key < $1.key }.map {
+            "\(NumberText.count($0.value, "record")) \(verb) to \(units.name(of: $0.key))"
+        }
+        let stays = left.sorted { $0.key < $1.key }.map {
+            "\(NumberText.count($0.value, "record")) left: \($0.key)"
+        }
+        return given + stays
+    }
+}
+
+extension DoorClient {
+    /// Assigns records, and returns the result for each.
+    func assign(_ command: OwnCommands.Assign, isDryRun: Bool) throws -> ManualAnswer {
+        guard case .records(let answer) = try run(command, isDryRun: isDryRun).result else {
+            throw Failure(unexpected: "assign")
+        }
+        return answer
+    }
+}
+
+extension Failure {
+    /// The hub's result is that of other arguments.
+    init(unexpected command: String) {
+        self.init(.dialogue, "the hub's answer to \(command) is of another version than this program")
     }
 }

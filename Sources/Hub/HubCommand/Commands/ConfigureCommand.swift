@@ -65,12 +65,6 @@ struct ConfigureCommand: ParsableCommand {
     @Flag(help: "One JSON document: {\"instance\",\"applied\",\"changes\",\"revision\",\"plan\",…}.")
     var json = false
 
-    struct Arguments: Encodable {
-        var instance, person: String?
-        var hub, enabled: Bool?
-        var set, unset: [String]
-    }
-
     func validate() throws {
         guard !(enable && disable) else { throw ValidationError("--enable and --disable exclude each other.") }
         guard person == nil || !hub else { throw ValidationError("--person and --hub exclude each other.") }
@@ -95,11 +89,11 @@ struct ConfigureCommand: ParsableCommand {
         let declarations =
             try instance.map { namesSettings ? try PluginText.named($0, door).declarations ?? [] : [] }
             ?? (hub ? [HouseholdSettings.zone] : HouseholdSettings.configuredOfPersons + Self.slots(words))
-        let arguments = Arguments(
+        let command = OwnCommands.Configure(
             instance: instance, person: person, hub: hub ? true : nil,
             enabled: enable ? true : disable ? false : nil, set: try Self.assignments(words, declarations),
             unset: unset)
-        try Self.change(arguments, declarations, door, isDryRun: dryRun, json: json)
+        try Self.change(command, declarations, door, isDryRun: dryRun, json: json)
         if enable, !dryRun, !json, let instance { try grantOwner(to: instance, door) }
     }
 
@@ -110,11 +104,12 @@ struct ConfigureCommand: ParsableCommand {
 
     /// Has the hub change its file, and prints the result.
     static func change(
-        _ arguments: Arguments, _ declarations: [SettingDeclaration], _ door: DoorClient, isDryRun: Bool, json: Bool
+        _ command: OwnCommands.Configure, _ declarations: [SettingDeclaration], _ door: DoorClient, isDryRun: Bool,
+        json: Bool
     ) throws {
         let request = CommandRequest(
-            id: 0, instance: "hub", command: "configure",
-            arguments: RawJSON(trusted: Array(try JSON.line(arguments).utf8)), isDryRun: isDryRun)
+            id: 0, instance: "hub", command: OwnCommands.Configure.name, arguments: command.arguments,
+            isDryRun: isDryRun)
         let answer = try Self.answer(try door.call(request))
         let report = try JSON.answer(ConfigureReport.self, answer)
         if json {

@@ -120,7 +120,7 @@ struct SlotRequest: Equatable {
     func run(_ door: DoorClient, isDryRun: Bool, json: Bool) throws {
         let name = HubConfiguration.slotPrefix + instance
         try ConfigureCommand.change(
-            ConfigureCommand.Arguments(person: person, set: ["\(name)=\(position)"], unset: []),
+            OwnCommands.Configure(person: person, set: ["\(name)=\(position)"], unset: []),
             [HubConfiguration.configuredSlot(name)?.declaration].compactMap(\.self), door, isDryRun: isDryRun,
             json: json)
     }

@@ -74,7 +74,7 @@ struct EditCommand: ParsableCommand {
                 .notWell, "there is no record \(number), or it was taken back: hub trace \(number) shows which")
         }
         let arguments = try arguments(before, welcome)
-        let expected = try door.hand("edit", arguments, isDryRun: true)
+        let expected = try door.hand(OwnCommands.Edit.self, arguments, isDryRun: true)
         try expected.refuseRejections()
         if !undo {
             let doubts = expected.entries.flatMap { entry in
@@ -87,7 +87,7 @@ struct EditCommand: ParsableCommand {
             for doubt in doubts { Terminal.complain(doubt) }
             if !doubts.isEmpty, !dryRun { try Consent.ask("Is that right?", about: [], isGiven: yes) }
         }
-        let answer = dryRun ? expected : try door.hand("edit", arguments, isDryRun: false)
+        let answer = dryRun ? expected : try door.hand(OwnCommands.Edit.self, arguments, isDryRun: false)
         try answer.refuseRejections()
         if json { return try Output.json(answer.text) }
         try tell(answer, before)

@@ -73,41 +73,14 @@ struct EraseCommand: ParsableCommand {
         }
     }
 
-    private struct Arguments: Encodable {
-        var numbers: [Int64]?
-        var types, persons, sources: [String]?
-        var from, to, forget: String?
-        var keep, allow: Bool
-    }
-
-    struct Answer: Decodable {
-        struct Sink: Decodable {
-            var sink: String
-            var records: Int64
-        }
-        struct Left: Decodable {
-            var path, reason: String
-        }
-        var records, versions, bytes: Int64
-        var sinks: [Sink]
-        var left: [Left]?
-        var copies, backups: [String]
-        var unseen: [String]?
-        var unknown: [Int64]
-        var failed: Int64?
-        var faults: [HubStatus.Erasure.Fault]?
-        var named: Int64?
-        var waitingFor: [String]?
-    }
-
     func run() throws {
         _ = try TypeArgument.resolved(selection.types)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "erase")
         let filter = try selection.filter(try door.open())
-        let arguments = arguments(filter)
-        if allow { return try letAgain(door, arguments) }
-        let expected = try ask(door, arguments, isDryRun: true)
-        let plan = try JSON.answer(Answer.self, expected)
+        let command = OwnCommands.Erase(
+            numbers: number.isEmpty ? nil : number, filter, forget: forget, keep: keep, allow: allow)
+        if allow { return try letAgain(door, command) }
+        let (plan, expected) = try ask(door, command, isDryRun: true)
         if dryRun {
             if json { return try Output.json(expected.text) }
             for line in try listing(plan, filter, door) + lines(plan) { try Output.print(line) }
@@ -120,8 +93,7 @@ struct EraseCommand: ParsableCommand {
         try Consent.ask(
             "Erase \(plan.records == 1 ? "this record" : "these \(NumberText.count(plan.records, "record"))") for good?",
             about: yes ? [] : try listing(plan, filter, door) + lines(plan), isGiven: yes)
-        let done = try ask(door, arguments, isDryRun: false)
-        let answer = try JSON.answer(Answer.self, done)
+        let (answer, done) = try ask(door, command, isDryRun: false)
         if json {
             try Output.json(done.text)
         } else {
@@ -146,31 +118,21 @@ struct EraseCommand: ParsableCommand {
     static let missing =
         "not erased: what plugins have not given yet, copies that sinks' targets keep, days of retention (series kept.PLUGIN; --source takes them too), backups, snapshots of the file system, blocks that an SSD keeps; see Docs/Security.md"
 
-    private func arguments(_ filter: QueryRequest.Filter) -> Arguments {
-        Arguments(
-            numbers: number.isEmpty ? nil : number, types: filter.types, persons: filter.persons,
-            sources: filter.sources, from: filter.from?.text, to: filter.to?.text, forget: forget, keep: keep,
-            allow: allow)
-    }
-
-    private func ask(_ door: DoorClient, _ arguments: Arguments, isDryRun: Bool) throws -> RawJSON {
-        let text = RawJSON(trusted: Array(try JSON.line(arguments).utf8))
-        let result = try door.command("erase", arguments: text, isDryRun: isDryRun) { step in
+    private func ask(
+        _ door: DoorClient, _ command: OwnCommands.Erase, isDryRun: Bool
+    ) throws -> (report: OwnCommands.Erase.Report, json: RawJSON) {
+        let (result, json) = try door.run(command, isDryRun: isDryRun) { step in
             guard Terminal.showsProgress || Terminal.canAsk else { return }
             let total = step.total.map { " of \(NumberText.grouped($0))" } ?? ""
             Terminal.progress("\(step.text ?? "") \(NumberText.grouped(step.done))\(total)")
         }
         if Terminal.canAsk { Terminal.progress("") }
-        guard let result else {
-            throw Failure(.dialogue, "the hub's answer has no report; check the records with hub trace")
-        }
-        return result
+        guard case .other(let report) = result else { throw Failure(unexpected: "erase") }
+        return (report, json)
     }
 
-    private func letAgain(_ door: DoorClient, _ arguments: Arguments) throws {
-        let text = RawJSON(trusted: Array(try JSON.line(arguments).utf8))
-        let told = try door.command("erase", arguments: text, isDryRun: false)
-        let answer = try Failure.ofHand { () throws(HandFault) in try ManualAnswer(told) }
+    private func letAgain(_ door: DoorClient, _ command: OwnCommands.Erase) throws {
+        guard case .records(let answer) = try door.run(command).result else { throw Failure(unexpected: "erase") }
         if json { try Output.json(answer.text) }
         for entry in answer.entries where !json && !entry.isRejected {
             try Output.print("\(entry.number) may be sent again")
@@ -182,7 +144,9 @@ struct EraseCommand: ParsableCommand {
     private static let shown: Int64 = 20
 
     /// Lists the records to erase; only the count includes records already retracted and members that are erased with them.
-    private func listing(_ plan: Answer, _ filter: QueryRequest.Filter, _ door: DoorClient) throws -> [String] {
+    private func listing(_ plan: OwnCommands.Erase.Report, _ filter: QueryRequest.Filter, _ door: DoorClient) throws
+        -> [String]
+    {
         guard forget == nil else { return [] }
         var query = QueryRequest(id: 0, filter: filter, limit: Self.shown)
         if !number.isEmpty { query.filter.numbers = Array(number.prefix(Int(Self.shown))) }
@@ -198,7 +162,7 @@ struct EraseCommand: ParsableCommand {
     }
 
     /// The records to be erased, and those that stay elsewhere.
-    private func lines(_ plan: Answer) -> [String] {
+    private func lines(_ plan: OwnCommands.Erase.Report) -> [String] {
         var lines = [
             "\(NumberText.count(plan.records, "record")) in \(NumberText.count(plan.versions, "version")), about \(NumberText.bytes(plan.bytes)); this cannot be undone"
         ]
@@ -216,7 +180,7 @@ struct EraseCommand: ParsableCommand {
         return lines
     }
 
-    static func backups(_ answer: Answer) -> [String] {
+    static func backups(_ answer: OwnCommands.Erase.Report) -> [String] {
         let unseen = Set(answer.unseen ?? [])
         return answer.backups.map { path in
             unseen.contains(path)
@@ -225,7 +189,7 @@ struct EraseCommand: ParsableCommand {
         }
     }
 
-    private static func done(_ answer: Answer, _ keepsCopies: Bool) -> [String] {
+    private static func done(_ answer: OwnCommands.Erase.Report, _ keepsCopies: Bool) -> [String] {
         var lines = ["erased \(NumberText.count(answer.records, "record"))"]
         if !keepsCopies { lines += answer.copies.map { "removed \($0)" } }
         lines += backups(answer)

@@ -32,49 +32,22 @@ struct ForgetSinkCommand: ParsableCommand {
     var json = false
     @OptionGroup var options: ConfigurationOptions
 
-    private struct Arguments: Encodable { var sink: String }
-
-    private struct Answer: Decodable {
-        struct Entry: Decodable {
-            var sink: String
-            var undelivered: Int64
-        }
-        var sinks: [Entry]
-    }
-
     func run() throws {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "forget-sink")
-        let expected = try ask(door, isDryRun: true)
+        let command = OwnCommands.ForgetSink(sink: sink)
+        let expected = try door.run(command, isDryRun: true)
         if dryRun { return try show(expected, "would be dropped") }
-        if !yes { try confirm(expected) }
-        try show(try ask(door, isDryRun: false), "dropped")
+        try Consent.ask("Drop all that the hub knows of this?", about: lines(expected.result, ""), isGiven: yes)
+        try show(try door.run(command), "dropped")
     }
 
-    private func ask(_ door: DoorClient, isDryRun: Bool) throws -> RawJSON {
-        let arguments = RawJSON(trusted: Array(try JSON.line(Arguments(sink: sink)).utf8))
-        guard let result = try door.command("forget-sink", arguments: arguments, isDryRun: isDryRun) else {
-            throw Failure(.dialogue, "the hub's answer has no report; check it with hub status")
-        }
-        return result
+    private func show(_ answer: (result: OwnCommands.ForgetSink.Result, json: RawJSON), _ verb: String) throws {
+        if json { return try Output.json(answer.json.text) }
+        for line in lines(answer.result, verb) { try Output.print(line) }
     }
 
-    private func confirm(_ expected: RawJSON) throws {
-        guard Terminal.canAsk else {
-            throw Failure(.usage, "there is no terminal to ask at; say --yes, or look first with --dry-run")
-        }
-        for line in try lines(expected, "") { Terminal.say(line) }
-        Terminal.progress("Drop all that the hub knows of this? [y/N] ")
-        let answer = readLine()?.lowercased() ?? ""
-        guard answer == "y" || answer == "yes" else { throw Failure(.notWell, "nothing was changed") }
-    }
-
-    private func show(_ result: RawJSON, _ verb: String) throws {
-        if json { return try Output.json(result.text) }
-        for line in try lines(result, verb) { try Output.print(line) }
-    }
-
-    private func lines(_ result: RawJSON, _ verb: String) throws -> [String] {
-        try JSON.answer(Answer.self, result).sinks.map { entry in
+    private func lines(_ result: OwnCommands.ForgetSink.Result, _ verb: String) -> [String] {
+        result.sinks.map { entry in
             let left = "\(NumberText.count(entry.undelivered, "record")) not delivered"
             return verb.isEmpty ? "\(entry.sink): \(left)" : "\(entry.sink) \(verb), \(left)"
         }

@@ -201,7 +201,7 @@ extension KeysCommand {
     fileprivate static func tellHub(_ configuration: HubConfiguration) throws {
         let endpoint = OwnerEndpoints(configuration.hub).door
         guard UnixSocket.presence(endpoint) != .absent else { return }
-        _ = try DoorClient(endpoint: endpoint, command: "keys").command("reload-keys", arguments: .emptyObject)
+        _ = try DoorClient(endpoint: endpoint, command: "keys").run(OwnCommands.ReloadKeys())
     }
 
     fileprivate static func storing<Value>(_ body: () throws -> Value) throws -> Value {

@@ -103,7 +103,7 @@ struct LogCommand: ParsableCommand {
             try PersonClock(zone: owner.zone, now: welcome.time.microseconds)
         }
         let arguments = try arguments(entry, owner.name, clock)
-        let expected = try door.hand("log", arguments, isDryRun: true)
+        let expected = try door.hand(OwnCommands.Log.self, arguments, isDryRun: true)
         try expected.refuseRejections()
         let doubts = doubts(about: expected, now: clock.now)
         for doubt in doubts { Terminal.complain(doubt) }
@@ -112,7 +112,7 @@ struct LogCommand: ParsableCommand {
             let values = expected.entries.compactMap(\.record).map { ValueText.text($0, units) }
             try Consent.ask("Enter \(values.joined(separator: ", ")) anyway?", about: [], isGiven: yes)
         }
-        let done = try door.hand("log", arguments, isDryRun: false)
+        let done = try door.hand(OwnCommands.Log.self, arguments, isDryRun: false)
         try done.refuseRejections(isDone: true)
         try tell(done)
     }

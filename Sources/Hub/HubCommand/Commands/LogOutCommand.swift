@@ -79,11 +79,6 @@ struct LogOutCommand: AsyncParsableCommand {
         var dryRun: Bool
     }
 
-    /// The answer of the hub's own command.
-    private struct Forgotten: Decodable {
-        var accounts: [String]
-    }
-
     func run() async throws {
         let endpoint = try options.endpoints().door
         let interruption = Interruption()
@@ -118,9 +113,7 @@ struct LogOutCommand: AsyncParsableCommand {
 
     /// - Returns: the accounts whose tokens are forgotten, or would be.
     private func forget(_ account: String?, isDryRun: Bool, _ door: DoorClient) throws -> [String] {
-        let arguments = try JSON.line(["instance": name].merging(account.map { ["account": $0] } ?? [:]) { $1 })
-        let result = try door.command("logout", arguments: RawJSON(trusted: Array(arguments.utf8)), isDryRun: isDryRun)
-        return try JSON.answer(Forgotten.self, result ?? .emptyObject).accounts
+        try door.run(OwnCommands.LogOut(instance: name, account: account), isDryRun: isDryRun).result.accounts
     }
 
     private func revoke(_ account: String, _ door: DoorClient, _ interruption: Interruption) throws -> Service {

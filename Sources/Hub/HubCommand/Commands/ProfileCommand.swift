@@ -138,13 +138,13 @@ struct ProfileCommand: ParsableCommand {
             }
         }
         // Check all entries first, so that either all are stored or none.
-        for entry in entries { try door.hand("log", entry, isDryRun: true).refuseRejections() }
+        for entry in entries { try door.hand(OwnCommands.Log.self, entry, isDryRun: true).refuseRejections() }
         if dryRun {
             Terminal.say("nothing was stored")
             return false
         }
         for entry in entries {
-            let done = try door.hand("log", entry, isDryRun: false)
+            let done = try door.hand(OwnCommands.Log.self, entry, isDryRun: false)
             try done.refuseRejections(isDone: true)
             for number in done.entries.map(\.number) {
                 Terminal.say("\(number) was entered; hub retract \(number) takes it back")

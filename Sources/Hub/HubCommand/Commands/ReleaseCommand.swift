@@ -1,6 +1,5 @@
 import ArgumentParser
 import HubClient
-import HubCore
 import HubWire
 
 struct ReleaseCommand: ParsableCommand {
@@ -30,21 +29,10 @@ struct ReleaseCommand: ParsableCommand {
     @Flag(help: "One JSON document: {\"instance\",\"state\",\"released\"}; state is its state before.")
     var json = false
 
-    private struct Arguments: Encodable { let instance: String }
-
-    private struct Result: Decodable {
-        let state: PluginState
-        let released: Bool
-    }
-
     func run() throws {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "release")
-        let arguments = RawJSON(trusted: Array(try JSON.line(Arguments(instance: name)).utf8))
-        guard let answer = try door.command("release", arguments: arguments, isDryRun: dryRun) else {
-            throw Failure(.dialogue, "the hub's answer has no report; check it with hub status")
-        }
+        let (result, answer) = try door.run(OwnCommands.Release(instance: name), isDryRun: dryRun)
         if json { return try Output.json(answer.text) }
-        let result = try JSON.answer(Result.self, answer)
         let verb = dryRun ? "would be started" : "is being started"
         try Output.print(
             result.released ? "\(name) was \(result.state.rawValue) and \(verb)" : "\(name) is \(result.state.rawValue)"

@@ -50,47 +50,31 @@ struct ReplayCommand: ParsableCommand {
         }
     }
 
-    private struct Arguments: Encodable {
-        var to: String
-        var from, since: String?
-        var types: [String]?
-    }
-
-    private struct Answer: Decodable {
-        struct Entry: Decodable {
-            var sink: String
-            var records: Int64
-        }
-        var sinks: [Entry]
-    }
-
     func run() throws {
         let types = try TypeArgument.resolved(types)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "replay")
-        var arguments = Arguments(to: to, types: types.isEmpty ? nil : types)
+        var command = OwnCommands.Replay(to: to, types: types.isEmpty ? nil : types)
         if let since {
             if Cursor(since) != nil {
-                arguments.since = since
+                command.since = since
             } else if let date = DateArgument(since) {
-                arguments.from = date.start(by: try door.open().clock(of: [])).text
+                command.from = date.start(by: try door.open().clock(of: [])).text
             }
         }
-        let text = RawJSON(trusted: Array(try JSON.line(arguments).utf8))
-        let result = try door.command("replay", arguments: text, isDryRun: dryRun) { step in
+        let (result, answer) = try door.run(command, isDryRun: dryRun) { step in
             guard Terminal.showsProgress || Terminal.canAsk else { return }
             Terminal.progress("\(step.text ?? "") \(NumberText.count(step.done, "record"))")
         }
         if Terminal.canAsk { Terminal.progress("") }
-        guard let result else { throw Failure(.dialogue, "the hub's answer has no report; check it with hub status") }
-        if json { return try Output.json(result.text) }
-        for entry in try JSON.answer(Answer.self, result).sinks {
+        if json { return try Output.json(answer.text) }
+        for entry in result.sinks {
             let count = NumberText.count(entry.records, "record")
             try Output.print(
                 dryRun
                     ? "\(entry.sink): \(count) would be delivered again"
                     : "\(entry.sink): \(count) to be delivered again")
         }
-        if dryRun { try plans(door, of: try JSON.answer(Answer.self, result).sinks.map(\.sink)) }
+        if dryRun { try plans(door, of: result.sinks.map(\.sink)) }
     }
 
     /// Prints the plans of the plugins that can plan; a plugin that is not running cannot.

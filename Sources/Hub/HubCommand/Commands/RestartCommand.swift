@@ -1,6 +1,5 @@
 import ArgumentParser
 import HubClient
-import HubCore
 import HubWire
 
 struct RestartCommand: ParsableCommand {
@@ -39,21 +38,10 @@ struct RestartCommand: ParsableCommand {
     )
     var json = false
 
-    private struct Arguments: Encodable { let instance: String }
-
-    private struct Result: Decodable {
-        let state: PluginState
-        let ended: Bool
-    }
-
     func run() throws {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "restart")
-        let arguments = RawJSON(trusted: Array(try JSON.line(Arguments(instance: name)).utf8))
-        guard let answer = try door.command("restart", arguments: arguments, isDryRun: dryRun) else {
-            throw Failure(.dialogue, "the hub's answer has no report; check it with hub status")
-        }
+        let (result, answer) = try door.run(OwnCommands.Restart(instance: name), isDryRun: dryRun)
         if json { return try Output.json(answer.text) }
-        let result = try JSON.answer(Result.self, answer)
         let verb = dryRun ? "would be" : "is being"
         try Output.print(
             "\(name) was \(result.state.rawValue) and \(verb) \(result.ended ? "ended and started again" : "started")")

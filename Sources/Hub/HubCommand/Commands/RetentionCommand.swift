@@ -1,7 +1,6 @@
 import HealthText
 import ArgumentParser
 import HubClient
-import HubCore
 import HubSettings
 import HubWire
 import Samples
@@ -48,29 +47,19 @@ struct RetentionCommand: ParsableCommand {
     var json = false
     @OptionGroup var options: ConfigurationOptions
 
-    private struct Arguments: Encodable {
-        var rule: String?
-        var trust: Bool
-    }
-
     func validate() throws {
         if dryRun, clockIsRight {
             throw ValidationError("--clock-is-right cannot be combined with --dry-run.")
         }
     }
 
-    private struct Answer: Decodable { var rules: [RetentionReport] }
-
     func run() throws {
         let door = try DoorClient(
             endpoint: try options.endpoints().door, command: "retention", patience: .seconds(3_600))
         func ask(isDryRun: Bool) throws -> (text: String, rules: [RetentionReport]) {
-            let arguments = Arguments(rule: rule, trust: clockIsRight && !isDryRun)
-            let text = RawJSON(trusted: Array(try JSON.line(arguments).utf8))
-            guard let result = try door.command("retention", arguments: text, isDryRun: isDryRun) else {
-                throw Failure(.dialogue, "the hub did not report the result; check it with hub status")
-            }
-            return (result.text, try JSON.answer(Answer.self, result).rules)
+            let command = OwnCommands.Retention(rule: rule, trust: clockIsRight && !isDryRun)
+            let (result, json) = try door.run(command, isDryRun: isDryRun)
+            return (json.text, result.rules)
         }
         if !dryRun, !yes {
             let plan = try ask(isDryRun: true).rules

@@ -50,7 +50,7 @@ struct RetractCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     /// Maximum number of records that the hub accepts in one command.
-    private static let most = 1_000
+    private static let most = OwnCommands.mostNumbers
 
     func validate() throws {
         if number.isEmpty == selection.isEmpty {
@@ -109,10 +109,10 @@ struct RetractCommand: ParsableCommand {
         let answers = try stride(from: 0, to: records.count, by: Self.most).map { start in
             let part = records[start..<min(start + Self.most, records.count)]
             // Records that went along with one of an earlier part have been changed by that.
-            let arguments = Arguments(
+            let command = OwnCommands.Retract(
                 numbers: part.map(\.number), seqs: part.map { done.contains($0.number) ? 0 : $0.sequence },
                 reason: reason, undo: undo)
-            let answer = try door.hand("retract", arguments, isDryRun: isDryRun)
+            let answer = try door.run(command, isDryRun: isDryRun).result
             done.formUnion(answer.entries.map(\.number))
             return answer
         }
@@ -150,13 +150,6 @@ struct RetractCommand: ParsableCommand {
         return (
             found, try listing(of: first, door) + (more > 0 ? ["and \(NumberText.count(more, "more record"))"] : [])
         )
-    }
-
-    private struct Arguments: Encodable {
-        var numbers: [Int64]
-        var seqs: [Int64]
-        var reason: String?
-        var undo: Bool
     }
 
     /// Lines for the current records; records already retracted are not listed.

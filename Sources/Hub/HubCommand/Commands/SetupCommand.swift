@@ -132,7 +132,7 @@ struct SetupCommand: AsyncParsableCommand {
         }
         do {
             let applied = try await blocking {
-                try DoorClient(endpoint: door, command: "setup", patience: .seconds(60)).apply(isDryRun: false).report
+                try DoorClient(endpoint: door, command: "setup", patience: .seconds(60)).run(OwnCommands.Apply()).result
             }
             report.applied = applied.applied
             if !json { for line in ApplyText(applied).lines { try Output.print(line) } }

@@ -37,7 +37,7 @@ struct StopCommand: ParsableCommand {
         let endpoint = try options.endpoints().door
         let process = UnixSocket.listener(endpoint)
         let door = try DoorClient(endpoint: endpoint, command: "stop")
-        _ = try door.command("stop", arguments: .emptyObject, isDryRun: false)
+        _ = try door.run(OwnCommands.Stop())
         let deadline = ContinuousClock.now + StopCommand.patience
         // The socket goes first and the process last: only then is everything stored and the folder free for another hub.
         while UnixSocket.presence(endpoint) == .listening || process.map(StopCommand.runs) ?? false {

@@ -14,7 +14,7 @@ struct FollowedConfiguration {
 
     /// - Throws: a failure if the hub follows another file, or this one has errors.
     init(_ options: ConfigurationOptions, _ door: DoorClient) throws {
-        let report = try door.apply(isDryRun: true).report
+        let report = try door.run(OwnCommands.Apply(), isDryRun: true).result
         let path = URL(filePath: try options.path()).resolvingSymlinksInPath().path
         guard URL(filePath: report.file).resolvingSymlinksInPath().path == path else {
             throw Failure(.usage, "the hub follows \(report.file), not \(path); name it with --config")
@@ -38,7 +38,7 @@ struct FollowedConfiguration {
     func write() throws -> [ApplyReport.Step] {
         try ConfigurationFile.replace(old, with: editor.text, in: path)
         do {
-            let report = try door.apply(isDryRun: false).report
+            let report = try door.run(OwnCommands.Apply()).result
             if report.applied { return report.instances.filter { $0.action != .leave } }
             throw Failure(
                 .badConfiguration, report.problems.first?.description ?? "\(path): the hub does not follow it")

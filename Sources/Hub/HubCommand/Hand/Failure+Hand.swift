@@ -6,7 +6,7 @@ extension Failure {
     init(_ fault: HandFault) {
         let remedy = fault.remedy.map { "--\($0)" }.joined(separator: ", ")
         self.init(
-            fault.kind == .answer ? .dialogue : .usage,
+            .usage,
             (fault.field.map { "--\($0): " } ?? "") + fault.message + (remedy.isEmpty ? "" : " (\(remedy))"))
     }
 

@@ -18,10 +18,10 @@ extension ManualAnswer {
 
 extension DoorClient {
     /// Runs a command for a person's entries and corrections.
-    func hand(_ command: String, _ arguments: some Encodable, isDryRun: Bool) throws -> ManualAnswer {
-        let arguments = RawJSON(trusted: Array(try JSON.line(arguments).utf8))
-        let answer = try self.command(command, arguments: arguments, isDryRun: isDryRun)
-        return try Failure.ofHand { () throws(HandFault) in try ManualAnswer(answer) }
+    func hand<Command: OwnCommand>(
+        _ command: Command.Type, _ arguments: some Encodable, isDryRun: Bool
+    ) throws -> ManualAnswer where Command.Result == ManualAnswer {
+        try run(command, RawJSON(encoding: arguments), isDryRun: isDryRun).result
     }
 
     /// The current records with these numbers, without retracted ones; each lists the numbers of its mirrors.

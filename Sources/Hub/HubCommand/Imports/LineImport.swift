@@ -403,20 +403,11 @@ final class LineImport {
         for (whose, records) in given {
             let person: String? = if case .person(let name) = whose { name } else { nil }
             // Pass the versions that were read: later decisions of a person stay.
-            let answer = try owner.hand(
-                "assign",
-                Assignment(
-                    numbers: records.map(\.number), seqs: records.map(\.sequence), to: person,
-                    nobody: whose == .nobody, guest: whose == .guest),
-                isDryRun: false)
+            var command = OwnCommands.Assign(numbers: records.map(\.number), seqs: records.map(\.sequence))
+            (command.to, command.alone) = (person, true)
+            (command.nobody, command.guest) = (whose == .nobody, whose == .guest)
+            let answer = try owner.assign(command, isDryRun: false)
             account.assigned += Int64(answer.entries.count { $0.outcome == "stored" })
         }
-    }
-
-    private struct Assignment: Encodable {
-        var numbers, seqs: [Int64]
-        var to: String?
-        var nobody, guest: Bool
-        var alone = true
     }
 }

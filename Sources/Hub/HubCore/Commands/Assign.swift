@@ -2,54 +2,18 @@ import HubStore
 import HubWire
 import Samples
 
-/// `assign`: a person assigns samples to a person, or applies the rules to the whole inbox.
-struct Assign: OwnCommand {
-    static let declaration = CommandDeclaration(
-        "assign", help: "Assigns samples to a person; no source can undo it.",
-        arguments: [
-            SettingDeclaration(
-                "numbers", .list(of: .integer(Bounds(1))), help: "Record numbers, at most \(RecordQuery.maximumPage)."),
-            SettingDeclaration("to", .string(), help: "A person of hub.conf."),
-            SettingDeclaration(
-                "nobody", .boolean, help: "Put them into the inbox, instead of to.", default: .boolean(false)),
-            SettingDeclaration(
-                "guest", .boolean,
-                help: "Mark them as a guest's: they have no person and leave the inbox; instead of to.",
-                default: .boolean(false)),
-            SettingDeclaration(
-                "undo", .boolean, help: "Undo assignments by hand and restore those of the rules; instead of to.",
-                default: .boolean(false)),
-            SettingDeclaration(
-                "alone", .boolean, help: "Without the others of their groups.", default: .boolean(false)),
-            SettingDeclaration("reason", .string(), help: "The reason, shown when the record is traced."),
-            ManualChange.sequencesArgument, ManualChange.ownerArgument,
-            SettingDeclaration(
-                "rules", .boolean, help: "Apply the rules of hub.conf to the whole inbox; without other arguments.",
-                default: .boolean(false)),
-        ], canDryRun: true)
-
-    var numbers: [Int64]?
-    var to: String?
-    var nobody: Bool
-    var guest: Bool
-    var undo: Bool
-    var alone: Bool
-    var reason: String?
-    var seqs: [Int64]?
-    var of: String?
-    var rules: Bool
-
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
+extension OwnCommands.Assign: CommandWork {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> Result {
         if rules {
             guard numbers == nil, to == nil, !nobody, !guest, !undo, !alone, reason == nil, seqs == nil, of == nil
             else {
                 throw CommandFailure(problems: ["rules: cannot be combined with other arguments"])
             }
             try call.scope?.demandAll(for: "rules")
-            return try await RuleRun(isDryRun: call.isDryRun).run(call.progress, on: hub)
+            return .other(try await hub.applyRules(isDryRun: call.isDryRun, call.progress))
         }
-        guard let numbers, !numbers.isEmpty, numbers.count <= RecordQuery.maximumPage else {
-            throw CommandFailure(problems: ["numbers: expected 1 to \(RecordQuery.maximumPage) record numbers"])
+        guard let numbers, !numbers.isEmpty, numbers.count <= OwnCommands.mostNumbers else {
+            throw CommandFailure(problems: ["numbers: expected 1 to \(OwnCommands.mostNumbers) record numbers"])
         }
         guard [to != nil, nobody, guest, undo].count(where: { $0 }) == 1 else {
             throw CommandFailure(problems: ["to: expected a person, or one of nobody, guest and undo"])
@@ -66,7 +30,7 @@ struct Assign: OwnCommand {
                 numbers: numbers, to: try assignment(hub.facts, call.scope), wholeGroups: !alone, reason: reason)
         let change = action.expecting(try ManualChange.sequences(seqs, of: numbers))
         let results = try await hub.carryOut(try change.concerning(of, hub.facts, call.scope), call)
-        return try await hub.report(results, call)
+        return .records(try await hub.report(results, call))
     }
 
     private func assignment(_ facts: HubFacts, _ scope: CommandScope?) throws(CommandFailure) -> Assignment {
@@ -75,34 +39,26 @@ struct Assign: OwnCommand {
     }
 }
 
-/// Applies the rules to everything in the inbox, page by page.
-struct RuleRun {
-    let isDryRun: Bool
-
-    private struct Report: Encodable {
-        var dryRun: Bool
-        /// The number of records that the rules assign to a person, by that person.
-        var assigned: [String: Int64] = [:]
-        /// The number of records that stay in the inbox, by reason.
-        var left: [String: Int64] = [:]
-    }
-
-    func run(_ progress: ProgressRelay, on hub: isolated Commands) async throws -> RawJSON {
-        var report = Report(dryRun: isDryRun)
+extension Commands {
+    /// Applies the rules to everything in the inbox, page by page.
+    fileprivate func applyRules(
+        isDryRun: Bool, _ progress: ProgressRelay
+    ) async throws -> OwnCommands.Assign.RuleReport {
+        var report = OwnCommands.Assign.RuleReport(dryRun: isDryRun)
         var query = RecordQuery()
         (query.persons, query.isGuest) = ([.nobody], false)
         query.kinds = KindSelection(nil, followsChanges: false)
-        let total = try await hub.store.inboxCount()
+        let total = try await store.inboxCount()
         var done: Int64 = 0
         while true {
             try Task.checkCancellation()
-            let page = try await hub.store.page(query)
+            let page = try await store.page(query)
             let ruled = page.records.map { record in
-                let finding = hub.facts.finding(of: record)
+                let finding = facts.finding(of: record)
                 return ManualChange.RuledRecord(
                     number: record.number, assignment: finding.assignment, household: finding.household)
             }
-            let results = try await hub.carryOut(.assignByRules(ruled), isDryRun: isDryRun)
+            let results = try await carryOut(.assignByRules(ruled), isDryRun: isDryRun)
             for ((record, rule), result) in zip(zip(page.records, ruled), results) {
                 if case .stored(let placement) = result.result, let person = placement.record?.assignment.person {
                     report.assigned[person.name, default: 0] += 1
@@ -112,7 +68,7 @@ struct RuleRun {
             }
             done += Int64(page.records.count)
             progress(done, of: total)
-            guard let next = page.next else { return RawJSON(encoding: report) }
+            guard let next = page.next else { return report }
             query.next = next
         }
     }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HubStore
 import HubWire
 import Logging
@@ -101,22 +100,26 @@ actor Commands {
     }
 
     private static func read(
-        _ type: any OwnCommand.Type, _ arguments: RawJSON, isDryRun: Bool
-    ) throws(CommandFailure) -> any OwnCommand {
+        _ type: any CommandWork.Type, _ arguments: RawJSON, isDryRun: Bool
+    ) throws(CommandFailure) -> any CommandWork {
         let declaration = type.declaration
         let check = ArgumentCheck(json: arguments.bytes, declarations: declaration.arguments)
         guard check.problems.isEmpty else { throw CommandFailure(problems: check.problems) }
         guard !isDryRun || declaration.canDryRun else { throw CommandFailure(noDryRunOf: declaration.name) }
         let checked = RawJSON(encoding: check.values.mapValues { $0.revealed() })
         do {
-            return try JSONDecoder().decode(type, from: Data(checked.bytes))
+            return try Self.decoded(type, checked)
         } catch {
             preconditionFailure("\(type) cannot decode its declared arguments")
         }
     }
 
+    private static func decoded<Command: CommandWork>(_ type: Command.Type, _ checked: RawJSON) throws -> Command {
+        try checked.decoded()
+    }
+
     private func begin(
-        _ order: any OwnCommand, _ key: CommandKey, isDryRun: Bool, deadline: Int64?, _ scope: CommandScope?
+        _ order: any CommandWork, _ key: CommandKey, isDryRun: Bool, deadline: Int64?, _ scope: CommandScope?
     ) {
         let teller = ProgressRelay(id: key.id) { [weak self] teller in
             Task { await self?.tell(teller, key) }
@@ -134,9 +137,10 @@ actor Commands {
         running[key] = RunningCommand(work: work, deadline: timer)
     }
 
-    private func outcome(of order: any OwnCommand, _ call: CommandCall) async -> CommandOutcome.Content {
+    private func outcome(of order: any CommandWork, _ call: CommandCall) async -> CommandOutcome.Content {
         do {
-            return .done(result: try await order.run(call, on: self))
+            if type(of: order).demandsAll { try call.scope?.demandAll(for: type(of: order).name) }
+            return .done(result: try await order.run(call, on: self).json)
         } catch let failure as CommandFailure {
             return .failed(code: failure.code, reason: failure.reason)
         } catch let error as StoreError where error.code == .interrupted {

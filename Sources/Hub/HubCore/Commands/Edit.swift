@@ -3,42 +3,8 @@ import HubStore
 import HubWire
 import Samples
 
-/// `edit`: a person corrects a sample, or takes the correction back.
-struct Edit: OwnCommand {
-    static let declaration = CommandDeclaration(
-        "edit", help: "Corrects a sample, or undoes its corrections; no source can undo it.",
-        arguments: [SettingDeclaration("number", .integer(Bounds(1)), help: "The record's number.", required: true)]
-            + ManualRecord.valueArguments + [
-                SettingDeclaration(
-                    "values", .list(of: .number()),
-                    help: "Of a correlation: the values of its members in their order, such as systolic, diastolic."),
-                SettingDeclaration("start", .string(), help: "When, RFC 3339; the end of an instant moves with it."),
-                SettingDeclaration("end", .string(), help: "The end of an interval, RFC 3339."),
-                SettingDeclaration("note", .string(), help: "A remark, kept in the metadata."),
-                SettingDeclaration("reason", .string(), help: "The reason, shown when the record is traced."),
-                SettingDeclaration(
-                    "undo", .boolean, help: "Undo all its edits: the last version of its source is shown again.",
-                    default: .boolean(false)),
-                ManualChange.sequenceArgument,
-                ManualChange.sequencesArgument("for a correlation or a workout those of its members by number"),
-                ManualChange.ownerArgument,
-            ], canDryRun: true)
-
-    var number: Int64
-    var value: Double?
-    var unit: String?
-    var name: String?
-    var values: [Double]?
-    var start: String?
-    var end: String?
-    var note: String?
-    var reason: String?
-    var undo: Bool
-    var seq: Int64?
-    var seqs: [Int64]?
-    var of: String?
-
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
+extension OwnCommands.Edit: CommandWork {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> ManualAnswer {
         let isEmpty =
             value == nil && unit == nil && name == nil && values == nil && start == nil && end == nil && note == nil
         guard undo == isEmpty, !undo || reason == nil else {
@@ -106,7 +72,7 @@ struct Edit: OwnCommand {
         var edits = [ManualChange.NumberedEdit(number: number, edit: try own.edit(of: stored, registry))]
         for member in try await members(of: whole, hub.store) where member.number != number {
             guard case .sample(let sample) = member.record else { continue }
-            var part = Edit(number: member.number, reason: reason, undo: false)
+            var part = Self(number: member.number, reason: reason)
             if (sample.start, sample.end) == (whole.start, whole.end) { (part.start, part.end) = (start, end) }
             if let place = required.firstIndex(of: sample.type), let values {
                 (part.value, part.unit) = (values[place], unit)

@@ -3,88 +3,21 @@ import HubWire
 import Platform
 import Samples
 
-/// `erase`: removes records from the hub for good, with all their versions (R8.43).
-struct Erase: OwnCommand {
-    static let declaration = CommandDeclaration(
-        "erase", help: "Removes records from every file of the hub, for good.",
-        arguments: [
-            SettingDeclaration(
-                "numbers", .list(of: .integer(Bounds(1))),
-                help:
-                    "Record numbers, at most \(RecordQuery.maximumPage), instead of the filter; with a correlation or workout, its group is erased too."
-            ),
-            SettingDeclaration(
-                "types", .list(of: .string(TextRule(example: "weight"))), help: "Only records of these types."),
-            SettingDeclaration("persons", .list(of: .string()), help: "Only records of these persons."),
-            SettingDeclaration(
-                "sources", .list(of: .string(TextRule(example: "ihealth-hs3"))),
-                help: "Only records from plugins of these kinds."),
-            SettingDeclaration(
-                "from", .string(TextRule(example: "2024-03-15T00:00:00+01:00")),
-                help: "Only records that end at or after this time."),
-            SettingDeclaration(
-                "to", .string(TextRule(example: "2024-03-16T00:00:00+01:00")),
-                help: "Only records that start before this time."),
-            SettingDeclaration(
-                "forget", .string(), help: "A person missing from hub.conf: erase all their records and the name."),
-            SettingDeclaration(
-                "keep", .boolean, help: "Leave older copies of the store beside it.", default: .boolean(false)),
-            SettingDeclaration(
-                "allow", .boolean, help: "Erase nothing: let sources send the erased records with these numbers again.",
-                default: .boolean(false)),
-        ], canDryRun: true)
-
-    var numbers: [Int64]?
-    var types, persons, sources: [String]?
-    var from, to, forget: String?
-    var keep: Bool
-    var allow: Bool
-
-    private struct Result: Encodable {
-        struct Sink: Encodable {
-            var sink: String
-            /// Records that the sink has or may have; the hub notifies it that they are gone.
-            var records: Int64
+extension OwnCommands.Erase: CommandWork {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> Result {
+        if let numbers, numbers.isEmpty || numbers.count > OwnCommands.mostNumbers {
+            throw CommandFailure(problems: ["numbers: expected 1 to \(OwnCommands.mostNumbers) record numbers"])
         }
-        struct Left: Encodable {
-            var path, reason: String
-        }
-        var dryRun: Bool
-        var records, versions, bytes: Int64
-        var sinks: [Sink]
-        /// Older copies of the store in its folder: those to be removed, or those that were removed; with `keep`, those that stay.
-        var copies: [String]
-        /// Older copies that could not be removed.
-        var left: [Left]?
-        /// Backups that may contain the records, and keep them.
-        var backups: [String]
-        /// Backups on a disk that did not answer in time; they may or may not still be there.
-        var unseen: [String]?
-        /// Numbers that belong to no record.
-        var unknown: [Int64]
-        /// How many records could not be erased so far, with the reasons of the first ones.
-        var failed: Int64?
-        var faults: [HubStatus.Erasure.Fault]?
-        /// The number of records whose identity stays until the sinks in `waitingFor` have been notified.
-        var named: Int64?
-        var waitingFor: [String]?
-    }
-
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
-        try call.scope?.demandAll(for: "erase")
-        if let numbers, numbers.isEmpty || numbers.count > RecordQuery.maximumPage {
-            throw CommandFailure(problems: ["numbers: expected 1 to \(RecordQuery.maximumPage) record numbers"])
-        }
-        if allow { return try await allowAgain(call, hub) }
+        if allow { return .records(try await allowAgain(call, hub)) }
         let selection = try selection(hub)
         let plan = try await hub.store.planErasure(of: selection) { call.progress($0, of: nil, "looking") }
         let path = hub.facts.storePath
-        var result = Result(
+        var result = Report(
             dryRun: call.isDryRun, records: plan.records, versions: plan.versions, bytes: plan.bytes,
-            sinks: plan.sinks.map { Result.Sink(sink: "\($0)", records: $1) }.sorted { $0.sink < $1.sink },
-            copies: StoreCopies.beside(path), backups: [], unknown: plan.unknown)
+            sinks: plan.sinks.map { SinkRecords(sink: "\($0)", records: $1) }.sorted { $0.sink < $1.sink },
+            copies: StoreCopies.beside(path), unknown: plan.unknown)
         try await lookForBackups(plan, hub, &result)
-        guard !call.isDryRun else { return RawJSON(encoding: result) }
+        guard !call.isDryRun else { return .other(result) }
         result.records = try await hub.eraser.erase(
             selection, forgetting: forget.flatMap { hub.facts.knownName($0) }, removingCopies: !keep
         ) { call.progress($0, of: $1, "erasing") }
@@ -93,15 +26,15 @@ struct Erase: OwnCommand {
         try await lookForBackups(plan, hub, &result)
         let faults = try await hub.store.erasureFaults()
         if faults.count > 0 {
-            (result.failed, result.faults) = (faults.count, faults.first.map(HubStatus.Erasure.Fault.init))
+            (result.failed, result.faults) = (faults.count, faults.first.map(ErasureFailure.init))
         }
         let waiting = try await hub.store.namedErasures()
         (result.named, result.waitingFor) = (waiting.records, waiting.sinks.map { "\($0)" })
-        return RawJSON(encoding: result)
+        return .other(result)
     }
 
     /// Finds the backups that may contain records of the plan.
-    private func lookForBackups(_ plan: ErasurePlan, _ hub: isolated Commands, _ result: inout Result) async throws {
+    private func lookForBackups(_ plan: ErasurePlan, _ hub: isolated Commands, _ result: inout Report) async throws {
         guard plan.records > 0 || forget != nil else { return }
         // Every backup made since hub.conf named the person contains the name.
         let search = KnownBackup.Search(
@@ -113,23 +46,23 @@ struct Erase: OwnCommand {
     /// Reports the copies beside the store that are still there.
     ///
     /// The erasure has already removed the older copies unless `keep` is set; removing a remaining copy again gives the reason for the failure.
-    private func lookAtCopies(of path: String, _ result: inout Result) {
+    private func lookAtCopies(of path: String, _ result: inout Report) {
         var left = StoreCopies.underWay(beside: path).map {
-            Result.Left(path: $0, reason: "another program is writing it; it is removed when that ends")
+            Report.Left(path: $0, reason: "another program is writing it; it is removed when that ends")
         }
         if !keep {
             let stuck = StoreCopies.remove(of: path)
             result.copies.removeAll { copy in stuck.contains { $0.path == copy } }
-            left += stuck.map { Result.Left(path: $0.path, reason: $0.reason) }
+            left += stuck.map { Report.Left(path: $0.path, reason: $0.reason) }
         }
         if !left.isEmpty { result.left = left }
     }
 
-    private func allowAgain(_ call: CommandCall, _ hub: isolated Commands) async throws -> RawJSON {
+    private func allowAgain(_ call: CommandCall, _ hub: isolated Commands) async throws -> ManualAnswer {
         guard let numbers, !call.isDryRun, types ?? persons ?? sources == nil, from ?? to ?? forget == nil else {
             throw CommandFailure(problems: ["allow: needs numbers; no other argument or dryRun can be given"])
         }
-        return ManualReport(try await hub.store.allowAgain(numbers), others: [:], isDryRun: false).json
+        return ManualAnswer(try await hub.store.allowAgain(numbers), others: [:], isDryRun: false)
     }
 
     // MARK: - Selection

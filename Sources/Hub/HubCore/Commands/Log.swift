@@ -3,56 +3,8 @@ import HubStore
 import HubWire
 import Samples
 
-/// `log`: a person enters a record by hand.
-struct Log: OwnCommand {
-    static let declaration = CommandDeclaration(
-        "log", help: "Enters a record by hand.",
-        arguments: [SettingDeclaration("type", .string(), help: "A type, or another name of it.", required: true)]
-            + ManualRecord.valueArguments + [
-                SettingDeclaration(
-                    "values", .list(of: .number()),
-                    help: "The values of the members of a group, such as systolic, diastolic."),
-                SettingDeclaration(
-                    "members", .list(of: .string()),
-                    help: "Their types, for a food or a workout: at most \(Log.mostMembers)."),
-                SettingDeclaration("units", .list(of: .string()), help: "Their units, beside members."),
-                SettingDeclaration(
-                    "duration", .number(Bounds(0)), help: "Seconds of a workout without its pauses."),
-                SettingDeclaration(
-                    "metadata", .string(), help: "A JSON object, as a text: more about the record and its members."),
-                SettingDeclaration("start", .string(), help: "When, RFC 3339; now if not given."),
-                SettingDeclaration("end", .string(), help: "The end of an interval."),
-                SettingDeclaration("zone", .timeZone, help: "Time zone of the place."),
-                SettingDeclaration("person", .string(), help: "The person; needed if hub.conf has several."),
-                SettingDeclaration("note", .string(), help: "A remark, kept in the metadata."),
-                SettingDeclaration(
-                    "key", .string(),
-                    help: "A repeated key means the same entry: at most 56 bytes, time first; generated if not given."),
-                SettingDeclaration(
-                    "of", .string(),
-                    help:
-                        "The person who must own an existing entry of this key: another's is not changed (forbidden)."
-                ),
-            ], canDryRun: true)
-
-    var type: String
-    var value: Double?
-    var unit: String?
-    var name: String?
-    var values: [Double]?
-    var members: [String]?
-    var units: [String]?
-    var duration: Double?
-    var metadata: String?
-    var start: String?
-    var end: String?
-    var zone: String?
-    var person: String?
-    var note: String?
-    var key: String?
-    var of: String?
-
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
+extension OwnCommands.Log: CommandWork {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> ManualAnswer {
         let person = try person(hub.facts, call.scope?.persons)
         let records = try samples(hub.outlet.knownTypes, now: hub.facts.clock.now()).map { sample, canonical in
             IntakeRecord(record: .sample(sample), assignment: .person(person), canonical: canonical)
@@ -65,7 +17,7 @@ struct Log: OwnCommand {
         }
         let results = try await hub.carryOut(
             try ManualChange.log(records).concerning(of, hub.facts, call.scope), call)
-        return ManualReport(results, others: [:], last: last, isDryRun: call.isDryRun).json
+        return ManualAnswer(results, others: [:], last: last, isDryRun: call.isDryRun)
     }
 
     /// - Parameter allowed: the persons that the asker may enter records for; `nil` for all.
@@ -111,9 +63,6 @@ struct Log: OwnCommand {
         }
         return records
     }
-
-    /// Maximum number of members of an entry.
-    private static let mostMembers = 100
 
     private struct Part {
         var type: String

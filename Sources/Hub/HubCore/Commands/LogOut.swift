@@ -1,26 +1,8 @@
 import HubStore
 import HubWire
 
-/// `logout`: the hub forgets the tokens of an instance.
-struct LogOut: OwnCommand {
-    static let declaration = CommandDeclaration(
-        "logout", help: "Forgets the tokens of an instance.",
-        arguments: [
-            SettingDeclaration("instance", .string(), help: "As hub.conf names it.", required: true),
-            SettingDeclaration("account", .string(), help: "Only this account."),
-        ], canDryRun: true)
-
-    var instance: String
-    var account: String?
-
-    private struct Result: Encodable {
-        var instance: String
-        /// The accounts whose tokens were removed, or would be.
-        var accounts: [String]
-        var dryRun: Bool
-    }
-
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
+extension OwnCommands.LogOut: CommandWork {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> Result {
         let secrets: SecretStore
         do throws(StoreError) { secrets = try hub.secrets.get() } catch {
             throw CommandFailure("store", error.message)
@@ -34,13 +16,13 @@ struct LogOut: OwnCommand {
                 "command", "COMMAND.args: instance: hub.conf has no [plugin.\(instance.prefix(64))]\(hint ?? "")")
         }
         guard !call.isDryRun else {
-            return RawJSON(encoding: Result(instance: instance, accounts: known.map(\.account.name), dryRun: true))
+            return Result(instance: instance, accounts: known.map(\.account.name), dryRun: true)
         }
         let removed = try await secrets.remove(instance: instance, account: account)
         // In its new session, the plugin asks for its tokens again.
         if !removed.isEmpty {
             hub.outlet.dismiss(instance, because: "the log-in was removed")
         }
-        return RawJSON(encoding: Result(instance: instance, accounts: removed, dryRun: false))
+        return Result(instance: instance, accounts: removed, dryRun: false)
     }
 }

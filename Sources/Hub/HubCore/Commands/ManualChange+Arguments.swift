@@ -44,17 +44,6 @@ extension ManualChange {
 
     // MARK: - Expected versions (R8.186)
 
-    static let sequenceArgument = SettingDeclaration(
-        "seq", .integer(Bounds(1)), help: "The version to change; a record at another version is not changed (changed)."
-    )
-    static let sequencesArgument = sequencesArgument("one for each of numbers")
-
-    static func sequencesArgument(_ which: String) -> SettingDeclaration {
-        SettingDeclaration(
-            "seqs", .list(of: .integer(Bounds(0))),
-            help: "The versions to change, \(which) (0: any); a record at another version is not changed (changed).")
-    }
-
     /// The expected version of each of `numbers`, from `seqs`.
     ///
     /// - Parameter what: the name of `numbers` in the failure if the counts differ.
@@ -91,12 +80,6 @@ extension ManualChange {
     }
 
     // MARK: - Expected owner (R8.187)
-
-    static let ownerArgument = SettingDeclaration(
-        "of", .string(),
-        help:
-            "The person who must own the records when the command runs: others are not changed (unknown)."
-    )
 
     /// The same change, limited to records that belong to one person when it is carried out.
     ///

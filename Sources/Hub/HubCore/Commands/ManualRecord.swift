@@ -5,14 +5,6 @@ import Samples
 
 /// A record from the arguments of a person's command, checked by the codec that also checks records of sources.
 struct ManualRecord {
-    /// The arguments for a value, as `log` and `edit` declare them.
-    static let valueArguments = [
-        SettingDeclaration("value", .number(), help: "A quantity, in unit."),
-        SettingDeclaration("unit", .string(), help: "Any unit of the type's dimension."),
-        SettingDeclaration(
-            "name", .string(), help: "The value of a category, an activity or a text, in place of value."),
-    ]
-
     private struct Members: Encodable {
         enum Value: Encodable {
             case number(Double), text(String)

@@ -2,55 +2,26 @@ import HubStore
 import HubWire
 import Samples
 
-/// The effect of a manual command on each record, or the effect that it would have (Protocol §8.3).
-struct ManualReport {
-    private struct Entry: Encodable {
-        /// 0 for a new record that was rejected.
-        var number: Int64
-        var type: String?
-        var person: String?
-        /// `stored`, `duplicate` (the record is already in that state), or the code of a rejection, such as `unknown`.
-        var outcome: String
-        var seq: Int64?
-        /// The reason of a rejection.
-        var reason: String?
-    }
-
-    let json: RawJSON
-
+extension ManualAnswer {
     /// - Parameters:
     ///   - others: records that stay unchanged, if they are known.
     ///   - last: the newest earlier record of the same type and person, by the place of a new record.
     init(_ results: [ManualResult], others: [Int64: StoredRecord], last: [Int: StoredRecord] = [:], isDryRun: Bool) {
-        var bytes = Array("{\"dryRun\":\(isDryRun),\"records\":[".utf8)
-        for (place, result) in results.enumerated() {
-            if place > 0 { bytes.append(UInt8(ascii: ",")) }
-            var record = others[result.number]
-            var entry = Entry(number: result.number, outcome: "duplicate")
-            var members: [(name: String, value: RawJSON)] = []
-            switch result.result {
-            case .stored(let placement):
-                (entry.outcome, record) = ("stored", placement.record)
-                if let record { members.append(("record", Self.canonical(record))) }
-            case .duplicate: break
-            case .rejected(let rejection):
-                (entry.outcome, entry.reason) = (rejection.code.rawValue, rejection.reason)
-                // The asker must not learn of a record of another person (R8.187).
-                if rejection.code == .unknown { record = nil }
+        let entries = results.enumerated().map { place, result -> Entry in
+            func entry(_ outcome: String, _ known: StoredRecord?, reason: String? = nil) -> Entry {
+                Entry(number: result.number, outcome: outcome, reason: reason, known: known, last: last[place])
             }
-            (entry.type, entry.person) = (record?.type.rawValue, record?.assignment.person?.name)
-            entry.seq = record?.sequence
-            if let last = last[place] { members.append(("last", Self.canonical(last))) }
-            let object = RawJSON(encoding: entry)
-            bytes += (object.setting(members) ?? object).bytes
+            let other = others[result.number]
+            return switch result.result {
+            case .stored(let placement): entry("stored", placement.record)
+            case .duplicate: entry("duplicate", other)
+            case .rejected(let rejection):
+                // The asker must not learn of a record of another person (R8.187).
+                entry(
+                    rejection.code.rawValue, rejection.code == .unknown ? nil : other, reason: rejection.reason)
+            }
         }
-        json = RawJSON(trusted: bytes + Array("]}".utf8))
-    }
-
-    private static func canonical(_ record: StoredRecord) -> RawJSON {
-        var bytes: [UInt8] = []
-        RecordEncoder.append(record, to: &bytes)
-        return RawJSON(trusted: bytes)
+        self.init(entries, isDryRun: isDryRun)
     }
 }
 
@@ -80,10 +51,10 @@ extension Commands {
     }
 
     /// The report on a change of existing records.
-    func report(_ results: [ManualResult], _ call: CommandCall) async throws -> RawJSON {
+    func report(_ results: [ManualResult], _ call: CommandCall) async throws -> ManualAnswer {
         let unchanged = results.filter { if case .stored = $0.result { false } else { $0.number > 0 } }.map(\.number)
         let others = try await records(unchanged, call.scope)
-        return ManualReport(results, others: others, isDryRun: call.isDryRun).json
+        return ManualAnswer(results, others: others, isDryRun: call.isDryRun)
     }
 }
 

@@ -1,28 +1,12 @@
 import HubWire
 
-/// `release`: a person starts an instance that waits, usually one in quarantine.
-struct ReleasePlugin: OwnCommand {
-    static let declaration = CommandDeclaration(
-        "release", help: "Starts an instance that is quarantined, failed, finished or waiting.",
-        arguments: [SettingDeclaration("instance", .string(), help: "As hub.conf names it.", required: true)],
-        canDryRun: true)
-
-    var instance: String
-
-    private struct Result: Encodable {
-        var instance: String
-        /// The state before the command.
-        var state: PluginState
-        /// Whether the instance was started, or would be.
-        var released: Bool
-    }
-
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
+extension OwnCommands.Release: CommandWork {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> Result {
         guard let supervisor = hub.supervisor,
             let state = await supervisor.release(instance, isDryRun: call.isDryRun)
         else { throw CommandFailure(cannotStart: instance, hub.facts.plugins) }
         let report = LifeReport(state: state)
-        return RawJSON(encoding: Result(instance: instance, state: report.word, released: !report.hasProcess))
+        return Result(instance: instance, state: report.word, released: !report.hasProcess)
     }
 }
 

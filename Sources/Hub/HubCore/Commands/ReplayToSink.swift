@@ -2,41 +2,11 @@ import HubStore
 import HubWire
 import Samples
 
-/// `replay`: delivers records that a sink wants to it again.
-struct ReplayToSink: OwnCommand {
-    static let declaration = CommandDeclaration(
-        "replay", help: "Delivers records to a sink again, in their current version.",
-        arguments: [
-            SettingDeclaration(
-                "to", .string(TextRule(example: "json-lines")),
-                help: "The sink: an instance, or instance/subscription.", required: true),
-            SettingDeclaration(
-                "from", .string(TextRule(example: "2024-03-15T00:00:00+01:00")),
-                help: "Only records that end at or after this time."),
-            SettingDeclaration(
-                "since", .string(TextRule(example: "k7qz2m5a-1042")), help: "Only what changed after this cursor."),
-            SettingDeclaration(
-                "types", .list(of: .string(TextRule(example: "weight"))), help: "Only records of these types."),
-        ], canDryRun: true)
-
-    var to: String
-    var from: String?
-    var since: String?
-    var types: [String]?
-
-    private struct Result: Encodable {
-        struct Entry: Encodable {
-            var sink: String
-            var records: Int64
-        }
-        var sinks: [Entry]
-        var dryRun: Bool
-    }
-
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
+extension OwnCommands.Replay: CommandWork {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> Result {
         let query = try query()
         let targets = try await hub.sinks(named: to)
-        var entries: [Result.Entry] = []
+        var entries: [SinkRecords] = []
         var total: Int64 = 0
         for id in targets {
             let before = total
@@ -44,10 +14,10 @@ struct ReplayToSink: OwnCommand {
                 to: id, matching: query, dryRun: call.isDryRun, at: hub.facts.clock.now()
             ) { call.progress(before + $0, of: nil, "\(id)") }
             total += count
-            entries.append(Result.Entry(sink: "\(id)", records: count))
+            entries.append(SinkRecords(sink: "\(id)", records: count))
             if !call.isDryRun { await hub.deliveries.wake(id) }
         }
-        return RawJSON(encoding: Result(sinks: entries, dryRun: call.isDryRun))
+        return Result(sinks: entries, dryRun: call.isDryRun)
     }
 
     private func query() throws -> RecordQuery {
@@ -64,29 +34,8 @@ struct ReplayToSink: OwnCommand {
     }
 }
 
-/// `forget-sink`: removes a subscription whose plugin is gone.
-struct ForgetSink: OwnCommand {
-    static let declaration = CommandDeclaration(
-        "forget-sink", help: "Drops a subscription and the state of its deliveries; opened again, it is new.",
-        arguments: [
-            SettingDeclaration(
-                "sink", .string(TextRule(example: "json-lines")),
-                help: "The sink: an instance, or instance/subscription.", required: true)
-        ], canDryRun: true)
-
-    var sink: String
-
-    private struct Result: Encodable {
-        struct Entry: Encodable {
-            var sink: String
-            /// Records that will not be delivered.
-            var undelivered: Int64
-        }
-        var sinks: [Entry]
-        var dryRun: Bool
-    }
-
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
+extension OwnCommands.ForgetSink: CommandWork {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> Result {
         var entries: [Result.Entry] = []
         for id in try await hub.sinks(named: sink) {
             let account = try await hub.store.sink(id).account
@@ -95,7 +44,7 @@ struct ForgetSink: OwnCommand {
             await hub.deliveries.drop(id, WireError(.replaced, "a person had the hub forget this subscription"))
             try await hub.store.forgetSink(id, recordedAt: hub.facts.clock.now())
         }
-        return RawJSON(encoding: Result(sinks: entries, dryRun: call.isDryRun))
+        return Result(sinks: entries, dryRun: call.isDryRun)
     }
 }
 

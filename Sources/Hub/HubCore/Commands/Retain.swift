@@ -1,28 +1,8 @@
 import HubStore
 import HubWire
 
-/// `retention`: applies the retention rules of `hub.conf` at once, or reports their expected effect (R8.44).
-struct Retain: OwnCommand {
-    static let declaration = CommandDeclaration(
-        "retention", help: "Thins and removes records by the retention rules of hub.conf.",
-        arguments: [
-            SettingDeclaration(
-                "rule", .string(), help: "Only this rule, [retention.NAME] of hub.conf; all if not set."),
-            SettingDeclaration(
-                "trust", .boolean,
-                help: "The hub's clock is right, although it is far ahead of when it was last trusted.",
-                default: .boolean(false)),
-        ], canDryRun: true)
-
-    var rule: String?
-    var trust: Bool
-
-    private struct Result: Encodable {
-        var dryRun: Bool
-        var rules: [RetentionReport]
-    }
-
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
+extension OwnCommands.Retention: CommandWork {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> Result {
         let rules = hub.facts.retention.filter { rule == nil || $0.name == rule }
         if let rule, rules.isEmpty {
             let names = hub.facts.retention.map(\.name)
@@ -41,25 +21,14 @@ struct Retain: OwnCommand {
             for rule in rules { counts.append(try await hub.retainer.carryOut(rule, hub.knownTypes, hub.zones)) }
         }
         let reports = zip(rules, counts).map { RetentionReport($0.name, $1) }
-        return RawJSON(encoding: Result(dryRun: call.isDryRun, rules: reports))
+        return Result(dryRun: call.isDryRun, rules: reports)
     }
 }
 
-/// The effect of a rule, or the effect that it would have.
-public struct RetentionReport: Codable, Hashable, Sendable {
-    public var rule: String
-    /// Samples thinned to one value a day; records removed completely.
-    public var thinned, removed: Int64
-    /// Samples that could not be thinned, with the reason.
-    public var left: Int64
-    public var reason: String?
-    /// Records that stay until the sinks in `waitingFor` have them.
-    public var waiting: Int64
-    public var waitingFor: [String]
-
+extension RetentionReport {
     init(_ rule: String, _ count: RetentionCount) {
-        (self.rule, thinned, removed, waiting) = (rule, count.thinned, count.removed, count.waiting)
-        (left, reason) = (count.left, count.reason)
-        waitingFor = count.waitingFor.map(\.description).sorted()
+        self.init(
+            rule: rule, thinned: count.thinned, removed: count.removed, left: count.left, reason: count.reason,
+            waiting: count.waiting, waitingFor: count.waitingFor.map(\.description).sorted())
     }
 }

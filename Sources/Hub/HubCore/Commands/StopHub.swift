@@ -1,14 +1,11 @@
 import HubWire
 import Logging
 
-/// `stop`: ends the hub in order.
-struct StopHub: OwnCommand {
-    static let declaration = CommandDeclaration("stop", help: "Stops the hub in an orderly way.", canDryRun: true)
-
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
-        guard !call.isDryRun else { return RawJSON(trusted: Array(#"{"wouldStop":true}"#.utf8)) }
+extension OwnCommands.Stop: CommandWork {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> Result {
+        guard !call.isDryRun else { return Result(wouldStop: true) }
         hub.logger.notice("stopping on request")
         hub.stopHub?()
-        return .emptyObject
+        return Result()
     }
 }

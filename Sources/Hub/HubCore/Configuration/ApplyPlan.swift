@@ -67,7 +67,7 @@ struct ApplyPlan {
             }
     }
 
-    func instances(_ action: ConfigurationPlan.Action) -> Set<String> {
+    func instances(_ action: ApplyReport.Step.Action) -> Set<String> {
         Set(steps.filter { $0.action == action }.map(\.instance)).subtracting(elsewhere)
     }
 

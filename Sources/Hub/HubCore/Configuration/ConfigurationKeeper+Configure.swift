@@ -57,8 +57,7 @@ extension ConfigurationKeeper {
         if changed == text { plan.instances = [] }
         let now = isWriting && plan.applied ? changed : text
         var report = ConfigureReport(
-            instance: instance, dryRun: isDryRun, applied: plan.applied, changes: changes, revision: mark(now),
-            plan: plan)
+            instance: instance, dryRun: isDryRun, changes: changes, revision: mark(now), plan: plan)
         (report.person, report.hub) = (edit.section.person, edit.section == .hub ? true : nil)
         report.added = edit.section.isThere(in: changed) && !edit.section.isThere(in: text) ? true : nil
         report.settings = edit.section.settings(in: now)

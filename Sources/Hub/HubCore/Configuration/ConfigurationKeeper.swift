@@ -138,8 +138,7 @@ extension ConfigurationKeeper {
 
     func follow(_ wanted: CheckedConfiguration, isDryRun: Bool) async throws(CommandFailure) -> ApplyReport {
         var report = ApplyReport(
-            file: wanted.file, applied: false, dryRun: isDryRun, problems: wanted.loaded.problems,
-            faults: wanted.faults, needsRestart: [], persons: [], retention: [], instances: [])
+            file: wanted.file, dryRun: isDryRun, problems: wanted.loaded.problems, faults: wanted.faults)
         let blocking = ApplyPlan.blocking(wanted, running: configuration, lacking: Set(checked.faults.keys))
         guard let next = wanted.loaded.configuration, blocking.isEmpty else {
             if !isDryRun {

@@ -107,14 +107,7 @@ public struct HubStatus: Codable, Hashable, Sendable {
         ///
         /// They are tried again every hour.
         public var failed: Int64?
-        public var faults: [Fault]?
-
-        public struct Fault: Codable, Hashable, Sendable {
-            public var number: Int64
-            public var reason: String
-
-            init(_ fault: ErasureFault) { (number, reason) = (fault.number, fault.reason) }
-        }
+        public var faults: [ErasureFailure]?
     }
 
     public struct Check: Codable, Hashable, Sendable {
@@ -238,7 +231,7 @@ public struct PluginStatus: Codable, Hashable, Sendable {
     public var executable: String?
     /// Whether it runs on another machine and comes with a key.
     public var remote: Bool?
-    public var state: PluginState
+    public var state: InstanceState
     /// Seconds until it is started again; absent if it will not be.
     public var restartIn: Double?
     /// When its program runs, if not always: `immediate`, `hourly`, `daily`, `weekly`.
@@ -280,30 +273,6 @@ public struct PluginStatus: Codable, Hashable, Sendable {
     }
 }
 
-/// The state of an instance's process.
-public enum PluginState: String, Codable, Hashable, Sendable, CaseIterable {
-    /// Disabled in `hub.conf`.
-    case disabled
-    /// Started, and has not greeted the hub yet.
-    case starting
-    /// Has greeted the hub.
-    case running
-    /// Its process runs without a session.
-    case silent
-    /// Asked to end.
-    case ending
-    /// Ended; will be started again after a pause.
-    case restarting
-    /// Crashed too often; waits for `hub release`.
-    case quarantined
-    /// Cannot run in its present condition; a person has to correct it.
-    case failed
-    /// Ended on its own with nothing more to do.
-    case finished
-    /// Runs on a schedule (`run` in its section), and not now.
-    case resting
-    /// On another machine, without a session.
-    case away
-    /// Not started, or ended with the hub.
-    case stopped
+extension ErasureFailure {
+    init(_ fault: ErasureFault) { self.init(number: fault.number, reason: fault.reason) }
 }

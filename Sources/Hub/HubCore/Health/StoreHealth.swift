@@ -225,7 +225,7 @@ extension HubStatus.Erasure {
         self.init(
             records: state?.total, left: state?.left, named: waiting.records,
             waitingFor: waiting.sinks.map(\.description), failed: faults.count > 0 ? faults.count : nil,
-            faults: faults.count > 0 ? faults.first.map(Fault.init) : nil)
+            faults: faults.count > 0 ? faults.first.map(ErasureFailure.init) : nil)
     }
 }
 

@@ -13,7 +13,7 @@ struct LifeReport: Sendable {
     var nextRun: Int64?
 
     /// The word in `hub status`.
-    var word: PluginState {
+    var word: InstanceState {
         switch state {
         case .stopped: .stopped
         case .starting: .starting

@@ -1,6 +1,5 @@
 package import HubClient
-package import HubCore
-import HubWire
+package import HubWire
 
 /// A whole hub in a separate process, for one plugin.
 package final class WholeHub: Sendable {
@@ -56,10 +55,7 @@ package final class WholeHub: Sendable {
         return try await blocking {
             // The hub runs the programs to read their manifests; one that hangs has ten seconds.
             let client = try DoorClient(endpoint: door, command: "apply", patience: .seconds(60))
-            guard let answer = try client.command("apply", arguments: .emptyObject) else {
-                throw Failure(.dialogue, "the hub's answer has no report; check it with hub status")
-            }
-            return try JSON.answer(ApplyReport.self, answer)
+            return try client.run(OwnCommands.Apply()).result
         }
     }
 
@@ -67,8 +63,7 @@ package final class WholeHub: Sendable {
     package func restart() async throws {
         let (door, instance) = (endpoints.door, instance)
         try await blocking {
-            let arguments = RawJSON(trusted: Array(try JSON.line(["instance": instance]).utf8))
-            _ = try DoorClient(endpoint: door, command: "restart").command("restart", arguments: arguments)
+            _ = try DoorClient(endpoint: door, command: "restart").run(OwnCommands.Restart(instance: instance))
         }
     }
 }

@@ -46,4 +46,14 @@ extension PluginContext {
         case .ask, .cancelled: throw CancellationError()
         }
     }
+
+    /// Runs one of the hub's own commands, and reads its result.
+    ///
+    /// - Throws: as ``command(_:of:_:isDryRun:deadline:progress:answering:)``; `UnreadableResult`.
+    package func run<Command: OwnCommand>(
+        _ command: Command.Type, _ arguments: [String: SettingValue] = [:], isDryRun: Bool = false,
+        deadline: Duration? = nil
+    ) async throws -> Command.Result {
+        try Command.result(try await self.command(command.name, arguments, isDryRun: isDryRun, deadline: deadline))
+    }
 }
