@@ -69,7 +69,7 @@ enum Model {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
         var (questions, results): ([Question], [[Double?]]) = ([], [])
-        for _ in 0..<4_000 {
+        for _ in 0..<Thoroughness.rounds(4_000) {
             var portions: [Portion] = []
             for number in 0..<Int64.random(in: 0...10, using: &random) {
                 if Bool.random(using: &random), var other = portions.randomElement(using: &random) {
@@ -115,7 +115,7 @@ enum Model {
         let styles: [AggregationStyle] = [
             .discreteArithmetic, .discreteTemporallyWeighted, .discreteEquivalentContinuousLevel,
         ]
-        for _ in 0..<3_000 {
+        for _ in 0..<Thoroughness.rounds(3_000) {
             let style = try #require(styles.randomElement(using: &random))
             let levels = (0..<Int.random(in: 1...12, using: &random)).map { number in
                 let start = Int64.random(in: 0...2_000, using: &random) * 1_000_000
@@ -157,7 +157,7 @@ enum Model {
             "Africa/Casablanca", "America/Sao_Paulo", "UTC",
         ]
         var (questions, results): ([Question], [[Int64]]) = ([], [])
-        for _ in 0..<3_000 {
+        for _ in 0..<Thoroughness.rounds(3_000) {
             let zone = try #require(zones.randomElement(using: &random))
             let unit = try #require(Intervals.Unit.allCases.randomElement(using: &random))
             let anchor = Int64.random(in: 500_000_000...2_000_000_000, using: &random)
