@@ -22,7 +22,7 @@ struct AppleHealth: SourcePlugin {
     static func main() async {
         let words = CommandLine.arguments.dropFirst()
         guard words.first == ImportDialogue.verb else { return await runProgram() }
-        await FileImport(Array(words.dropFirst())).run()
+        await ExportFileImport(Array(words.dropFirst())).run()
     }
 
     private let holder = Holder()

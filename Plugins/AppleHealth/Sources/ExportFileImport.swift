@@ -8,7 +8,7 @@ import Synchronization
 import ZeroMQ
 
 /// `hub-apple-health import FILE`: reads one export for `hub import`, which has started this program and shows its messages.
-struct FileImport {
+struct ExportFileImport {
     private let words: [String]
 
     /// - Parameter words: the arguments after the verb.
@@ -22,7 +22,7 @@ struct FileImport {
             exit(PluginExit.usage.rawValue)
         }
         let file = words[0]
-        let finding = FileImport.finding(file)
+        let finding = ExportFileImport.finding(file)
         Line.say { $0.finding = finding }
         guard finding.verdict == .readable, let line = readLine(),
             let job = try? JSONDecoder().decode(ImportDialogue.Job.self, from: Data(line.utf8))
@@ -51,11 +51,11 @@ struct FileImport {
         do {
             let context = try Context()
             let reading = work
-            let exit = await FileImport.runner(job, context).run(state: nil, requests: signals.requests) { link in
+            let exit = await ExportFileImport.runner(job, context).run(state: nil, requests: signals.requests) { link in
                 let result = await Result { try await reading.run(link) }
                 outcome.withLock { $0 = result }
             }
-            ending = FileImport.ending(outcome.withLock { $0 }, exit)
+            ending = ExportFileImport.ending(outcome.withLock { $0 }, exit)
             // Let the last messages be sent.
             context.finish(within: .milliseconds(500))
         } catch {
