@@ -42,7 +42,6 @@ demo: setup
 schemas: setup
 	WRITE_SCHEMAS=1 HUB_TARGETS=SystemTests swift test --filter SystemTests.CommandTableTests
 
-
 # The programs of the demo.
 DEMO := hub hub-confine hub-demo hub-scale-sim hub-ihealth-hs3 hub-ihealth-hs4 hub-ihealth-hs5 hub-gap-filler hub-web hub-exist-server hub-exist
 
