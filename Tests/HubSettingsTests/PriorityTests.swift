@@ -1,4 +1,5 @@
 import HubSettings
+import HubWire
 import Samples
 import Testing
 
