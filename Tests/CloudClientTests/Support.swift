@@ -5,8 +5,8 @@ import Synchronization
 import Testing
 
 extension TestPace {
-    var pace: Pace {
-        Pace(
+    var pace: ClientClock {
+        ClientClock(
             now: { self.shown }, steady: { self.time.withLock { $0 } },
             pause: { time in
                 try Task.checkCancellation()

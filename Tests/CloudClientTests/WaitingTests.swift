@@ -102,7 +102,7 @@ import Testing
     @Test func `Cancelling ends a wait`() async throws {
         let pace = TestPace()
         let (waits, waiting) = AsyncStream<Void>.makeStream()
-        let endless = Pace(
+        let endless = ClientClock(
             now: pace.pace.now, steady: pace.pace.steady,
             pause: { _ in
                 waiting.yield()
@@ -120,7 +120,7 @@ import Testing
 
     @Test func `A day of a simulated hub clock passes in an instant`() async throws {
         let clock = HubClock(.simulated(start: Timestamp(microseconds: 0), rate: 10_000_000))
-        let pace = Pace { clock }
+        let pace = ClientClock { clock }
         let start = pace.now()
         try await pace.wait(.seconds(86_400))
         #expect(pace.now() - start >= 86_400_000_000)
@@ -248,7 +248,7 @@ import Testing
     @Test(arguments: [-year, year])
     func `The rest after failures grows, and setting the clock makes it neither longer nor shorter`(_ jump: Int64) {
         let pace = TestPace()
-        var rest = FailureRest(BackOff(first: .seconds(2), factor: 2, longest: .seconds(300)))
+        var rest = RetryDelay(BackOff(first: .seconds(2), factor: 2, longest: .seconds(300)))
         #expect(rest.isOver(pace.pace))
         for wait in [2, 4, 8] as [Int64] {
             rest.begin(pace.pace)
@@ -275,7 +275,7 @@ import Testing
         _ = try await client(always(), pace, limiter: limiter).send(CloudRequest(.get, "/"))
         #expect(pace.seconds.allSatisfy { $0 <= 60 } && (jump > 0 || pace.seconds == [60]))
         #expect(limiter.closing(pace.pace) == .zero)
-        var rest = FailureRest(BackOff(first: .seconds(2), factor: 2, longest: .seconds(300)))
+        var rest = RetryDelay(BackOff(first: .seconds(2), factor: 2, longest: .seconds(300)))
         rest.begin(pace.pace)
         pace.time.withLock { $0 += jump * 1_000_000 }
         #expect(rest.isOver(pace.pace))

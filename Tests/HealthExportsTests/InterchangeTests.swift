@@ -9,12 +9,12 @@ import Testing
             (0.29, "29"), (0.182, "18.2"), (1.778, "177.8"), (0, "0"), (1, "100"), (0.005, "0.5"), (0.0001, "0.01"),
             (-0.07, "-7"), (1.15, "115"), (12.345678, "1234.5678"), (0.1, "10"), (1e-7, "1e-5"),
         ]
-        for (value, text) in pairs { #expect(DecimalText.hundredfold(value) == text) }
+        for (value, text) in pairs { #expect(DecimalDigits.hundredfold(value) == text) }
     }
 
     @Test(arguments: 0..<2_000) func `a hundredfold is the exact product, to the last digit`(_ seed: Int) {
         let value = Double(seed * 7_919 % 100_003) / 10_000
-        let text = DecimalText.hundredfold(value)
+        let text = DecimalDigits.hundredfold(value)
         // Its digits are those of the value: dividing them by a hundred gives exactly the same double.
         #expect(Double(text).map { $0 / 100 } == value || Double("\(text)e-2") == value)
     }

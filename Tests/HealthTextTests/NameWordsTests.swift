@@ -33,7 +33,7 @@ import Testing
                 value: .quantity(value, unit: unit), start: Timestamp(microseconds: 0))
             let stored = StoredRecord(
                 record: .sample(sample), number: 1, sequence: 1, assignment: .nobody(reason: ""), type: type)
-            return ValueText.doubt(stored, for: Reader(units: shown.map { [type: $0] } ?? [:]))
+            return ValueText.doubt(stored, for: DisplayPreferences(units: shown.map { [type: $0] } ?? [:]))
         }
         #expect(try doubt(.weight, 450, "kg") == "above 400.0 kg")
         #expect(try doubt(.weight, 0.9, "kg", "lb") == "below 2.2 lb")

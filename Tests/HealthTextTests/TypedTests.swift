@@ -32,7 +32,7 @@ import Testing
         func value(_ text: String, _ type: String, _ locale: String?) throws -> ValueArgument {
             try ValueArgument(
                 [text], of: TypeRegistry.standard.resolve(type),
-                for: Reader(locale: locale.map(Locale.init(identifier:))))
+                for: DisplayPreferences(locale: locale.map(Locale.init(identifier:))))
         }
         for locale in ["de", "en", nil] {
             // No person weighs 80 tonnes.
@@ -41,17 +41,17 @@ import Testing
             }
             // Steps have no thousandths, but the hub prints 8.500 in German.
             for text in ["8.500", "8,500"] {
-                let fault = try #require(throws: HandFault.self) { try value(text, "stepCount", locale) }
+                let fault = try #require(throws: EntryError.self) { try value(text, "stepCount", locale) }
                 #expect("\(fault)".contains("write 8.5 or 8500"))
             }
-            #expect(throws: HandFault.self) { try value("1,500mL", "dietaryWater", locale) }
+            #expect(throws: EntryError.self) { try value("1,500mL", "dietaryWater", locale) }
             #expect(try value("1500mL", "dietaryWater", locale) == .quantity(1500, unit: "mL"))
         }
         // The only possible number must also be likely.
-        #expect(throws: HandFault.self) { try value("1,050", "heartRate", "en") }
+        #expect(throws: EntryError.self) { try value("1,050", "heartRate", "en") }
         #expect(try value("18,125%", "bodyFatPercentage", "de") == .quantity(0.18125, unit: "%"))
         #expect(try value("3.125", "uvExposure", "en") == .quantity(3.125, unit: "count"))
-        #expect(throws: HandFault.self) { try value("1.500mL", "dietaryWater", "de") }
+        #expect(throws: EntryError.self) { try value("1.500mL", "dietaryWater", "de") }
         #expect(try value("1.500mL", "dietaryWater", "en") == .quantity(1.5, unit: "mL"))
         #expect(try value("0.125L", "dietaryWater", "de") == .quantity(0.125, unit: "L"))
     }
@@ -71,14 +71,14 @@ import Testing
         let noon = try Timestamp(parsing: "2024-03-17T23:30:00Z").microseconds
         let berlin = try #require(TimeZone(identifier: "GMT"))
         let reading = try #require(MomentArgument(text)).reading(now: noon, in: berlin)
-        guard case .one(let time, _) = reading else { throw HandFault("two instants") }
+        guard case .one(let time, _) = reading else { throw EntryError("two instants") }
         #expect(time.microseconds / 60_000_000 % 1_440 == hour * 60 + minute)
         for wrong in ["13pm", "0am", "8:15 xm", "am", "8:5pm"] { #expect(MomentArgument(wrong) == nil, "\(wrong)") }
     }
 
     @Test func `a number after another unit needs its own unit`() throws {
-        let stones = Reader(units: [.weight: "st"])
-        #expect(throws: HandFault.self) {
+        let stones = DisplayPreferences(units: [.weight: "st"])
+        #expect(throws: EntryError.self) {
             try ValueArgument(["12st", "4"], of: TypeRegistry.standard.type(.weight), for: stones)
         }
         #expect(
@@ -115,7 +115,7 @@ import Testing
         ("Ham Sandwich", "food", "food is a group of records and has no value; edit its members"),
     ])
     func `what is not clear is refused with what to type`(_ text: String, _ type: String, _ hint: String) throws {
-        let failure = try #require(throws: HandFault.self) { try value(text, type) }
+        let failure = try #require(throws: EntryError.self) { try value(text, type) }
         #expect(failure.message.contains(hint), "\(failure.message)")
     }
 
@@ -159,23 +159,23 @@ import Testing
         let morning = noon - 6 * 3_600_000_000
         let early = try #require(MomentArgument("today")).reading(now: morning, in: berlin)
         #expect(early == .one(try Timestamp(parsing: "2026-11-21T06:00:00+01:00"), isLocal: true))
-        #expect(throws: HandFault.self) { try #require(MomentArgument(text)).refuseDay() }
+        #expect(throws: EntryError.self) { try #require(MomentArgument(text)).refuseDay() }
         #expect(throws: Never.self) { try #require(MomentArgument("7:30")).refuseDay() }
     }
 
     @Test func `a number without a unit is in the unit that the person reads`() throws {
-        func plain(_ text: String, _ type: String, _ reader: Reader) throws -> ValueArgument {
+        func plain(_ text: String, _ type: String, _ reader: DisplayPreferences) throws -> ValueArgument {
             try ValueArgument([text], of: TypeRegistry.standard.resolve(type), for: reader)
         }
-        #expect(try plain("82", "weight", Reader()) == .quantity(82, unit: "kg"))
-        #expect(try plain("180,5", "weight", Reader(weightUnit: "lb")) == .quantity(180.5, unit: "lb"))
-        let glucose = Reader(units: [.bloodGlucose: "mmol<180.15588000005408>/L"])
+        #expect(try plain("82", "weight", DisplayPreferences()) == .quantity(82, unit: "kg"))
+        #expect(try plain("180,5", "weight", DisplayPreferences(weightUnit: "lb")) == .quantity(180.5, unit: "lb"))
+        let glucose = DisplayPreferences(units: [.bloodGlucose: "mmol<180.15588000005408>/L"])
         #expect(
             try plain("5.4", "bloodGlucose", glucose) == .quantity(5.4, unit: "mmol<180.15588000005408>/L"))
-        #expect(try plain("24.5", "bodyFatPercentage", Reader()) == .quantity(0.245, unit: "%"))
-        #expect(try plain("0.245%", "bodyFatPercentage", Reader()) == .quantity(0.00245, unit: "%"))
+        #expect(try plain("24.5", "bodyFatPercentage", DisplayPreferences()) == .quantity(0.245, unit: "%"))
+        #expect(try plain("0.245%", "bodyFatPercentage", DisplayPreferences()) == .quantity(0.00245, unit: "%"))
         for (text, meanings) in [("0.245", "0.245% or 24.5%"), ("1", "1% or 100%"), ("0,97", "0.97% or 97%")] {
-            let fault = #expect(throws: HandFault.self) { try plain(text, "oxygenSaturation", Reader()) }
+            let fault = #expect(throws: EntryError.self) { try plain(text, "oxygenSaturation", DisplayPreferences()) }
             #expect(fault?.message == "\"\(text)\" can be \(meanings); write the one that you mean")
         }
     }
@@ -199,15 +199,15 @@ import Testing
     }
 
     @Test func `a skipped hour is refused, and a repeated hour is distinguished by its offset`() throws {
-        #expect(throws: HandFault.self) { try reading("2026-03-29 02:30") }
+        #expect(throws: EntryError.self) { try reading("2026-03-29 02:30") }
         let (first, second) = ("2026-10-25T02:30:00+02:00", "2026-10-25T02:30:00+01:00")
         #expect(
             try reading("2026-10-25 02:30") == .two(try Timestamp(parsing: first), try Timestamp(parsing: second)))
         #expect(
             try reading("2026-10-25 2:30+01:00") == .one(try Timestamp(parsing: second), isLocal: false))
-        #expect(throws: HandFault.self) { try reading("23:59") }
+        #expect(throws: EntryError.self) { try reading("23:59") }
         for text in ["9999-12-31 23:59", "0001-01-01 00:00"] {
-            #expect(throws: HandFault.self, "\(text)") { try reading(text) }
+            #expect(throws: EntryError.self, "\(text)") { try reading(text) }
         }
         for text in [
             "", "7", "25:00", "7:60", "monday 7:30", "2026-02-30 07:30", "30.2. 7:30", "13.", "1.13.", "7:30 monday",

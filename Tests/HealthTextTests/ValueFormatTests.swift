@@ -10,7 +10,8 @@ import Testing
         _ value: Double, _ unit: String, _ type: TypeID, _ weights: String? = nil, _ locale: String? = nil,
         units: [TypeID: String] = [:], _ width: TextWidth = .medium, finer: Int = 0
     ) -> String {
-        let reader = Reader(locale: locale.flatMap(Reader.locale), units: units, weightUnit: weights)
+        let reader = DisplayPreferences(
+            locale: locale.flatMap(DisplayPreferences.locale), units: units, weightUnit: weights)
         return ValueFormat(unit, of: TypeRegistry.standard.type(type), for: reader, width).text(value, finer: finer)
     }
 
@@ -66,7 +67,7 @@ import Testing
         let formatter = HealthFormatter(Locale(identifier: "en_US"), .long)
         #expect(formatter.label(10, .inch) == "inches" && formatter.label(10, .pound) == "pounds")
         #expect(formatter.label(1, .inch) == "inch" && formatter.label(1, .pound) == "pound")
-        var reader = Reader(units: units)
+        var reader = DisplayPreferences(units: units)
         reader.unitWidth = .long
         #expect(reader.format("m", of: .height).text(1.778) == "70 inches")
     }
@@ -126,7 +127,7 @@ import Testing
 
     @Test func `a unit of another kind, and a type of a plugin, stay as they are`() {
         func plain(_ value: Double, _ unit: String, _ weights: String?) -> String {
-            ValueFormat(unit, of: nil, for: Reader(weightUnit: weights)).text(value)
+            ValueFormat(unit, of: nil, for: DisplayPreferences(weightUnit: weights)).text(value)
         }
         #expect(plain(1.0 / 3, "lx", "lb") == "0.33 lx")
         #expect(plain(1, "kg", "lb") == "2.2 lb")
@@ -160,7 +161,8 @@ import Testing
             guard type.kind == .quantity, let unit = type.unit, let own = type.healthUnit else { continue }
             for weights in [nil, "kg", "lb", "st"] {
                 for locale in [nil, "en_US", "en_GB", "de_DE", "en_CA"] {
-                    let reader = Reader(locale: locale.flatMap(Reader.locale), weightUnit: weights)
+                    let reader = DisplayPreferences(
+                        locale: locale.flatMap(DisplayPreferences.locale), weightUnit: weights)
                     let shown = reader.unit(unit, of: type)
                     #expect(try type.meant(by: shown).isCompatible(with: own), "\(type): \(shown)")
                     #expect(!ValueFormat(unit, of: type, for: reader).text(1.5).isEmpty)
@@ -178,34 +180,39 @@ import Testing
     ])
     func `a date has the month in the words of the locale, in our calendar`(_ locale: String, _ text: String) throws {
         let day = try #require(LocalDate(2026, 3, 5))
-        #expect(Reader(locale: Reader.locale(locale)).date(day).replacing("ค.ศ. ", with: "") == text)
-        #expect(Reader().date(day) == "2026-03-05")
-        #expect(try Reader(locale: Reader.locale(locale)).date(#require(LocalDate(1066, 10, 14))) == "1066-10-14")
+        #expect(
+            DisplayPreferences(locale: DisplayPreferences.locale(locale)).date(day).replacing("ค.ศ. ", with: "") == text
+        )
+        #expect(DisplayPreferences().date(day) == "2026-03-05")
+        #expect(
+            try DisplayPreferences(locale: DisplayPreferences.locale(locale)).date(#require(LocalDate(1066, 10, 14)))
+                == "1066-10-14")
     }
 
     @Test func `a locale is an existing language and possibly an existing region`() {
         for name in ["de_DE", "de-DE", "de_DE.UTF-8", "ca_ES@valencia", "en", "zh_Hant_TW", "zh_Hant", "es_419"] {
-            #expect(Reader.locale(name) != nil, "\(name)")
+            #expect(DisplayPreferences.locale(name) != nil, "\(name)")
         }
         for name in ["C", "POSIX", "C.UTF-8", "", "xx_DE", "de_XY", "de_DE_more_of_it", "german"] {
-            #expect(Reader.locale(name) == nil, "\(name)")
+            #expect(DisplayPreferences.locale(name) == nil, "\(name)")
         }
         #expect(
-            Reader.machineLocale(["LANG": "en_US.UTF-8", "LC_MEASUREMENT": "de_DE.UTF-8"])?.region?.identifier == "DE")
-        #expect(Reader.machineLocale(["LANG": "en_US.UTF-8", "LC_ALL": "C"]) == nil)
-        #expect(Reader.machineLocale(["LC_ALL": "", "LANG": "ja_JP"])?.region?.identifier == "JP")
-        #expect(Reader.machineLocale([:]) == nil)
+            DisplayPreferences.machineLocale(["LANG": "en_US.UTF-8", "LC_MEASUREMENT": "de_DE.UTF-8"])?.region?
+                .identifier == "DE")
+        #expect(DisplayPreferences.machineLocale(["LANG": "en_US.UTF-8", "LC_ALL": "C"]) == nil)
+        #expect(DisplayPreferences.machineLocale(["LC_ALL": "", "LANG": "ja_JP"])?.region?.identifier == "JP")
+        #expect(DisplayPreferences.machineLocale([:]) == nil)
     }
 
     @Test func `a program gets the units in which a person differs from most`() {
-        #expect(Reader().ownUnits == [:])
+        #expect(DisplayPreferences().ownUnits == [:])
         #expect(
-            Reader(units: [.weight: "kg"]).ownUnits == [.weight: "kg"],
+            DisplayPreferences(units: [.weight: "kg"]).ownUnits == [.weight: "kg"],
             "a chosen unit is sent even if it is the default")
-        let american = Reader(locale: Reader.locale("en_US"), units: [.weight: "st"]).ownUnits
+        let american = DisplayPreferences(locale: DisplayPreferences.locale("en_US"), units: [.weight: "st"]).ownUnits
         #expect(american[.weight] == "st" && american[.leanBodyMass] == "lb" && american[.height] == "ft")
         #expect(american[.bodyTemperature] == "degF" && american[.heartRate] == nil)
-        #expect(Reader(locale: Reader.locale("sv_SE")).ownUnits == [.bloodGlucose: "mmol/L"])
+        #expect(DisplayPreferences(locale: DisplayPreferences.locale("sv_SE")).ownUnits == [.bloodGlucose: "mmol/L"])
     }
 
     @Test func `every unit has the decimals that its row of Docs/Samples.md says`() throws {

@@ -16,7 +16,7 @@ import Testing
     }
 
     private func words(_ parts: WorkoutParts?, minutes: Int64 = 30) throws -> String? {
-        WorkoutFigures(try workout(parts, minutes: minutes))?.words(Reader())
+        WorkoutFigures(try workout(parts, minutes: minutes))?.words(DisplayPreferences())
     }
 
     @Test func `the time excludes pauses, and energy and distance are the source's totals`() throws {

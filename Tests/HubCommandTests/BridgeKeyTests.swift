@@ -81,7 +81,8 @@ import ZeroMQ
         let hub = try await TestHub()
         let lines = Locked<[String]>([])
         let context = try Context()
-        var runner = BridgePlace(address: HubAddress(door: hub.endpoints.door), name: "kitchen").runner(.once, context)
+        var runner = BridgeSession(address: HubAddress(door: hub.endpoints.door), name: "kitchen").runner(
+            .once, context)
         runner.logger = Logger(label: "test") { _ in Kept(lines: lines) }
         let exit = await runner.run(state: nil, requests: AsyncStream.makeStream().stream) { _ in throw Trouble() }
         #expect(exit == .failed)

@@ -37,11 +37,11 @@ import Testing
         try hub.give([DiskFaultTests.weight(1)])
         try faults.begin("read eio hub.sqlite", "read eio hub.sqlite-wal")
         let (code, failing) = try await status(hub)
-        #expect(code == HubExit.notWell.rawValue)
+        #expect(code == HubExit.unhealthy.rawValue)
         #expect(failing.store.state != "ok" && failing.records == nil && failing.inbox == nil)
         #expect(failing.store.error?.contains("see dmesg") == true)
         let text = try await hub.run(["status"])
-        #expect(text.code == HubExit.notWell.rawValue)
+        #expect(text.code == HubExit.unhealthy.rawValue)
         #expect(text.output.contains("records  not known, the store cannot be read"))
         #expect(!text.output.contains("kill"))
         try faults.end()
@@ -73,7 +73,7 @@ import Testing
         try hub.give([DiskFaultTests.weight(1)])
         try faults.begin("read hang hub.sqlite", "read hang hub.sqlite-wal")
         let text = try await hub.run(["status"])
-        #expect(text.code == HubExit.notWell.rawValue, "\(text.errors)")
+        #expect(text.code == HubExit.unhealthy.rawValue, "\(text.errors)")
         #expect(text.output.contains("hanging: reading has not returned for "), "\(text.output)")
         #expect(text.output.contains("the hub continues when the disk does"))
         #expect(!text.output.contains("kill"))
@@ -163,7 +163,7 @@ import Testing
             try #require(key < 200_000)
             warned = try await status(hub)
         }
-        #expect(warned.code == HubExit.notWell.rawValue && warned.1.store.state == "ok")
+        #expect(warned.code == HubExit.unhealthy.rawValue && warned.1.store.state == "ok")
         #expect(
             warned.1.store.warning?.hasPrefix(
                 "confirmed records are safe in the log beside the store, but the log grows")

@@ -234,7 +234,7 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
 
 @Suite struct CallTests {
     private func outcome(
-        _ watch: CallWatch = CallWatch(), _ script: @escaping @Sendable (String) -> [(String, String)]
+        _ watch: CallCallbacks = CallCallbacks(), _ script: @escaping @Sendable (String) -> [(String, String)]
     ) async throws -> CommandOutcome.Content {
         let watch = Locked(UncheckedWatch(watch: watch))
         return try await DoorClientTests().talk { verb, body in
@@ -252,11 +252,11 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
     }
 
     /// The call uses the closures on its own thread only.
-    private struct UncheckedWatch: @unchecked Sendable { let watch: CallWatch }
+    private struct UncheckedWatch: @unchecked Sendable { let watch: CallCallbacks }
 
     @Test func `a call reports progress, answers questions, and ends with the outcome`() async throws {
         let told = Locked<[Int64]>([])
-        var watch = CallWatch()
+        var watch = CallCallbacks()
         watch.progress = { step in told.change { $0.append(step.done) } }
         watch.ask = { question in
             #expect(question == CommandQuestion("code?", url: "https://a.example"))
@@ -279,7 +279,7 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
     }
 
     @Test func `cancelling a call sends one cancel and waits for the outcome`() async throws {
-        var watch = CallWatch()
+        var watch = CallCallbacks()
         watch.isCancelled = { true }
         let commands = Locked<[String]>([])
         let outcome = try await outcome(watch) { body in
@@ -307,7 +307,7 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
     ]
 
     private func arguments(_ words: String...) throws -> [String: SettingValue] {
-        let json = try PluginCall.arguments(words, declarations, directory: "/home/me")
+        let json = try PluginCommandCall.arguments(words, declarations, directory: "/home/me")
         return try JSON.decode([String: SettingValue].self, from: json.bytes)
     }
 

@@ -95,7 +95,7 @@ struct KeyPair {
         )
         let wrong = try await hub.run(["backup", stick.path, "--recipient", "age1xyz"])
         #expect(
-            wrong.code == HubExit.notWell.rawValue && wrong.errors.contains("malformed recipient"), "\(wrong.errors)")
+            wrong.code == HubExit.unhealthy.rawValue && wrong.errors.contains("malformed recipient"), "\(wrong.errors)")
         let missing = try await hub.run(["backup", stick.path, "--recipients-file", folder.path + "/none"])
         #expect(missing.code == HubExit.usage.rawValue)
         #expect(try names(stick.path) == [])

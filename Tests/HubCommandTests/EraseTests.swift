@@ -71,7 +71,7 @@ import Testing
         let unasked = try await hub.run(["erase", "2"])
         #expect(unasked.code == HubExit.usage.rawValue)
         let unknown = try await hub.run(["erase", "9", "--yes"])
-        #expect(unknown.code == HubExit.notWell.rawValue)
+        #expect(unknown.code == HubExit.unhealthy.rawValue)
         #expect(unknown.errors.hasPrefix("hub: no record has the number 9"))
         let one = try await hub.run(["erase", "2", "--yes"])
         #expect(

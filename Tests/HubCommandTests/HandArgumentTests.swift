@@ -22,9 +22,9 @@ import Testing
         #expect(try entry("meditation").value == .name("notApplicable"))
     }
 
-    private func entry(_ line: String, _ options: String...) throws -> HandEntry {
+    private func entry(_ line: String, _ options: String...) throws -> ManualEntry {
         let words = line.split(separator: "|").map(String.init)
-        return try HandEntry(words[0], Array(words.dropFirst()), try EntryOptions.parse(options))
+        return try ManualEntry(words[0], Array(words.dropFirst()), try EntryOptions.parse(options))
     }
 
     @Test func `a food is its name and its energy, and with more than that a group`() throws {
@@ -74,7 +74,7 @@ import Testing
     ) throws {
         let failure = try #require(throws: Failure.self) {
             let words = line.split(separator: "|").map(String.init)
-            _ = try HandEntry(words[0], Array(words.dropFirst()), try EntryOptions.parse(options))
+            _ = try ManualEntry(words[0], Array(words.dropFirst()), try EntryOptions.parse(options))
         }
         #expect(failure.exit == .usage && failure.message.contains(hint), "\(failure.message)")
     }
@@ -82,14 +82,14 @@ import Testing
     @Test func `an option used for the wrong purpose is refused with the option to use instead`() throws {
         let note = #expect(throws: Failure.self) {
             let entry = try entry("weight|80kg", "--metadata", "note=x")
-            _ = try Failure.ofHand { () throws(HandFault) in try entry.metadata() }
+            _ = try Failure.entryValue { () throws(EntryError) in try entry.metadata() }
         }
         #expect(note?.message == "--metadata: give the note separately (--note)")
         let long = #expect(throws: Failure.self) {
             let (entry, clock) = (try entry("swim"), try PersonClock(zone: "Europe/Berlin", now: 0))
             let times = EntryTimes(
                 Timestamp(microseconds: 0), zone: nil, end: nil, isStart: true, isInterval: false)
-            _ = try Failure.ofHand { () throws(HandFault) in
+            _ = try Failure.entryValue { () throws(EntryError) in
                 try entry.arguments(times, of: "me", by: clock, note: nil, key: nil)
             }
         }
@@ -106,7 +106,7 @@ import Testing
         )
         for wrong in ["menstrualCycleStart=maybe", "lapLength=25", "note=x", "x", "swolfScore=low"] {
             let entry = try self.entry("weight|80kg", "--metadata", wrong)
-            let fault = try #require(throws: HandFault.self, "\(wrong)") { try entry.metadata() }
+            let fault = try #require(throws: EntryError.self, "\(wrong)") { try entry.metadata() }
             #expect(fault.field == "metadata")
         }
     }

@@ -52,7 +52,7 @@ import Testing
         try await follower.line { $0.contains("restored") }
 
         let status = try await hub.run(["status"])
-        #expect(status.code == HubExit.notWell.rawValue)
+        #expect(status.code == HubExit.unhealthy.rawValue)
         #expect(
             status.output.contains("records are missing: it ends at sequence 3, and sequences up to 5 had been given"))
         let doctor = try await hub.run(["doctor"])

@@ -30,10 +30,10 @@ import Testing
     }
 
     @Test func `only colours of this program reach the terminal`() {
-        let painted = Shade.bad.paint("no", true)
+        let painted = StatusColour.bad.paint("no", true)
         #expect(PlainText.line(painted) == "\u{1B}[31mno\u{1B}[0m")
         #expect(PlainText.line("\u{1B}[31mno\u{1B}[0m") == #"\u001b[31mno\u001b[0m"#)
-        #expect(PlainText.line(Shade.bad.paint("\u{1B}[32mok", true)) == "\u{1B}[31m\\u001b[32mok\u{1B}[0m")
+        #expect(PlainText.line(StatusColour.bad.paint("\u{1B}[32mok", true)) == "\u{1B}[31m\\u001b[32mok\u{1B}[0m")
     }
 
     @Test func `escaped JSON decodes to the same value`() throws {
@@ -72,15 +72,15 @@ import Testing
         let log = try #require(
             LogLine(reading: "2026-03-15T06:30:05.000000Z info out \(bad.split(separator: "\n")[0])"))
         let printed: [(String, [String])] = [
-            ("samples, log, retract", samples), ("inbox", Weighing(record).summary(units).values),
+            ("samples, log, retract", samples), ("inbox", PendingWeighing(record).summary(units).values),
             ("device, status", DeviceText.lines([device], colours: true)), ("plugins", plugin.lines(tokens: nil)),
             ("do, refresh, backfill", ResultText().lines(result)), ("do", plugin.commandLines),
-            ("tap", [ResultText().inOneLine(result)]), ("logs", [LogsCommand.text(log, colours: true)]),
-            ("doctor", Finding(.error, bad, bad, repair: bad).lines(colours: true)),
+            ("tap", [ResultText().singleLine(result)]), ("logs", [LogsCommand.text(log, colours: true)]),
+            ("doctor", DoctorFinding(.error, bad, bad, repair: bad).lines(colours: true)),
             (
                 "run",
                 [
-                    ReadableLog.line(
+                    TerminalLogHandler.line(
                         time: Date(timeIntervalSince1970: 0), level: .info, label: "hub", message: bad,
                         metadata: ["a": "\(bad)"])
                 ]

@@ -47,8 +47,8 @@ import Testing
         ]
         // It is already the 6th in Berlin.
         let now = try Timestamp(parsing: "2026-05-05T22:30:00Z")
-        let reader = Reader(locale: Reader.locale("de_DE"))
-        let rows = ProfileText.rows(try Profile(anna, on: nil, now: now), reader)
+        let reader = DisplayPreferences(locale: DisplayPreferences.locale("de_DE"))
+        let rows = ProfileText.rows(try ProfileReport(anna, on: nil, now: now), reader)
         #expect(
             rows.map { $0.joined(separator: "|") } == [
                 "anna|Date of birth|6. Mai 1984, 42 years old|hub.conf",
@@ -58,10 +58,10 @@ import Testing
                 "anna|Wheelchair use|not set|record 18 since 2. März 2026",
                 "anna|Activity move mode|not set|",
             ])
-        let before = try Profile(anna, on: LocalDate("1984-05-05"), now: now)
+        let before = try ProfileReport(anna, on: LocalDate("1984-05-05"), now: now)
         #expect(before.age == nil && ProfileText.rows(before, reader)[0][2] == "6. Mai 1984, not born yet")
         anna.characteristics = [:]
-        let unknown = try Profile(anna, on: nil, now: now)
+        let unknown = try ProfileReport(anna, on: nil, now: now)
         #expect(unknown.age == nil && ProfileText.rows(unknown, reader)[0][2] == "not set")
         #expect(try !JSON.line(unknown).contains("age"), "the JSON has no age either")
     }
@@ -87,7 +87,7 @@ import Testing
         #expect(try await hub.run(["profile", "anne"]).errors.contains("did you mean anna?"))
         let unborn = try await hub.run(["profile", "ben", "--birth-date", "9999-01-01", "--wheelchair", "yes"])
         #expect(
-            unborn.code == HubExit.notWell.rawValue && unborn.errors.contains("1850-01-01 to start, or notSet"))
+            unborn.code == HubExit.unhealthy.rawValue && unborn.errors.contains("1850-01-01 to start, or notSet"))
 
         let cleared = try await hub.run(["profile", "anna", "--blood-type", "not-set", "--json"])
         let told = try JSON.decode(Told.self, from: cleared.output.utf8)

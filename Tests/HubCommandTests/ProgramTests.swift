@@ -24,7 +24,7 @@ import ZeroMQ
         let edited = try await hub.run(["edit", "1", "80.2kg", "--reason", "misread"])
         #expect(edited.output == "1 edited: 79.8 kg → 80.2 kg\n")
         #expect(try await hub.run(["edit", "1", "80.2kg"]).output == "1 is so already\n")
-        #expect(try await hub.run(["assign", "1", "--to", "you"]).code == HubExit.notWell.rawValue)
+        #expect(try await hub.run(["assign", "1", "--to", "you"]).code == HubExit.unhealthy.rawValue)
         let guest = try await hub.run(["assign", "1", "--to", "guest"])
         #expect(guest.errors.contains("--guest assigns a guest's record"), "\(guest)")
         let given = try await hub.run(["assign", "1", "--nobody"])
@@ -35,7 +35,7 @@ import ZeroMQ
         #expect(
             try await hub.run(["edit", "1", "--undo"]).output.hasPrefix("1 is as its source says: 80.2 kg → 79.8 kg"))
         #expect(try await hub.run(["retract", "1", "--yes"]).code == 0)
-        #expect(try await hub.run(["edit", "1", "80kg"]).code == HubExit.notWell.rawValue)
+        #expect(try await hub.run(["edit", "1", "80kg"]).code == HubExit.unhealthy.rawValue)
         #expect(try await hub.run(["retract", "1", "--undo"]).output == "1 is back\n")
         let trace = try await hub.run(["trace", "1"])
         for deed in ["logged by hand", "edited by hand: misread", "edit undone by hand", "brought back by hand"] {
@@ -218,7 +218,7 @@ import ZeroMQ
         #expect(
             unasked.errors.hasSuffix("hub: there is no terminal to ask at; say --yes, or look first with --dry-run\n"))
         let unknown = try await hub.run(["retract", "3", "99", "--yes"])
-        #expect(unknown.code == HubExit.notWell.rawValue)
+        #expect(unknown.code == HubExit.unhealthy.rawValue)
         #expect(unknown.errors == "hub: no record has the number 99; nothing was changed\n")
         #expect(try await hub.run(["samples", "weight", "--json"]).output == listed.output)
 
@@ -231,7 +231,7 @@ import ZeroMQ
         #expect(trace.output.contains("state      retracted by a person: the dog\n"))
         #expect(trace.output.contains("73.3 kg  "))
         let missing = try await hub.run(["trace", "99"])
-        #expect(missing.code == HubExit.notWell.rawValue)
+        #expect(missing.code == HubExit.unhealthy.rawValue)
         #expect(missing.errors == "hub: there is no record 99; numbers go up to 6\n")
         #expect(missing.output == "")
         #expect(try await hub.stop() == 0)

@@ -191,7 +191,7 @@ import Testing
         let answer = try ManualAnswer(json)
         #expect(answer.entries.map(\.isRejected) == [false, true])
         let failure = #expect(throws: Failure.self) { try answer.refuseRejections(isDone: true) }
-        #expect(failure?.message == "2 was taken back; the others are done" && failure?.exit == .notWell)
+        #expect(failure?.message == "2 was taken back; the others are done" && failure?.exit == .unhealthy)
         let before = #expect(throws: Failure.self) { try answer.refuseRejections() }
         #expect(before?.message == "2 was taken back; nothing was changed")
     }

@@ -117,7 +117,7 @@ enum HubSectionStub {
         let printed = try await service()
         #expect(printed.code == 0 && printed.output.hasPrefix(SystemdUnit.mark))
         #expect(!FileManager.default.fileExists(atPath: path))
-        #expect(try await service("remove").code == HubExit.notWell.rawValue)
+        #expect(try await service("remove").code == HubExit.unhealthy.rawValue)
         let installed = try await service("install")
         #expect(installed.output == "written: \(path)\n")
         #expect(installed.errors.contains("systemctl --user enable --now hub"))
@@ -127,7 +127,7 @@ enum HubSectionStub {
         try Data("[Unit]\n".utf8).write(to: URL(filePath: path))
         for action in ["install", "remove"] {
             let refused = try await service(action)
-            #expect(refused.code == HubExit.notWell.rawValue)
+            #expect(refused.code == HubExit.unhealthy.rawValue)
             #expect(refused.errors.contains("hub did not write this unit"))
         }
     }

@@ -79,9 +79,9 @@ import Testing
 
     @Test func `colours do not count towards a column's width`() {
         var table = Table([("A", .left), ("B", .left)])
-        table.add([Shade.good.paint("yes", true), "x"])
+        table.add([StatusColour.good.paint("yes", true), "x"])
         #expect(table.takeLines().map(PlainText.line) == ["A    B", "\u{1B}[32myes\u{1B}[0m  x"])
-        #expect(Shade.bad.paint("no", false) == "no")
+        #expect(StatusColour.bad.paint("no", false) == "no")
     }
 }
 
@@ -163,8 +163,8 @@ import Testing
         #expect(try ValueText.change(from: stored(80.41), to: stored(80.44), units) == ("80.41 kg", "80.44 kg"))
         #expect(try ValueText.change(from: stored(80.41), to: stored(81.44), units) == ("80.4 kg", "81.4 kg"))
         #expect(try ValueText.change(from: stored(80.41), to: stored(80.41), units) == ("80.4 kg", "80.4 kg"))
-        #expect(try Weighing(stored(80.28584949)).summary().values == ["weight 80.28584949 kg"])
-        #expect(try Weighing(stored(80.28584949)).summary(units).values == ["weight 80.3 kg"])
+        #expect(try PendingWeighing(stored(80.28584949)).summary().values == ["weight 80.28584949 kg"])
+        #expect(try PendingWeighing(stored(80.28584949)).summary(units).values == ["weight 80.3 kg"])
     }
 
     @Test func `a fraction is shown as percent`() throws {
@@ -328,7 +328,7 @@ import Testing
 @Suite struct LogTests {
     private func line(_ message: String, _ metadata: Logger.Metadata = [:]) throws -> String {
         let zone = try #require(TimeZone(secondsFromGMT: 3_600))
-        return ReadableLog.line(
+        return TerminalLogHandler.line(
             time: Date(timeIntervalSince1970: 23_405), level: .warning, label: "hub", message: message,
             metadata: metadata,
             zone: zone)

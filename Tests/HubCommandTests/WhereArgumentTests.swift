@@ -109,7 +109,7 @@ import Testing
         #expect(found.next == nil && found.sources.count == 3)
         let ordered = SourcesCommand.ordered(found.sources)
         #expect(
-            SourcesCommand.lines(ordered, SourceStanding([]), ReadingUnits([], household: .gmt)) == [
+            SourcesCommand.lines(ordered, SourceRankReason([]), ReadingUnits([], household: .gmt)) == [
                 "TYPE    PERSON  ORDER  SOURCE   RECORDS  FIRST       LAST        ORDER BY",
                 "weight  -              scale/c        1  2026-03-02  2026-03-02",
                 "weight  anna        1  scale/b        3  2026-03-02  2026-03-02  first record",

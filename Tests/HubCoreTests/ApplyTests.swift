@@ -8,7 +8,7 @@ import Testing
 
 /// A hub that applies changes of its `hub.conf` while it runs.
 @Suite struct ApplyTests {
-    private static let policy = LifePolicy(
+    private static let policy = LifecyclePolicy(
         firstPause: 50, longestPause: 1_000, startLimit: 60_000, stopGrace: .milliseconds(500),
         killGrace: .milliseconds(300), watchPeriod: 120_000)
 
@@ -47,7 +47,7 @@ import Testing
             "[plugin.\(name)]\nexecutable = \"\(script)\"\n\(lines)\n"
         }
 
-        func start(_ policy: LifePolicy = ApplyTests.policy) async throws -> RunningHub {
+        func start(_ policy: LifecyclePolicy = ApplyTests.policy) async throws -> RunningHub {
             let loader = loader
             return try await RunningHub(
                 await loader.load(), reload: { await loader.load($0) }, policy: Setting().policy, lifePolicy: policy,
@@ -138,7 +138,7 @@ import Testing
             await hub.beginStopping()
             _ = await applied.value
             try await hub.ended()
-            #expect(LeftProcesses(door: hub.hub.endpoints.pluginDoor).find().isEmpty)
+            #expect(OrphanProcesses(door: hub.hub.endpoints.pluginDoor).find().isEmpty)
         }
     }
 
@@ -358,7 +358,7 @@ import Testing
     @Test func `release starts a waiting instance, and reports an error for others`() async throws {
         let folder = try Folder()
         var setting = Setting()
-        setting.lifePolicy = LifePolicy(firstPause: 20, longestPause: 40, crashLimit: 2)
+        setting.lifePolicy = LifecyclePolicy(firstPause: 20, longestPause: 40, crashLimit: 2)
         setting.add(
             PluginInstance(name: "fails"),
             script: try folder.script("fails", "echo run >> \"$HUB_STATE/runs\"; exit 3"))

@@ -84,7 +84,7 @@ import Testing
             self.loader = loader
             hub = try await RunningHub(
                 await loader.load(), reload: { await loader.load($0) }, policy: Setting().policy,
-                lifePolicy: LifePolicy(), in: folder)
+                lifePolicy: LifecyclePolicy(), in: folder)
             // Mode once, as the command uses: a session in mode run would end when persons change (R4.22).
             owner = try await Peer.dealer(hub.hub.endpoints.door)
             try await owner.hello("phone", mode: "once")
@@ -206,14 +206,14 @@ import Testing
     {
         let ground = try await Ground()
         let checked = await ground.loader.load(ground.text.replacing("mode = \"web\"", with: "mode = 3"))
-        #expect(try PluginTrial(checked, "probe").instance.name == "probe")
-        #expect(throws: HubError.self) { try PluginTrial(checked, "web") }
+        #expect(try PluginProbe(checked, "probe").instance.name == "probe")
+        #expect(throws: HubError.self) { try PluginProbe(checked, "web") }
         let both = await ground.loader.load(
             ground.text.replacing("mode = \"web\"", with: "mode = 3").replacing("count = 3", with: "count = 10"))
-        let error = #expect(throws: HubError.self) { try PluginTrial(both, "probe") }
+        let error = #expect(throws: HubError.self) { try PluginProbe(both, "probe") }
         #expect(error?.message.contains("count") == true && error?.message.contains("mode") == false, "\(error as Any)")
         let common = await ground.loader.load(ground.text.replacing("[person.me]", with: "[person.me]\nzone = \"x\""))
-        #expect(throws: HubError.self) { try PluginTrial(common, "probe") }
+        #expect(throws: HubError.self) { try PluginProbe(common, "probe") }
         try await ground.hub.stop()
     }
 

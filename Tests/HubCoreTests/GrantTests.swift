@@ -177,14 +177,14 @@ import Testing
             let grant = ReadGrant(
                 InstancePolicy(
                     grants: Grants(read: scope), persons: nil, keepsRaw: false, settings: .emptyObject), of: "scale")
-            var topics: [(Topic, Readership)] = [
+            var topics: [(Topic, AllowedReaders)] = [
                 (.pulse, .everyone), (.plugin, .owner), (.notice, .instance("scale")),
                 (.device(plugin: "scale", event: "e"), .instance("scale")),
             ]
             for type in Self.types.compactMap({ TypeRegistry.standard.resolve($0)?.id }) {
                 topics.append((.inbox, .record(type: type, person: nil, plugin: "scale", end: 0)))
                 for person in names + [nil] {
-                    let scope = Readership.record(type: type, person: person, plugin: "scale", end: 0)
+                    let scope = AllowedReaders.record(type: type, person: person, plugin: "scale", end: 0)
                     topics.append((.live(type: type.rawValue, person: person, plugin: "scale"), scope))
                     guard let person else { continue }
                     topics.append((.sample(type: type.rawValue, person: person, plugin: "scale"), scope))

@@ -41,7 +41,7 @@ import Testing
         for number in 0..<400 { log.write("\(number) " + String(repeating: "é", count: number * 5), from: .err) }
         let page = try #require(try await LogTail(files: files, instance: "scale", limit: 1_000, start: nil).page())
         let bytes = page.lines.reduce(0) { $0 + $1.line.utf8.count + 1 }
-        #expect(bytes <= LogPage.mostBytes && bytes > LogPage.mostBytes - 8_192 && page.more)
+        #expect(bytes <= LogPage.maximumBytes && bytes > LogPage.maximumBytes - 8_192 && page.more)
         let numbers = page.lines.compactMap { line in Int(line.text.prefix { $0 != " " }) }
         #expect(numbers == Array(400 - numbers.count..<400))
         for (line, number) in zip(page.lines, numbers) { #expect(line.text.count == "\(number) ".count + number * 5) }

@@ -9,7 +9,7 @@ import Testing
 /// The output of plugins is cut into lines, cleaned of control characters and secrets, and limited.
 @Suite struct PluginLogTests {
     private func cut(_ text: String, hiding secrets: [String], by size: Int = .max) -> [String] {
-        var cutter = LineCutter(hiding: SecretMask(secrets))
+        var cutter = LineSplitter(hiding: SecretMask(secrets))
         var (lines, rest) = ([String](), Array(text.utf8)[...])
         while !rest.isEmpty {
             let part = rest.prefix(size)
@@ -21,7 +21,7 @@ import Testing
 
     @Test func `R11.3 a token that passed the door is hidden, even in a line that had begun before`() {
         let secrets = InstanceSecrets(["opensesame"])
-        var cutter = LineCutter(hiding: secrets.mask)
+        var cutter = LineSplitter(hiding: secrets.mask)
         func add(_ text: String) -> [String] { Array(text.utf8).withUnsafeBytes { cutter.add($0) } }
         #expect(add("with eyJhbGciOiJIUzI1Ni").isEmpty)
         let token =

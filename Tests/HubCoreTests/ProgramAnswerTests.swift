@@ -133,7 +133,7 @@ import Testing
             count = 0
             """, in: folder)
         let hub = try await RunningHub(
-            checked, policy: Setting().policy, lifePolicy: LifePolicy(), in: folder)
+            checked, policy: Setting().policy, lifePolicy: LifecyclePolicy(), in: folder)
         let peer = try await hub.client()
         let status = try await peer.status()["plugins"].array
         #expect(status.map { $0["name"].string } == ["nat", "wrong"])

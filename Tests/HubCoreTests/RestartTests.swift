@@ -43,7 +43,7 @@ import Testing
                 patience: .seconds(60), launcherFolder: Programs.folder)
             return try await RunningHub(
                 await loader.load(), reload: { await loader.load($0) }, policy: Setting().policy,
-                lifePolicy: LifePolicy(
+                lifePolicy: LifecyclePolicy(
                     firstPause: 20, longestPause: 40, crashLimit: 2, startLimit: 600_000, stopGrace: .seconds(120),
                     killGrace: .milliseconds(300)), in: folder)
         }
@@ -233,7 +233,7 @@ import Testing
         let ground = try Ground()
         let fails = try ground.folder.script("fails", "echo run >> \"$HUB_STATE/runs\"; exit 3")
         var setting = Setting()
-        setting.lifePolicy = LifePolicy(firstPause: 20, longestPause: 40, crashLimit: 2)
+        setting.lifePolicy = LifecyclePolicy(firstPause: 20, longestPause: 40, crashLimit: 2)
         setting.add(PluginInstance(name: "fails"), script: fails)
         setting.plugins.append(PluginInstance(name: "off", enabled: false))
         var away = PluginInstance(name: "away")

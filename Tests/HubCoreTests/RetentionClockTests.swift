@@ -21,21 +21,22 @@ import Testing
     /// A store that trusts this time.
     private func store(believing time: Int64) async throws -> Store {
         let store = try Store(path: path, now: 1)
-        try await store.believeClock(time, replacing: true)
+        try await store.acceptClock(time, replacing: true)
         try store.close()
         return try Store(path: path, now: 1)
     }
 
-    private func retainer(of store: Store, at time: Int64) -> Retainer {
+    private func retainer(of store: Store, at time: Int64) -> RetentionService {
         let clock = HubClock(.simulated(start: Timestamp(microseconds: time), rate: 1))
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        return Retainer(store: store, committer: Committer(store: store, clock: clock), clock: clock, logger: logger)
+        return RetentionService(
+            store: store, committer: Committer(store: store, clock: clock), clock: clock, logger: logger)
     }
 
     private let rule = RetentionRule(name: "old", types: [.weight], removeAfter: 30)
 
     private func code(_ body: () async throws -> Void) async throws -> String? {
-        do { try await body() } catch let failure as CommandFailure { return failure.code }
+        do { try await body() } catch let failure as OwnCommandFailure { return failure.code }
         return nil
     }
 
@@ -45,7 +46,7 @@ import Testing
         let store = try await store(believing: try year("2026"))
         let retainer = retainer(of: store, at: try year("2036"))
         #expect(try await code { _ = try await retainer.carryOut(rule, .standard, [:]) } == "clock")
-        await retainer.follow([], .standard, [:], until: Flag())
+        await retainer.follow([], .standard, [:], until: Latch())
         #expect(try await code { _ = try await retainer.carryOut(rule, .standard, [:]) } == "clock")
         try store.close()
         let next = try Store(path: path, now: 1)
@@ -57,7 +58,7 @@ import Testing
         _ hasRule: Bool
     ) async throws {
         let wrong = try await store(believing: try year("2036"))
-        await retainer(of: wrong, at: try year("2026")).follow(hasRule ? [rule] : [], .standard, [:], until: Flag())
+        await retainer(of: wrong, at: try year("2026")).follow(hasRule ? [rule] : [], .standard, [:], until: Latch())
         try wrong.close()
         let store = try Store(path: path, now: 1)
         #expect((try year("2026")..<year("2027")).contains(store.believedAtOpening ?? 0))
@@ -70,7 +71,7 @@ import Testing
     {
         let store = try await store(believing: try year("2036"))
         let retainer = retainer(of: store, at: try year("2026"))
-        await retainer.follow([rule], .standard, [:], until: Flag())
+        await retainer.follow([rule], .standard, [:], until: Latch())
         #expect(await retainer.watch.lead(now: try year("2030"), steady: try year("2026")) != nil)
     }
 

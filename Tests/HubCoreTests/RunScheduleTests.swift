@@ -5,7 +5,8 @@ import Testing
 
 /// Decisions to start and end an occasional program, without a clock or a store.
 @Suite struct RunScheduleTests {
-    private static let policy = LifePolicy(runFloor: 10_000, runLook: 1_000, runLinger: 30_000, longestRun: 3_600_000)
+    private static let policy = LifecyclePolicy(
+        runFloor: 10_000, runLook: 1_000, runLinger: 30_000, longestRun: 3_600_000)
 
     private func schedule(_ pause: Int64, last: Int64? = nil) -> RunSchedule {
         RunSchedule(pause: pause, last: last, Self.policy)

@@ -28,7 +28,7 @@ import Testing
         var instance = PluginInstance(name: "target")
         (instance.run, instance.grants.read) = (run, ["weight"])
         setting.add(instance, script: try folder.script("target", program))
-        setting.lifePolicy = LifePolicy(
+        setting.lifePolicy = LifecyclePolicy(
             crashLimit: 1, startLimit: 600_000, stopGrace: .seconds(120), runFloor: 50, runLook: 10, runLinger: 50)
         return setting
     }
@@ -375,7 +375,7 @@ import Testing
         ]
         setting.add(sink, script: Programs.path("hub-json-lines"))
         setting.manifests["target"] = Manifest(name: "json-lines", summary: "Files.", version: "1", reads: ["*"])
-        setting.lifePolicy = LifePolicy(runFloor: 50, runLook: 10, runLinger: 1_000)
+        setting.lifePolicy = LifecyclePolicy(runFloor: 50, runLook: 10, runLinger: 1_000)
         // An hour of the simulated clock takes a second.
         if run == .hourly { setting.clock = try #require(ClockSetting("2026-01-01T00:00:00Z@3600")) }
         func lines() -> [String] {

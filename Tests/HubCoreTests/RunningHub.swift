@@ -46,7 +46,7 @@ struct Setting: Sendable {
     var isInsecure = false
     /// Allows long silence, because a busy machine is slow.
     var policy = SessionPolicy(heartbeat: Heartbeat(interval: 5_000, timeout: 600_000))
-    var lifePolicy = LifePolicy()
+    var lifePolicy = LifecyclePolicy()
     var slots: [String: [String: Int]] = [:]
     /// Persons with more than names and slots, instead of `persons`.
     var people: [PersonSection] = []
@@ -99,7 +99,7 @@ struct RunningHub: Sendable {
     /// - Parameter reload: Returns the configuration that `hub apply` reads.
     init(
         _ checked: CheckedConfiguration, reload: ConfigurationReload? = nil, policy: SessionPolicy,
-        lifePolicy: LifePolicy, notifier: ServiceNotifier? = nil, in folder: Folder
+        lifePolicy: LifecyclePolicy, notifier: ServiceNotifier? = nil, in folder: Folder
     ) async throws {
         let log = LogLines()
         let logger = Logger(label: "hub") { _ in log }

@@ -50,7 +50,7 @@ import ZeroMQ
         let loop = try PollLoop(name: "wedged")
         try loop.start()
         let turner = Turner(loop: loop)
-        let leaving = Flag()
+        let leaving = Latch()
         let beating = Task { await WatchdogSignal(notifier: notifier).run(until: leaving) { await turner.turn() } }
         try await manager.next { $0.first == "WATCHDOG=1" }
         let gate = DispatchSemaphore(value: 0)

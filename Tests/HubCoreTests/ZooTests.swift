@@ -8,7 +8,7 @@ import Testing
 
 /// A hub with all kinds of faulty plugins and a good one.
 @Suite(.serialized) struct ZooTests {
-    private static let policy = LifePolicy(
+    private static let policy = LifecyclePolicy(
         firstPause: 50, longestPause: 400, healthyAfter: 60_000, crashLimit: 3, crashWindow: 120_000, startLimit: 5_000,
         silenceLimit: 2_000, hopelessPause: 1_000, stopGrace: .milliseconds(700), killGrace: .milliseconds(300),
         memoryInterval: 100)
@@ -74,7 +74,7 @@ import Testing
         let stopBegan = ContinuousClock.now
         try await hub.stop()
         #expect(ContinuousClock.now - stopBegan < .seconds(20))
-        #expect(LeftProcesses(door: hub.hub.endpoints.pluginDoor).find().isEmpty)
+        #expect(OrphanProcesses(door: hub.hub.endpoints.pluginDoor).find().isEmpty)
 
         // Each confirmed record of the good plugin is stored once. Unconfirmed ones wait in its spool.
         try await withHub(Setting(), in: folder) { hub in

@@ -82,26 +82,30 @@ import Testing
         throws
     {
         var editor = try ConfigurationEditor(Self.file)
-        let refusal = try #require(throws: ConfigurationEditor.Refusal.self) {
+        let refusal = try #require(throws: ConfigurationEditor.EditError.self) {
             try editor.set("list", in: Self.plugin, to: .list([.string("y")]))
         }
         #expect(refusal.text(in: "h").hasPrefix("h:20: [plugin.a] list: "), "\(refusal)")
         #expect(refusal.description.contains("write list there by hand"), "\(refusal)")
         #expect(!refusal.description.contains("\"y\""))
-        let shown = try #require(throws: ConfigurationEditor.Refusal.self) {
+        let shown = try #require(throws: ConfigurationEditor.EditError.self) {
             try editor.set("list", in: Self.plugin, to: .list([.string("y")]), isSecret: false)
         }
         #expect(shown.description.contains("write list = [\"y\"] there by hand"), "\(shown)")
-        #expect(throws: ConfigurationEditor.Refusal.self) { try editor.set("short", in: Self.plugin, to: .integer(1)) }
-        #expect(throws: ConfigurationEditor.Refusal.self) { try editor.set("list", in: Self.plugin, to: nil) }
+        #expect(throws: ConfigurationEditor.EditError.self) {
+            try editor.set("short", in: Self.plugin, to: .integer(1))
+        }
+        #expect(throws: ConfigurationEditor.EditError.self) { try editor.set("list", in: Self.plugin, to: nil) }
         #expect(editor.text == Self.file)
         var dotted = try ConfigurationEditor("plugin.a.list = []\n")
-        #expect(throws: ConfigurationEditor.Refusal.self) { try dotted.set("other", in: Self.plugin, to: .integer(1)) }
-        #expect(throws: ConfigurationEditor.Refusal.self) { try dotted.set("list", in: Self.plugin, to: nil) }
+        #expect(throws: ConfigurationEditor.EditError.self) {
+            try dotted.set("other", in: Self.plugin, to: .integer(1))
+        }
+        #expect(throws: ConfigurationEditor.EditError.self) { try dotted.set("list", in: Self.plugin, to: nil) }
         try dotted.set("list", in: Self.plugin, to: .boolean(true))
         #expect(dotted.text == "plugin.a.list = true\n")
-        #expect(throws: ConfigurationEditor.Refusal.self) { _ = try ConfigurationEditor("a = \n") }
-        let missing = #expect(throws: ConfigurationEditor.Refusal.self) {
+        #expect(throws: ConfigurationEditor.EditError.self) { _ = try ConfigurationEditor("a = \n") }
+        let missing = #expect(throws: ConfigurationEditor.EditError.self) {
             try editor.set("x", in: ["retention", "no"], to: .integer(1))
         }
         #expect(missing?.description == "there is no [retention.no]")
@@ -140,7 +144,7 @@ import Testing
         #expect(
             try Self.edited(own) { try $0.set("y", in: slots, to: .integer(2)) }
                 == "[person.a.slots]\ny = 2 # here\n")
-        #expect(throws: ConfigurationEditor.Refusal.self) {
+        #expect(throws: ConfigurationEditor.EditError.self) {
             _ = try Self.edited("person.a.unit = 1\n") { try $0.set("y", in: slots, to: .integer(2)) }
         }
     }
@@ -307,8 +311,8 @@ import Testing
 
     @Test func `a file that the hub could not read is not made`() throws {
         var editor = try ConfigurationEditor(Self.file)
-        let long = SettingValue.string(String(repeating: "x", count: ConfigurationEditor.mostBytes))
-        let refusal = #expect(throws: ConfigurationEditor.Refusal.self) {
+        let long = SettingValue.string(String(repeating: "x", count: ConfigurationEditor.maximumBytes))
+        let refusal = #expect(throws: ConfigurationEditor.EditError.self) {
             try editor.set("zone", in: Self.anna, to: long)
         }
         #expect(refusal?.description.contains("the most that the hub reads") == true)

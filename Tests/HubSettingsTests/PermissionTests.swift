@@ -107,7 +107,7 @@ import Testing
         throws
     {
         var editor = try ConfigurationEditor(text)
-        let refusal = #expect(throws: ConfigurationEditor.Refusal.self) {
+        let refusal = #expect(throws: ConfigurationEditor.EditError.self) {
             try editor.setGrants("read", of: "p", to: ["weight"])
         }
         #expect(refusal?.description.contains("write read = [\"weight\"] there by hand") == true)
@@ -115,9 +115,9 @@ import Testing
     }
 
     @Test func `a file that is not TOML, or has no such section, is not changed`() throws {
-        #expect(throws: ConfigurationEditor.Refusal.self) { try ConfigurationEditor("[plugin.p\n") }
+        #expect(throws: ConfigurationEditor.EditError.self) { try ConfigurationEditor("[plugin.p\n") }
         var other = try ConfigurationEditor("[plugin.q]\n")
-        #expect(throws: ConfigurationEditor.Refusal.self) { try other.setGrants("read", of: "p", to: []) }
+        #expect(throws: ConfigurationEditor.EditError.self) { try other.setGrants("read", of: "p", to: []) }
         #expect(other.text == "[plugin.q]\n")
     }
 

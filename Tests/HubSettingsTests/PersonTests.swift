@@ -201,7 +201,7 @@ import Testing
         #expect(others.map(\.name) == ["jueergen", "ju-rgen"])
         #expect(try PersonName.entered(["Juer’gen"], besides: known).map(\.name) == ["juergen-2"])
         for twice in [["ANNA"], ["JÜRGEN"], ["Juergen"], ["Eva", "eva"]] {
-            #expect(throws: PersonName.Fault.self) { try PersonName.entered(twice, besides: known) }
+            #expect(throws: PersonName.InvalidNames.self) { try PersonName.entered(twice, besides: known) }
         }
         let unspelled = try PersonName.entered(["☃ ⑨", "☃ ⑧"], besides: [PersonSection]())
         #expect(unspelled.allSatisfy { PeerName.isValid($0.name) } && Set(unspelled.map(\.name)).count == 2)

@@ -42,7 +42,7 @@ import Testing
             while !walk.isOver {
                 walk = try await store.read("test") { [terms = store.readerTerms, begun = walk] db in
                     var walk = begun
-                    try Reader(db, terms).advance(&walk, within: isCut ? .zero : .milliseconds(10))
+                    try SnapshotReader(db, terms).advance(&walk, within: isCut ? .zero : .milliseconds(10))
                     return walk
                 }
                 if isCut, !walk.isOver, !walk.rows.isEmpty { walk.conclude() }
@@ -146,7 +146,7 @@ import Testing
         while !walk.isOver {
             walk = try await store.read("test") { [terms = store.readerTerms, begun = walk] db in
                 var walk = begun
-                try Reader(db, terms).advance(&walk, within: .zero)
+                try SnapshotReader(db, terms).advance(&walk, within: .zero)
                 return walk
             }
             pieces += 1

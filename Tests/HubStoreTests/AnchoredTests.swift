@@ -24,14 +24,14 @@ import Testing
             var asked = query
             asked.since = anchor
             if anchor == nil { asked.kinds = fresh.kinds }
-            var page = try await store.page(asked, within: PageSlice(rows: 20, duration: .zero))
+            var page = try await store.page(asked, within: PageTimeLimit(rows: 20, duration: .zero))
             let next = page.cursor
             while true {
                 for record in page.records { take(record) }
                 guard let mark = page.next else { break }
                 try await between()
                 asked.next = mark
-                page = try await store.page(asked, within: PageSlice(rows: 20, duration: .zero))
+                page = try await store.page(asked, within: PageTimeLimit(rows: 20, duration: .zero))
             }
             anchor = next
             query.order = .sequence

@@ -145,7 +145,7 @@ import Testing
         try await other.write { db in try db.execute(sql: "CREATE TABLE mail (id INTEGER)") }
         try other.close()
         #expect(await failure { _ = try StoreFile(folder.path + "/mail").summary() }?.code == .foreign)
-        var newer = Schema.migrator
+        var newer = StoreSchema.migrator
         newer.registerMigration("v999") { db in try db.execute(sql: "CREATE TABLE later (id INTEGER)") }
         try Store(path: folder.store, now: 0, migrator: newer).close()
         #expect(await failure { _ = try StoreFile(folder.store).summary() }?.code == .newerSchema)
@@ -341,13 +341,13 @@ import Testing
 
     @Test func `a backup of an older format is restored, and upgraded when a hub opens it`() async throws {
         var older = DatabaseMigrator()
-        older.registerMigration("v1") { db in try db.execute(sql: Schema.version1) }
+        older.registerMigration("v1") { db in try db.execute(sql: StoreSchema.version1) }
         let past = try DatabaseQueue(path: target)
         try older.migrate(past)
         try await past.write { db in
             try db.execute(
                 sql: """
-                    PRAGMA application_id = \(Schema.applicationID);
+                    PRAGMA application_id = \(StoreSchema.applicationID);
                     INSERT INTO meta VALUES (1, 'a-hub-of-old', 'abcdefgh', 5);
                     INSERT INTO term VALUES (1, 'weight'), (2, 'kg'), (3, 'scale');
                     INSERT INTO person VALUES (1, 'uid', 'me', 5);

@@ -107,7 +107,7 @@ import Testing
         #expect(known[1].expires == 1_800_000_000_000_000 && known[1].isRenewable)
         #expect(known[1].failure == TokenFailure(.auth, reason: "revoked") && known.allSatisfy { $0.user == nil })
         try secrets.close()
-        #expect(!PageSums.areMissing(folder.path + "/secrets.db"))
+        #expect(!PageChecksums.areMissing(folder.path + "/secrets.db"))
     }
 
     @Test func `a caller that waits for the upgrade is informed of its progress`() async throws {

@@ -292,7 +292,7 @@ import Testing
         #expect(results[0].placement?.departure?.record.assignment == .person(me))
         #expect(try await followed(me, since: beginning).map(\.sequence) == [2])
         #expect(try await store.verifyAccounts() == [])
-        #expect(try await store.accounts().first { $0.instance == Account.hand }?.retractions == 1)
+        #expect(try await store.accounts().first { $0.instance == IntakeCounts.hand }?.retractions == 1)
     }
 
     @Test func `rules change neither records that a person put into the inbox nor those with a person`() async throws {
@@ -452,7 +452,7 @@ import Testing
         #expect(placement.record?.assignment == .person(me))
         #expect(try await hand(.log([entry]))[0].result == .duplicate(number: 1, sequence: 1))
         #expect(try await store.trace(1)?.versions.map(\.deed) == [.logged])
-        #expect(try await store.accounts().map(\.instance) == [Account.hand])
+        #expect(try await store.accounts().map(\.instance) == [IntakeCounts.hand])
         #expect(try await store.verifyAccounts() == [])
     }
 
@@ -479,9 +479,9 @@ import Testing
     @Test func `a store of the previous schema is upgraded with its rows and head`() async throws {
         let old = try Folder()
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("v1") { db in try db.execute(sql: Schema.version1) }
+        migrator.registerMigration("v1") { db in try db.execute(sql: StoreSchema.version1) }
         let queue = try DatabaseQueue(path: old.store)
-        try await queue.write { db in try db.execute(sql: "PRAGMA application_id = \(Schema.applicationID)") }
+        try await queue.write { db in try db.execute(sql: "PRAGMA application_id = \(StoreSchema.applicationID)") }
         try migrator.migrate(queue)
         try await queue.write { db in
             try db.execute(

@@ -531,13 +531,13 @@ struct SinkSession {
 
     @Test func `a store of the first format gets a ledger, and its records can be owed to a sink`() async throws {
         var first = DatabaseMigrator()
-        first.registerMigration("v1") { db in try db.execute(sql: Schema.version1) }
+        first.registerMigration("v1") { db in try db.execute(sql: StoreSchema.version1) }
         let old = try DatabaseQueue(path: folder.store)
         try first.migrate(old)
         try await old.write { db in
             try db.execute(
                 sql: """
-                    PRAGMA application_id = \(Schema.applicationID);
+                    PRAGMA application_id = \(StoreSchema.applicationID);
                     INSERT INTO meta VALUES (1, 'h', 'abcdefgh', 0);
                     INSERT INTO term VALUES (1, 'weight'), (2, 'kg'), (3, 'scale');
                     INSERT INTO person VALUES (1, 'u', 'me', 0);

@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test func `a newer schema is refused with the remedy`() async throws {
-        var newer = Schema.migrator
+        var newer = StoreSchema.migrator
         newer.registerMigration("v999") { db in
             try db.execute(sql: "CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT")
         }
@@ -172,7 +172,7 @@ import Testing
         let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         try store.close()
-        var newer = Schema.migrator
+        var newer = StoreSchema.migrator
         newer.registerMigration("v999") { db in try db.execute(sql: "ALTER TABLE sample ADD COLUMN mood INTEGER") }
         let migrated = try Store(path: folder.store, now: 0, migrator: newer)
         #expect(migrated.head == 2)
@@ -195,7 +195,7 @@ import Testing
         let size = try #require(FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
         try Data(repeating: 1, count: 3_000_000 - size - 400_000).write(
             to: URL(fileURLWithPath: disk.path + "/ballast"))
-        var newer = Schema.migrator
+        var newer = StoreSchema.migrator
         newer.registerMigration("v999") { db in try db.execute(sql: "ALTER TABLE sample ADD COLUMN mood INTEGER") }
         let error = await failure { _ = try Store(path: path, now: 0, migrator: newer) }
         #expect(error?.code == .full, "\(String(describing: error))")
@@ -212,7 +212,7 @@ import Testing
 
     @Test func `only the newest copies of older stores are kept`() async throws {
         try folder.open().close()
-        var migrator = Schema.migrator
+        var migrator = StoreSchema.migrator
         for step in 901...905 {
             migrator.registerMigration("v\(step)") { db in
                 try db.execute(sql: "CREATE TABLE later\(step) (id INTEGER PRIMARY KEY) STRICT")

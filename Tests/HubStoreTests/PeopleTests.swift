@@ -395,12 +395,12 @@ import Testing
         async throws
     {
         var migrator = DatabaseMigrator()
-        let steps = [Schema.version1, LedgerSchema.version2, ManualSchema.version3]
+        let steps = [StoreSchema.version1, LedgerSchema.version2, ManualSchema.version3]
         for (place, step) in steps.enumerated() {
             migrator.registerMigration("v\(place + 1)") { db in try db.execute(sql: step) }
         }
         let queue = try DatabaseQueue(path: folder.store)
-        try await queue.write { db in try db.execute(sql: "PRAGMA application_id = \(Schema.applicationID)") }
+        try await queue.write { db in try db.execute(sql: "PRAGMA application_id = \(StoreSchema.applicationID)") }
         try migrator.migrate(queue)
         try await queue.write { db in
             try db.execute(

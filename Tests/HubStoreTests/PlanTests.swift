@@ -56,7 +56,7 @@ import Testing
             var forms: [String: RecordQuery] = [:]
             for query in combinations {
                 let filter = try Filter(query, in: db)
-                for lane in try Reader(db, TermCache()).lanes(filter) {
+                for lane in try SnapshotReader(db, TermCache()).lanes(filter) {
                     for sql in lane.statements { forms[sql] = query }
                 }
             }

@@ -216,7 +216,7 @@ import Testing
             try $0.db.execute(sql: "UPDATE person SET name = ? WHERE uid = ?", arguments: [one.uid, two.uid])
         }
         var query = StatisticsQuery(of: one.uid, try TypeID("weight"), unit: "kg", .discreteArithmetic)
-        query.tellsThinned = true
+        query.reportsThinned = true
         let walk = try await store.advance(StatisticsWalk(query))
         #expect(walk.thinned?.count == 1 && walk.thinned?.first == LocalDate(daysSinceEpoch: 900))
     }
@@ -341,12 +341,12 @@ import Testing
         try await store([("c", 900)], in: second)
         let third = try folder.open()
         #expect(third.believedAtOpening == 100, "records stored since do not change the believed time")
-        try await third.believeClock(600, replacing: false)
-        try await third.believeClock(200, replacing: false)
+        try await third.acceptClock(600, replacing: false)
+        try await third.acceptClock(200, replacing: false)
         try third.close()
         let fourth = try folder.open()
         #expect(fourth.believedAtOpening == 600, "an earlier time does not replace a later one")
-        try await fourth.believeClock(300, replacing: true)
+        try await fourth.acceptClock(300, replacing: true)
         try fourth.close()
         #expect(try folder.open().believedAtOpening == 300)
     }

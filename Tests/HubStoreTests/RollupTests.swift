@@ -347,7 +347,7 @@ import Testing
         (asked.isBySource, asked.usesRollups) = (true, false)
         let question = asked
         let plan = try await store.read("test") { [terms = store.readerTerms] db in
-            try RollupPlan(question, phase: 0, now: .max / 2, .usual, Reader(db, terms))
+            try RollupPlan(question, phase: 0, now: .max / 2, .usual, SnapshotReader(db, terms))
         }
         guard case .build(let rollup, let days) = plan else {
             Issue.record("the plan has no rollup to compute")
@@ -356,7 +356,7 @@ import Testing
         let isBuilding = try await store.onWriter("test") { [writer = store.writer] _ in writer.build(rollup, days) }
         #expect(isBuilding)
         let piece = try await store.read("test") { [terms = store.readerTerms] db in
-            try RollupPiece(of: rollup, days, question, Reader(db, terms))
+            try RollupPiece(of: rollup, days, question, SnapshotReader(db, terms))
         }
         _ = try await store.put([try heartRate("late", 190, at: 7)])
         try await store.write("test", 0) { transaction in try transaction.keep(piece) }

@@ -10,7 +10,7 @@ import Testing
     private static let persons = ["anna", "ben"]
     private static let types = ["weight", "heartRate", "x.test.a", "x.test.b"]
 
-    private func all(_ query: RecordQuery, _ store: Store, _ slice: PageSlice) async throws -> [StoredRecord] {
+    private func all(_ query: RecordQuery, _ store: Store, _ slice: PageTimeLimit) async throws -> [StoredRecord] {
         var (query, records) = (query, [StoredRecord]())
         while true {
             let page = try await store.page(query, within: slice)
@@ -89,10 +89,10 @@ import Testing
         try await write(600, &random, store)
         for _ in 0..<30 {
             var query = try self.random(&random, store)
-            let whole = try await all(query, store, PageSlice(rows: .max, duration: .zero))
+            let whole = try await all(query, store, PageTimeLimit(rows: .max, duration: .zero))
             query.limit = [1_000, 7, 1].randomElement(using: &random) ?? 1_000
             let rows = [1, 2, 5, 33].randomElement(using: &random) ?? 1
-            let pieces = try await all(query, store, PageSlice(rows: rows, duration: .zero))
+            let pieces = try await all(query, store, PageTimeLimit(rows: rows, duration: .zero))
             #expect(pieces.map(\.number) == whole.map(\.number), "\(query), \(rows)")
             #expect(Set(pieces) == Set(whole), "\(query), \(rows)")
         }
@@ -112,21 +112,21 @@ import Testing
             query.numbers = nil
             query.kinds = KindSelection(RecordKind.samples.union([.day, .retraction]), followsChanges: true)
             if query.order != .sequence { query.kinds = KindSelection(nil, followsChanges: false) }
-            let before = try await all(query, store, PageSlice(rows: .max, duration: .zero))
+            let before = try await all(query, store, PageTimeLimit(rows: .max, duration: .zero))
             let head = store.head
             var (paged, asked) = ([StoredRecord](), query)
             while true {
-                let page = try await store.page(asked, within: PageSlice(rows: 25, duration: .zero))
+                let page = try await store.page(asked, within: PageTimeLimit(rows: 25, duration: .zero))
                 #expect(page.cursor.sequence == head)
                 paged += page.records
                 guard let next = page.next else { break }
                 asked.next = next
                 try await write(1, &random, store)
             }
-            let after = try await all(query, store, PageSlice(rows: .max, duration: .zero))
+            let after = try await all(query, store, PageTimeLimit(rows: .max, duration: .zero))
             var changes = RecordQuery()
             changes.since = Cursor(epoch: store.epoch, sequence: head)
-            let changed = Set(try await all(changes, store, PageSlice(rows: .max, duration: .zero)).map(\.number))
+            let changed = Set(try await all(changes, store, PageTimeLimit(rows: .max, duration: .zero)).map(\.number))
             let unchanged = Set(before).intersection(after).filter { !changed.contains($0.number) }
             #expect(paged.filter(unchanged.contains) == before.filter(unchanged.contains), "\(query)")
             #expect(Set(paged.map(\.sequence)).count == paged.count, "\(query)")
@@ -141,7 +141,7 @@ import Testing
         query.types = [try type("weight")]
         query.sources = ["ihealth-hs3"]
         query.kinds = KindSelection([.category], followsChanges: false)
-        let page = try await store.page(query, within: PageSlice(rows: 4, duration: .zero))
+        let page = try await store.page(query, within: PageTimeLimit(rows: 4, duration: .zero))
         #expect(page.records.isEmpty && page.next != nil)
         #expect(page.reached == 4)
     }

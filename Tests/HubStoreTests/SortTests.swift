@@ -34,7 +34,8 @@ import Testing
         }
     }
 
-    private static func all(_ query: RecordQuery, _ store: Store, _ slice: PageSlice) async throws -> [StoredRecord] {
+    private static func all(_ query: RecordQuery, _ store: Store, _ slice: PageTimeLimit) async throws -> [StoredRecord]
+    {
         var (query, records) = (query, [StoredRecord]())
         while true {
             let page = try await store.page(query, within: slice)
@@ -93,10 +94,10 @@ import Testing
             let keys = Self.orders[round % Self.orders.count]
             var query = try Self.random(&random)
             query.order = .time
-            let whole = try await Self.all(query, store, PageSlice(rows: .max, duration: .zero))
+            let whole = try await Self.all(query, store, PageTimeLimit(rows: .max, duration: .zero))
             query.order = .sorted(keys)
             query.limit = [1_000, 60, 9].randomElement(using: &random) ?? 9
-            let slice = PageSlice(rows: [3, 9, 40, .max].randomElement(using: &random) ?? 1, duration: .zero)
+            let slice = PageTimeLimit(rows: [3, 9, 40, .max].randomElement(using: &random) ?? 1, duration: .zero)
             let pieces = try await Self.all(query, store, slice)
             let expected = whole.sorted { Self.precedes($0, $1, keys) }
             #expect(pieces.map(\.number) == expected.map(\.number), "seed \(seed), \(keys), \(query), \(slice)")
@@ -115,7 +116,7 @@ import Testing
             let before = try await Self.all(query, store, .usual)
             var (seen, changed): ([Int64], Set<Int64>) = ([], [])
             while true {
-                let page = try await store.page(query, within: PageSlice(rows: 10, duration: .zero))
+                let page = try await store.page(query, within: PageTimeLimit(rows: 10, duration: .zero))
                 seen += page.records.map(\.number)
                 // One record moves, and one is new.
                 let moved = Int.random(in: 0..<200, using: &random)
@@ -159,7 +160,7 @@ import Testing
             }
             query.order = .latest
             query.limit = [1_000, 2, 1].randomElement(using: &random) ?? 1
-            let slice = PageSlice(rows: [1, 30, .max].randomElement(using: &random) ?? 1, duration: .zero)
+            let slice = PageTimeLimit(rows: [1, 30, .max].randomElement(using: &random) ?? 1, duration: .zero)
             let latest = try await Self.all(query, store, slice)
             #expect(latest.map(\.number).sorted() == expected.values.sorted(), "seed \(seed), \(query)")
         }
@@ -180,7 +181,7 @@ import Testing
         let folder = try Folder()
         let store = try folder.open()
         _ = try await store.put(try (0..<60).map { .sample(try sample("\($0)", lasting: 60 - Int64($0))) })
-        let slice = PageSlice(rows: 1, duration: .zero, widest: 40)
+        let slice = PageTimeLimit(rows: 1, duration: .zero, widest: 40)
         for keys in [[SortKey.latestEnd], [.time, .end]] {
             var query = RecordQuery()
             (query.order, query.limit) = (.sorted(keys), 10)

@@ -52,7 +52,7 @@ import Testing
             let rows = [1, 7, Int.max].randomElement(using: &random) ?? 1
             repeat {
                 query.next = found.next
-                found.add(try await store.sources(query, within: PageSlice(rows: rows, duration: .zero)))
+                found.add(try await store.sources(query, within: PageTimeLimit(rows: rows, duration: .zero)))
                 pages += 1
             } while found.next != nil
             #expect(found.counts.count == expected.count)

@@ -39,7 +39,7 @@ import Testing
             try await store.read("test") { [terms = store.readerTerms] db in
                 var (walk, pieces) = (StatisticsWalk(query), 0)
                 while !walk.isOver {
-                    try Reader(db, terms).advance(&walk, within: duration)
+                    try SnapshotReader(db, terms).advance(&walk, within: duration)
                     pieces += 1
                 }
                 return (walk.rows, pieces)
@@ -77,7 +77,7 @@ import Testing
         while !walk.isOver {
             try await store.read("test") { [terms = store.readerTerms, begun = walk] db in
                 var walk = begun
-                try Reader(db, terms).advance(&walk, within: .zero)
+                try SnapshotReader(db, terms).advance(&walk, within: .zero)
                 return walk
             }.take(&walk)
             pieces += 1

@@ -56,11 +56,11 @@ import Testing
                 return .day(day)
             })
         var story = try #require(
-            try await store.trace(1, from: nil, versions: 10, within: PageSlice(rows: 3, duration: .zero)))
+            try await store.trace(1, from: nil, versions: 10, within: PageTimeLimit(rows: 3, duration: .zero)))
         var pieces = 1
         while let next = story.next {
             let more = try #require(
-                try await store.trace(1, from: next, versions: 0, within: PageSlice(rows: 3, duration: .zero)))
+                try await store.trace(1, from: next, versions: 0, within: PageTimeLimit(rows: 3, duration: .zero)))
             #expect(more.versions.isEmpty)
             story.add(days: more)
             pieces += 1

@@ -14,7 +14,7 @@ import Testing
         filter.group = "g\"1\""
         filter.numbers = [1, 9_007_199_254_740_991]
         var inbox = QueryRequest.Filter()
-        (inbox.isOfNobody, inbox.isGuest) = (true, false)
+        (inbox.isOfNoPerson, inbox.isGuest) = (true, false)
         var latest = QueryRequest(id: 9)
         latest.isLatest = true
         var heavy = QueryRequest.Filter()
@@ -331,7 +331,7 @@ import Testing
     @Test func `a feed message has three frames and round-trips through them`() throws {
         let message = FeedMessage(
             topic: .sample(type: "weight", person: "me", plugin: "ihealth-hs3"),
-            place: Place(sequence: 2, previous: 1, epoch: "k7qz2m5a"),
+            place: FeedPosition(sequence: 2, previous: 1, epoch: "k7qz2m5a"),
             body: Array("{}".utf8))
         #expect(FeedMessage(frames: message.frames) == message)
         #expect(FeedMessage(frames: Array(message.frames.dropLast())) == nil)

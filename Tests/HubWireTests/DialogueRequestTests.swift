@@ -69,17 +69,17 @@ import Testing
         for turn in 0..<40 {
             let now = Int64(turn * 9)
             for _ in 0..<turn % 7 { admitted.0 += one.receive("LIVE", #"{"type":"weight"}"#, at: now).actions.count }
-            if var allowance = lent.lendPassing(of: [1]) {
+            if var allowance = lent.takePassingAllowance(of: [1]) {
                 for _ in 0..<turn % 7 where allowance.take(at: now) { admitted.1 += 1 }
-                lent.takeBack(allowance, from: [1], at: now)
+                lent.returnPassingAllowance(allowance, from: [1], at: now)
             }
         }
         #expect(admitted.0 == admitted.1 && one.dropped == lent.dropped && one.dropped > 0)
-        #expect(lent[[1]]?.heardAt == Int64(351))
+        #expect(lent[[1]]?.lastReceivedAt == Int64(351))
         // A peer without a session, or one that leaves, has no allowance to lend.
-        #expect(lent.lendPassing(of: [2]) == nil)
+        #expect(lent.takePassingAllowance(of: [2]) == nil)
         _ = lent.receive("BYE", "{}")
-        #expect(lent.lendPassing(of: [1]) == nil)
+        #expect(lent.takePassingAllowance(of: [1]) == nil)
     }
 
     @Test func `R8.4 a query beyond the limit gets busy, and the session stays open`() {

@@ -403,7 +403,9 @@ import Testing
         for body in ["", "[]", "{", "{\"batch\":1}"] { _ = table.receive("SAMPLES", body, from: [1], at: 5) }
         _ = table.receive([Array("PING".utf8)], from: [1], at: 5)
         let after = try #require(table[[2]])
-        #expect(after.window == before.window && after.heardAt == before.heardAt && after.state == before.state)
+        #expect(
+            after.window == before.window && after.lastReceivedAt == before.lastReceivedAt
+                && after.state == before.state)
         #expect(table[[1]]?.state == .open)
     }
 

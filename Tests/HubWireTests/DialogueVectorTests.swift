@@ -53,7 +53,7 @@ import Testing
         let vectors = try ProtocolVectors.all(of: "place")
         for vector in vectors {
             let text = try #require(vector["in"] as? String)
-            let place = Place(text)
+            let place = FeedPosition(text)
             #expect(place?.sequence == (vector["sequence"] as? Int).map(Int64.init), "\(vector)")
             #expect(place?.previous == (vector["previous"] as? Int).map(Int64.init), "\(vector)")
             #expect(place?.epoch == vector["epoch"] as? String, "\(vector)")

@@ -4,7 +4,7 @@ import Testing
 
 /// Faults in the output of a plugin's program, as reported to its author.
 @Suite struct PrintedAnswerTests {
-    private static func read(_ text: String) throws(PrintedAnswer.Fault) -> Manifest {
+    private static func read(_ text: String) throws(PrintedAnswer.InvalidAnswer) -> Manifest {
         try PrintedAnswer(Array(text.utf8)).read(Manifest.self)
     }
 
@@ -57,7 +57,7 @@ import Testing
     func `R13.5 the fault of an invalid manifest names the member, the found and the expected value`(
         _ text: String, _ words: String
     ) throws {
-        let fault = try #require(throws: PrintedAnswer.Fault.self) { try Self.read(text) }
+        let fault = try #require(throws: PrintedAnswer.InvalidAnswer.self) { try Self.read(text) }
         #expect(fault.description.contains(words), "\(fault)")
     }
 

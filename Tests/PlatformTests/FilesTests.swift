@@ -95,7 +95,7 @@ import Testing
     @Test func `only one holder has a lock at a time, and the error names the holding process`() throws {
         let lock = try FileLock(path)
         #expect(FileLock.isHeld(path) && FileLock.holder(of: path) == "process \(getpid())")
-        #expect(throws: FileLock.Failure.held(by: "process \(getpid())")) { try FileLock(path) }
+        #expect(throws: FileLock.LockError.held(by: "process \(getpid())")) { try FileLock(path) }
         lock.release()
         lock.release()
         #expect(!FileLock.isHeld(path))
@@ -107,7 +107,7 @@ import Testing
         let mine = folder + "/mine"
         try PrivateFile.write(Array("what I wrote".utf8), to: mine)
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: mine)
-        do throws(FileLock.Failure) {
+        do throws(FileLock.LockError) {
             _ = try FileLock(path)
             Issue.record("the lock was taken")
         } catch {

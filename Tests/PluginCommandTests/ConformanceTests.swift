@@ -60,8 +60,8 @@ import Testing
             "2026-03-\($0 < 10 ? "0" : "")\($0)T07:30:05+01:00 \(70 + Double($0) / 8)\n"
         }.joined()
 
-        func subject(_ settings: [String] = []) throws -> Subject {
-            try Subject(folder.path, settings: settings, settle: .seconds(1), patience: .seconds(8))
+        func subject(_ settings: [String] = []) throws -> PluginUnderTest {
+            try PluginUnderTest(folder.path, settings: settings, settle: .seconds(1), patience: .seconds(8))
         }
     }
 
@@ -101,7 +101,7 @@ import Testing
         for (plugin, isSource) in broken {
             examinations.append {
                 let place = try Place(source: isSource, plugin.changes, logsIn: plugin.logsIn)
-                let report = try await Examination(try place.subject(plugin.settings))
+                let report = try await ConformanceTest(try place.subject(plugin.settings))
                     .examine(Self.rules(plugin.rule))
                 #expect(report.broken.map(\.rule.name) == [plugin.rule], "\(plugin.fault)")
                 #expect(report.lines(showsAll: false).contains { $0.contains("do:   ") }, "\(plugin.fault)")
@@ -134,7 +134,7 @@ import Testing
 
     /// - Parameter rule: the only rule that is examined; all if not given.
     private func good(_ place: Place, _ rule: String? = nil) async throws {
-        let report = try await Examination(try place.subject()).examine(rule.map(Self.rules) ?? Rule.all)
+        let report = try await ConformanceTest(try place.subject()).examine(rule.map(Self.rules) ?? Rule.all)
         let isGood = rule == nil ? report.tier == .platinum : report.findings.allSatisfy { $0.verdict == .kept }
         #expect(isGood, "\(report.lines(showsAll: false).joined(separator: "\n"))")
     }
@@ -163,7 +163,7 @@ import Testing
         _ = try place.subject()
         for (line, reason) in [(good.replacing("72.4", with: "\"x\""), "value"), ("72.4", "object"), ("{", "end")] {
             _ = try place.folder.write("\(good)\n\(line)\n", to: "records.jsonl")
-            let refusal = try #require(throws: Subject.Refusal.self) { try place.subject() }
+            let refusal = try #require(throws: PluginUnderTest.SetupError.self) { try place.subject() }
             #expect(refusal.description.contains("records.jsonl, line 2: "), "\(refusal)")
             #expect(refusal.description.contains(reason), "\(refusal)")
         }
@@ -175,7 +175,7 @@ import Testing
     {
         let place = try Place(
             source: true, [(#"print(json.dumps(MANIFEST))"#, #"sys.stderr.write("<&\x07\"]]>"); sys.exit(3)"#)])
-        let report = try await Examination(try place.subject()).examine()
+        let report = try await ConformanceTest(try place.subject()).examine()
         #expect(report.tier == nil)
         let file = try place.folder.write(report.junit, to: "report.xml")
         let script = """

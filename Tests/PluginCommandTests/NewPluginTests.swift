@@ -52,8 +52,8 @@ import Testing
         Exam {
             let place = try TemporaryFolder()
             let path = try await make(language, arguments, in: place)
-            let subject = try Subject(path, settle: .milliseconds(500), patience: .seconds(20))
-            return try await Examination(subject).examine(Rule.all.filter { rules.contains($0.name) })
+            let subject = try PluginUnderTest(path, settle: .milliseconds(500), patience: .seconds(20))
+            return try await ConformanceTest(subject).examine(Rule.all.filter { rules.contains($0.name) })
         }
     }
     /// A source with all rules; a sink with those that depend on its own lines.

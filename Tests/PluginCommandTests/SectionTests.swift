@@ -75,11 +75,13 @@ import Testing
     }
 
     @Test func `invalid TOML and a second section with the same name are refused`() throws {
-        #expect(throws: ConfigurationEditor.Refusal.self) { try ConfigurationEditor("[plugin.a\n") }
+        #expect(throws: ConfigurationEditor.EditError.self) { try ConfigurationEditor("[plugin.a\n") }
         var editor = try ConfigurationEditor(Self.file)
-        #expect(throws: ConfigurationEditor.Refusal.self) { try editor.add(["plugin", "a"], Self.block, atEnd: true) }
-        #expect(throws: ConfigurationEditor.Refusal.self) { try editor.remove(["plugin", "z"]) }
-        #expect(throws: ConfigurationEditor.Refusal.self) {
+        #expect(throws: ConfigurationEditor.EditError.self) {
+            try editor.add(["plugin", "a"], Self.block, atEnd: true)
+        }
+        #expect(throws: ConfigurationEditor.EditError.self) { try editor.remove(["plugin", "z"]) }
+        #expect(throws: ConfigurationEditor.EditError.self) {
             try editor.add(["plugin", "z"], "[plugin.z]\nx =\n", atEnd: true)
         }
         #expect(editor.text == Self.file)

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func `every objection is reported with its setting`() throws {
-        let verdict = try PluginCommand<Strict>.verdict(on: Array(#"{"port":"5"}"#.utf8))
+        let verdict = try PluginCommandLine<Strict>.verdict(on: Array(#"{"port":"5"}"#.utf8))
         #expect(
             verdict.objections == [
                 .init(setting: "host", reason: "expected a text, but it is not set"),

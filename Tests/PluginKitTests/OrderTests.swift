@@ -27,7 +27,7 @@ import Testing
         await scene.hub.batches(2)
 
         // The third is read from a slow disk, and is complete before there is a session again.
-        try await hub.state.spool(GivenGroups([.sample(hub.sample(2))]).groups)
+        try await hub.state.spool(SubmittedGroups([.sample(hub.sample(2))]).groups)
         let (isHeld, mayGo) = (Gate(), DispatchSemaphore(value: 0))
         let disk = Task.detached {
             try await hub.state.transaction { _ in
@@ -66,7 +66,7 @@ import Testing
         await hasContext.wait()
         let hub = try #require(shared.withLock { $0 })
         @Sendable func groups(_ number: Int) throws -> [[[UInt8]]] {
-            try GivenGroups([.sample(hub.sample(number))]).groups
+            try SubmittedGroups([.sample(hub.sample(number))]).groups
         }
         try await hub.give([hub.sample(0)])
         await scene.hub.records(1)

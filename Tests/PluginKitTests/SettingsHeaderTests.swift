@@ -9,7 +9,7 @@ import Testing
     }
 
     @Test func `a settings file may begin with the table's header, and lines keep their numbers`() {
-        typealias Command = PluginCommand<Nothing>
+        typealias Command = PluginCommandLine<Nothing>
         #expect(Command.withoutHeader("## About\n\n[plugin.x]\nlink = 1\n") == "## About\n\n\nlink = 1\n")
         #expect(Command.withoutHeader("link = 1\n[plugin.x]\n") == "link = 1\n[plugin.x]\n")
     }

@@ -246,7 +246,7 @@ actor Turnstile {
             await scene.hub.wants("all")
             let place = try #require(await scene.hub.deliver(try Self.records(1...2), to: "all"))
             #expect(await scene.hub.report(of: place)?.results.count == 2)
-            await scene.hub.tellCaughtUp(pending: Int64(pending))
+            await scene.hub.reportCaughtUp(pending: Int64(pending))
             #expect(await run.end() == exit)
             #expect(await scene.hub.violations.isEmpty)
         }

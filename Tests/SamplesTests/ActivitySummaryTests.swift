@@ -16,7 +16,7 @@ import Testing
     }
 
     private func fault(_ sample: Sample) -> String? {
-        do throws(PartFault) { try sample.checkParts(.standard) } catch { return "\(error.kind) \(error)" }
+        do throws(PartError) { try sample.checkParts(.standard) } catch { return "\(error.kind) \(error)" }
         return nil
     }
 

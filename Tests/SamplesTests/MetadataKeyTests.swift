@@ -5,7 +5,7 @@ import Testing
 /// HealthKit's metadata keys: one name for all spellings of a key, and the values that each key accepts.
 @Suite struct MetadataKeyTests {
     private func fault(_ metadata: String?, _ type: TypeID = .weight) -> String? {
-        do throws(KnownMetadata.Fault) {
+        do throws(KnownMetadata.InvalidMetadata) {
             _ = try KnownMetadata(metadata.flatMap { JSONObject($0) }, of: type)
             return nil
         } catch { return error.description }

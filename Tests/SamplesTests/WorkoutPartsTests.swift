@@ -105,7 +105,7 @@ import Testing
         ),
     ])
     func `an invalid part is rejected with the path of the faulty member`(_ json: String, _ reason: String) throws {
-        let fault = try #require(throws: PartFault.self) { try parts(json) }
+        let fault = try #require(throws: PartError.self) { try parts(json) }
         #expect(fault.description.contains(reason), "\(fault)")
     }
 
@@ -128,7 +128,7 @@ import Testing
         #expect(sample.route == points)
         func fault(_ json: String) throws -> String? {
             sample.extra = JSONObject(#"{"route":\#(json)}"#)
-            do throws(PartFault) { try sample.checkParts(.standard) } catch { return error.description }
+            do throws(PartError) { try sample.checkParts(.standard) } catch { return error.description }
             return nil
         }
         let here = #""time":"2024-03-16T07:00:00Z","latitude":52"#

@@ -13,7 +13,7 @@ public struct ExportBatch: Sendable {
     public var offset: Int64 = 0
 
     public struct Mark: Hashable, Sendable {
-        /// Indices in the lists of the ``ExportAccount``.
+        /// Indices in the lists of the ``AppleExportSummary``.
         public var type: Int
         public var source: Int
     }

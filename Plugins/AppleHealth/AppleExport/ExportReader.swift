@@ -12,7 +12,7 @@ public final class ExportReader {
     // Only one task reads, and no property is passed on while it is being changed. Checking exclusivity at each access would cost a twelfth
     // of an import's time.
     @exclusivity(unchecked) var tokenizer: XMLTokenizer
-    @exclusivity(unchecked) public internal(set) var account = ExportAccount()
+    @exclusivity(unchecked) public internal(set) var account = AppleExportSummary()
 
     @exclusivity(unchecked) var times = ExportTimeReader()
     @exclusivity(unchecked) var utc = UTCWriter()
@@ -28,7 +28,7 @@ public final class ExportReader {
     @exclusivity(unchecked) var devices = ByteCache<MetadataEntry>()
 
     @exclusivity(unchecked) var batch = ExportBatch()
-    @exclusivity(unchecked) var draft = Draft()
+    @exclusivity(unchecked) var draft = ElementDraft()
     @exclusivity(unchecked) var output: [UInt8] = []
     /// Whether the last token was put back and will be read again.
     @exclusivity(unchecked) var isPending = false
@@ -38,7 +38,7 @@ public final class ExportReader {
     var namedFiles: Set<String> = []
     /// The number of bytes read from the files beside the XML, and its limit, which is far above the largest known export.
     var fileBytes: Int64 = 0
-    var mostFileBytes: Int64 = 16 << 30
+    var maximumFileBytes: Int64 = 16 << 30
     /// Whether reading the XML ended early.
     private var isCut = false
     /// Whether no part of the XML is known to be lost.
@@ -81,8 +81,8 @@ public final class ExportReader {
         tokenizer = XMLTokenizer(try package.openMain())
         deferred = DeferredRecords(in: scratch)
         let others = package.otherFiles
-        for other in others { account.note(.otherFile, ExportAccount.Place(file: other)) }
-        for reason in package.unreadable { account.note(.damagedFile, ExportAccount.Place(reason: reason)) }
+        for other in others { account.note(.otherFile, AppleExportSummary.Place(file: other)) }
+        for reason in package.unreadable { account.note(.damagedFile, AppleExportSummary.Place(reason: reason)) }
         account.fault = package.unreadable.first
         setLatest(exportDate: nil)
     }
@@ -327,7 +327,7 @@ public final class ExportReader {
         if let known = sourceIndex[name] { return known }
         // A file with very many sources has one entry for the rest of them.
         guard account.sources.count < 10_000 else { return index(ofSource: "(others)") }
-        account.sources.append((name, ExportAccount.Tally()))
+        account.sources.append((name, AppleExportSummary.Tally()))
         sourceIndex[name] = account.sources.count - 1
         return account.sources.count - 1
     }
@@ -341,7 +341,7 @@ public final class ExportReader {
         guard account.types.count < Self.maximumTypes || id == .otherTypes else {
             return index(of: .otherTypes)
         }
-        account.types.append((id, ExportAccount.Tally()))
+        account.types.append((id, AppleExportSummary.Tally()))
         typeIndex[id] = account.types.count - 1
         return account.types.count - 1
     }

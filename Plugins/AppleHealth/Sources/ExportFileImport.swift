@@ -91,7 +91,7 @@ struct ExportFileImport {
         case .failure(let error as ExportError):
             return ImportDialogue.Ending(error.code == .io ? .unreachable : .unreadable, error.message)
         case .failure(let error as GiveError) where error.code == .stopping: return ImportDialogue.Ending(.stopped)
-        case .failure(let halt as ExportImport.StoreHalt): return ImportDialogue.Ending(.store, halt.reason)
+        case .failure(let halt as ExportImport.StoreUnavailable): return ImportDialogue.Ending(.store, halt.reason)
         case .failure(let error): return ImportDialogue.Ending(.failed, "\(error)")
         case nil: return ImportDialogue.Ending(.session, exit: exit.rawValue)
         }

@@ -66,7 +66,7 @@ actor FolderImporter {
                 // A full disk or an absent share is not the file's fault: retry at the next check.
                 if error.code != .io { failed[entry.name] = entry.state }
                 say(entry.name, "\(error)")
-            } catch let halt as ExportImport.StoreHalt {
+            } catch let halt as ExportImport.StoreUnavailable {
                 // The next check resumes it, and reads the others.
                 say(entry.name, "\(entry.name): the hub cannot store: \(halt.reason)")
                 break
@@ -143,7 +143,7 @@ actor FolderImporter {
                 results.append(sentence(report, entry))
             } catch let error as ExportError {
                 results.append("\(entry.name): cannot be read: \(error)")
-            } catch let halt as ExportImport.StoreHalt {
+            } catch let halt as ExportImport.StoreUnavailable {
                 results.append(
                     "\(sentence(halt.report, entry)); the rest of it is not stored, for the hub cannot store: \(halt.reason)"
                 )

@@ -24,9 +24,10 @@ struct Admin: AsyncParsableCommand {
             arguments.
             """,
         subcommands: [
-            MigrateCommand.self, CheckCommand.self, HBACommand.self, AuthorityCommand.self, StudyCommand.self,
-            InviteCommand.self, SignCommand.self, HubsCommand.self, StopCommand.self, ResumeCommand.self,
-            EraseCommand.self, MonthsCommand.self, IncarnationCommand.self, StatsCommand.self, ExportCommand.self,
+            MigrateCommand.self, CentralCheckCommand.self, HBACommand.self, AuthorityCommand.self, StudyCommand.self,
+            InviteCommand.self, SignCommand.self, HubsCommand.self, CentralStopCommand.self, ResumeCommand.self,
+            CentralEraseCommand.self, MonthsCommand.self, IncarnationCommand.self, CentralStatsCommand.self,
+            CentralExportCommand.self,
             MetricsCommand.self,
         ])
 }

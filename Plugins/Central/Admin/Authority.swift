@@ -16,12 +16,14 @@ struct Authority {
     init(certificate certificatePath: String, key keyPath: String) throws {
         guard let certificateBytes = try PrivateFile.read(certificatePath, upTo: 65_536),
             let keyBytes = try PrivateFile.read(keyPath, upTo: 65_536)
-        else { throw Refusal("there is no \(certificatePath) or no \(keyPath): hub-central-admin ca new makes both") }
+        else {
+            throw AdminError("there is no \(certificatePath) or no \(keyPath): hub-central-admin ca new makes both")
+        }
         pem = String(decoding: certificateBytes, as: UTF8.self)
         certificate = try Certificate(pemEncoded: pem)
         key = try Certificate.PrivateKey(pemEncoded: String(decoding: keyBytes, as: UTF8.self))
         guard key.publicKey == certificate.publicKey else {
-            throw Refusal("\(keyPath) is not the key of \(certificatePath)")
+            throw AdminError("\(keyPath) is not the key of \(certificatePath)")
         }
     }
 
@@ -38,22 +40,22 @@ struct Authority {
         guard try PrivateFile.write(Array(key.pemRepresentation.utf8), to: keyPath, replacing: false),
             try PrivateFile.write(Array(certificate.utf8), to: certificatePath, replacing: false, mode: 0o644)
         else {
-            throw Refusal(
+            throw AdminError(
                 "there is a \(keyPath) or a \(certificatePath) already; an authority is not replaced by accident")
         }
     }
 
     /// Signs a hub's request: its key, with the name of the invitation instead of the request's name.
     ///
-    /// - Throws: ``Refusal`` if the request does not prove possession of the key, or the key is of another kind.
+    /// - Throws: ``AdminError`` if the request does not prove possession of the key, or the key is of another kind.
     func sign(_ request: String, as login: String, days: Int) throws -> String {
         let csr: CertificateSigningRequest
         do { csr = try CertificateSigningRequest(pemEncoded: request) } catch {
-            throw Refusal("not a request: \(error)")
+            throw AdminError("not a request: \(error)")
         }
-        guard let publicKey = P256.Signing.PublicKey(csr.publicKey) else { throw Refusal("not a key of P-256") }
+        guard let publicKey = P256.Signing.PublicKey(csr.publicKey) else { throw AdminError("not a key of P-256") }
         guard csr.publicKey.isValidSignature(csr.signature, for: csr) else {
-            throw Refusal("not signed by its own key")
+            throw AdminError("not signed by its own key")
         }
         let extensions = try Certificate.Extensions {
             Critical(BasicConstraints.notCertificateAuthority)
@@ -150,7 +152,7 @@ struct AuthorityCommand: AsyncParsableCommand {
             let certificate = try authority.signHost(key.publicKey, names: names, days: days)
             guard try PrivateFile.write(Array(key.pemRepresentation.utf8), to: name + ".key", replacing: false),
                 try PrivateFile.write(Array(certificate.utf8), to: name + ".crt", mode: 0o644)
-            else { throw Refusal("there is a \(name).key already") }
+            else { throw AdminError("there is a \(name).key already") }
             try say(
                 "Made \(name).key, mode 0600, and \(name).crt.",
                 json: [("certificate", name + ".crt"), ("key", name + ".key")], if: json)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PostgreSQL
 
-struct EraseCommand: AsyncParsableCommand {
+struct CentralEraseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "erase", abstract: "Do the erasures that houses and studies have asked for, with proof.",
         discussion: """
@@ -17,7 +17,7 @@ struct EraseCommand: AsyncParsableCommand {
 
             Exit codes: 0; 1 rows or files are left, which are listed.
             """)
-    @OptionGroup var place: Place
+    @OptionGroup var place: DatabaseOptions
     @Flag(help: "Rewrite no files.") var keepFiles = false
     @Flag(help: "Print what would be erased.") var dryRun = false
     @Flag(help: "One JSON document.") var json = false
@@ -73,7 +73,7 @@ struct MonthsCommand: AsyncParsableCommand {
               hub-central-admin months --keep 24 --dry-run
               hub-central-admin months --keep 24
             """)
-    @OptionGroup var place: Place
+    @OptionGroup var place: DatabaseOptions
     @Option(help: "How many whole months are kept.") var keep = 24
     @Flag(help: "Print which months would go.") var dryRun = false
     @Flag(help: "One JSON document.") var json = false
@@ -114,7 +114,7 @@ struct IncarnationCommand: AsyncParsableCommand {
               hub-central-admin incarnation
               hub-central-admin incarnation --why "restored to 2026-11-20 03:00"
             """)
-    @OptionGroup var place: Place
+    @OptionGroup var place: DatabaseOptions
     @Option(help: "Raise the number, for this reason.") var why: String?
     @Flag(help: "One JSON document.") var json = false
 
@@ -142,7 +142,7 @@ struct MetricsCommand: AsyncParsableCommand {
             Example:
               hub-central-admin metrics > /var/lib/prometheus/node-exporter/central.prom
             """)
-    @OptionGroup var place: Place
+    @OptionGroup var place: DatabaseOptions
     @Flag(help: "One JSON document.") var json = false
 
     func run() async throws {

@@ -3,7 +3,7 @@ import Foundation
 import PostgreSQL
 
 /// A server setting that a person should change.
-struct Finding {
+struct ServerFinding {
     /// Whether the setting makes receipts untrue; otherwise it has another cost.
     let isLie: Bool
     let setting: String
@@ -11,7 +11,7 @@ struct Finding {
     let advice: String
 }
 
-struct CheckCommand: AsyncParsableCommand {
+struct CentralCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Name each setting that makes receipts lie, and what to set.",
         discussion: """
@@ -25,7 +25,7 @@ struct CheckCommand: AsyncParsableCommand {
 
             Exit codes: 0 no receipt lies; 1 some do.
             """)
-    @OptionGroup var place: Place
+    @OptionGroup var place: DatabaseOptions
     @Option(help: ArgumentHelp("What patronictl show-config has printed; - is stdin.", valueName: "file"))
     var patroni: String?
     @Flag(help: "One JSON document.") var json = false
@@ -61,11 +61,11 @@ struct CheckCommand: AsyncParsableCommand {
     }
 
     /// Findings in the server's own settings.
-    static func findings(in settings: [String: String]) -> [Finding] {
-        var findings: [Finding] = []
+    static func findings(in settings: [String: String]) -> [ServerFinding] {
+        var findings: [ServerFinding] = []
         func expect(_ name: String, _ good: Set<String>, lie: Bool, _ advice: String) {
             guard let found = settings[name], !good.contains(found) else { return }
-            findings.append(Finding(isLie: lie, setting: name, found: found, advice: advice))
+            findings.append(ServerFinding(isLie: lie, setting: name, found: found, advice: advice))
         }
         expect(
             "synchronous_commit", ["on", "remote_apply"], lie: true,
@@ -93,7 +93,7 @@ struct CheckCommand: AsyncParsableCommand {
             "data_checksums", ["on"], lie: false, "a damaged page is not noticed; make the cluster with data-checksums")
         if settings["synchronous_standby_names"] == "" {
             findings.append(
-                Finding(
+                ServerFinding(
                     isLie: false, setting: "synchronous_standby_names", found: "",
                     advice:
                         "one node alone: its disk is the receipt. With replicas: Patroni's synchronous_mode and synchronous_mode_strict"
@@ -103,7 +103,7 @@ struct CheckCommand: AsyncParsableCommand {
     }
 
     /// Findings in Patroni's configuration, which determines the behaviour when a replica is lost.
-    static func findings(inPatroni text: String) -> [Finding] {
+    static func findings(inPatroni text: String) -> [ServerFinding] {
         func value(_ name: String) -> String {
             for line in text.split(separator: "\n") {
                 let parts = line.split(separator: ":", maxSplits: 1).map {
@@ -113,11 +113,11 @@ struct CheckCommand: AsyncParsableCommand {
             }
             return ""
         }
-        var findings: [Finding] = []
+        var findings: [ServerFinding] = []
         let (mode, strict) = (value("synchronous_mode"), value("synchronous_mode_strict"))
         if !["on", "true", "quorum"].contains(mode) {
             findings.append(
-                Finding(
+                ServerFinding(
                     isLie: true, setting: "synchronous_mode", found: mode,
                     advice:
                         "Patroni may promote a host that lacks confirmed records; set it to quorum (Patroni 4) or true"
@@ -125,7 +125,7 @@ struct CheckCommand: AsyncParsableCommand {
         }
         if !["on", "true"].contains(strict) {
             findings.append(
-                Finding(
+                ServerFinding(
                     isLie: true, setting: "synchronous_mode_strict", found: strict,
                     advice:
                         "when no replica is left, Patroni lets commits return that only the leader has; set it to true")
@@ -135,7 +135,7 @@ struct CheckCommand: AsyncParsableCommand {
     }
 
     /// Findings in settings of single roles or databases.
-    private func overrides(_ desk: Desk) async throws -> [Finding] {
+    private func overrides(_ desk: AdminConnection) async throws -> [ServerFinding] {
         let rows = try await desk.ask(
             """
             SELECT concat_ws(' in ', nullif(setrole, 0)::regrole::text, (SELECT datname FROM pg_database d WHERE d.oid = setdatabase)), split_part(c, '=', 1), split_part(c, '=', 2)
@@ -144,27 +144,27 @@ struct CheckCommand: AsyncParsableCommand {
         ).rows
         return rows.flatMap { row in
             Self.findings(in: [row[1] ?? "": row[2] ?? ""]).map {
-                Finding(
+                ServerFinding(
                     isLie: $0.isLie, setting: "\($0.setting) of \(row[0] ?? "")", found: $0.found, advice: $0.advice)
             }
         }
     }
 
-    private func surroundings(_ desk: Desk, _ settings: [String: String]) async throws -> [Finding] {
-        var findings: [Finding] = []
+    private func surroundings(_ desk: AdminConnection, _ settings: [String: String]) async throws -> [ServerFinding] {
+        var findings: [ServerFinding] = []
         let replicas = try await desk.ask(
             "SELECT count(*) AS n FROM pg_stat_replication WHERE state = 'streaming' AND sync_state IN ('sync', 'quorum')"
         )["n"]
         if settings["synchronous_standby_names"]?.isEmpty == false, replicas == "0" {
             findings.append(
-                Finding(
+                ServerFinding(
                     isLie: false, setting: "replicas", found: "none",
                     advice: "commits wait until one is back: patronictl list"))
         }
         let applied = try await Migrations.applied(desk)
         if applied != Migrations.all.count {
             findings.append(
-                Finding(
+                ServerFinding(
                     isLie: false, setting: "migrations", found: "\(applied)",
                     advice: "this program has \(Migrations.all.count): hub-central-admin migrate"))
         }
@@ -176,7 +176,7 @@ struct CheckCommand: AsyncParsableCommand {
             """)
         for row in rules?.rows ?? [] {
             findings.append(
-                Finding(
+                ServerFinding(
                     isLie: false, setting: "pg_hba.conf", found: row.map { $0 ?? "" }.joined(separator: " "),
                     advice:
                         "lets someone in without a certificate or SCRAM: hub-central-admin hba prints the lines that are needed"

@@ -49,7 +49,7 @@ struct InviteCommand: AsyncParsableCommand {
               hub-central-admin invite house7 --study heart --hosts db1,db2,db3
               hub-central-admin invite house7 --replaces --hosts db1,db2,db3
             """)
-    @OptionGroup var place: Place
+    @OptionGroup var place: DatabaseOptions
     @Argument(help: "The hub's name here: no family name, because other hubs can see it.") var login: String
     @Option(name: .customLong("study"), help: "A study to offer; once for each.") var studies: [String] = []
     @Option(help: "The hosts as the house reaches them, with commas; those of --host if not given.") var hosts: String?
@@ -70,7 +70,7 @@ struct InviteCommand: AsyncParsableCommand {
         let desk = try await place.desk()
         let known = try await desk.ask("SELECT state FROM central.hub WHERE login = $1", login)["state"]
         guard (known != nil) == replaces else {
-            throw Refusal(
+            throw AdminError(
                 replaces
                     ? "there is no \(login) to replace"
                     : "\(login) is enrolled already; --replaces gives it another key")
@@ -78,7 +78,7 @@ struct InviteCommand: AsyncParsableCommand {
         let found = try await desk.ask(
             "SELECT count(*) AS n FROM central.study WHERE name = ANY ($1) AND ended IS NULL", array(studies))["n"]
         guard found == "\(Set(studies).count)" else {
-            throw Refusal("not all of these are studies that go on: hub-central-admin study list")
+            throw AdminError("not all of these are studies that go on: hub-central-admin study list")
         }
         let id = randomBytes(4).hexadecimal
         let token = randomWord(bytes: 24)
@@ -121,7 +121,7 @@ struct SignCommand: AsyncParsableCommand {
               hub-central-admin sign
               hub-central-admin sign --watch
             """)
-    @OptionGroup var place: Place
+    @OptionGroup var place: DatabaseOptions
     @OptionGroup var files: AuthorityFiles
     @Option(help: "How long a certificate lasts.") var days = 825
     @Flag(help: "Keep running, and look every second.") var watch = false
@@ -129,7 +129,7 @@ struct SignCommand: AsyncParsableCommand {
 
     func run() async throws {
         let authority = try Authority(certificate: files.certificate, key: files.key)
-        var desk: Desk?
+        var desk: AdminConnection?
         var isAway = false
         var hints = Hints()
         repeat {
@@ -158,7 +158,7 @@ private struct Hints {
     private var goal: Int64?
     private var told: Int64 = 0
 
-    mutating func give(on desk: Desk) async throws {
+    mutating func give(on desk: AdminConnection) async throws {
         let answer = try await desk.ask(
             """
             SELECT pg_snapshot_xmin(s)::text AS horizon, pg_snapshot_xmax(s)::text AS next,
@@ -178,7 +178,7 @@ private struct Hints {
 
 /// One pass over the pending requests.
 private struct Signing {
-    let desk: Desk
+    let desk: AdminConnection
     let authority: Authority
     let days: Int
     let json: Bool
@@ -197,7 +197,7 @@ private struct Signing {
                     try await desk.ask("SELECT 1 FROM central.hub WHERE hub_id = $1 AND login <> $2", row[3], login)
                         .rows.count > 0
                 {
-                    throw Refusal("this hub has another log-in already")
+                    throw AdminError("this hub has another log-in already")
                 }
                 try await desk.transaction {
                     if let role { try await admit(login, hubID: row[3], by: role) }
@@ -206,7 +206,7 @@ private struct Signing {
                         number, certificate, authority.pem)
                 }
                 try say("signed \(login)", json: [("hub", login), ("signed", true)], if: json)
-            } catch let refusal as Refusal {
+            } catch let refusal as AdminError {
                 try await desk.transaction {
                     try await desk.ask(
                         "UPDATE central.request SET refused = $2 WHERE request_no = $1", number, refusal.description)

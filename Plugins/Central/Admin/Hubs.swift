@@ -11,7 +11,7 @@ struct HubsCommand: AsyncParsableCommand {
               hub-central-admin hubs
               hub-central-admin hubs --silent 1 --json
             """)
-    @OptionGroup var place: Place
+    @OptionGroup var place: DatabaseOptions
     @Option(help: ArgumentHelp("Only hubs that were not heard from for this many days.", valueName: "days")) var silent:
         Int?
     @Flag(help: "One JSON document.") var json = false
@@ -27,7 +27,7 @@ struct HubsCommand: AsyncParsableCommand {
     }
 }
 
-struct StopCommand: AsyncParsableCommand {
+struct CentralStopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop", abstract: "Take a hub's log-in away, at once; or pause it.",
         discussion: """
@@ -38,7 +38,7 @@ struct StopCommand: AsyncParsableCommand {
               hub-central-admin stop house7
               hub-central-admin stop house7 --pause
             """)
-    @OptionGroup var place: Place
+    @OptionGroup var place: DatabaseOptions
     @Argument var hub: String
     @Flag(help: "Keep its log-in, but make it wait.") var pause = false
     @Flag(help: "One JSON document.") var json = false
@@ -62,7 +62,7 @@ struct ResumeCommand: AsyncParsableCommand {
             Example:
               hub-central-admin resume house7
             """)
-    @OptionGroup var place: Place
+    @OptionGroup var place: DatabaseOptions
     @Argument var hub: String
     @Flag(help: "One JSON document.") var json = false
 
@@ -73,9 +73,9 @@ struct ResumeCommand: AsyncParsableCommand {
     }
 }
 
-private func change(_ login: String, to state: String, mayLogIn: Bool, _ desk: Desk) async throws {
+private func change(_ login: String, to state: String, mayLogIn: Bool, _ desk: AdminConnection) async throws {
     guard try await desk.ask("SELECT 1 FROM central.hub WHERE login = $1", login).rows.count == 1 else {
-        throw Refusal("there is no \(login): hub-central-admin hubs")
+        throw AdminError("there is no \(login): hub-central-admin hubs")
     }
     try await desk.transaction {
         try await desk.ask("ALTER ROLE \(identifier(login)) \(mayLogIn ? "LOGIN" : "NOLOGIN")")

@@ -12,7 +12,7 @@ enum Migrations {
     ]
 
     /// Number of applied migrations; 0 if there is no schema.
-    static func applied(_ desk: Desk) async throws -> Int {
+    static func applied(_ desk: AdminConnection) async throws -> Int {
         let table = try await desk.ask("SELECT to_regclass('central.migration') AS place")
         guard table["place"] != nil else { return 0 }
         return Int(try await desk.ask("SELECT coalesce(max(no), 0) AS no FROM central.migration")["no"] ?? "") ?? 0
@@ -31,7 +31,7 @@ struct MigrateCommand: AsyncParsableCommand {
               sudo -u postgres hub-central-admin migrate
               hub-central-admin migrate --dry-run
             """)
-    @OptionGroup var place: Place
+    @OptionGroup var place: DatabaseOptions
     @Flag(help: "Say what would be applied.") var dryRun = false
     @Flag(help: "One JSON document.") var json = false
 
@@ -45,7 +45,7 @@ struct MigrateCommand: AsyncParsableCommand {
         if !dryRun { try await desk.ask("SELECT pg_advisory_lock(7233173)", within: .seconds(3_600)) }
         let from = try await Migrations.applied(desk)
         guard from <= Migrations.all.count else {
-            throw Refusal(
+            throw AdminError(
                 "the database has \(from) migrations, this program knows \(Migrations.all.count): use a newer one")
         }
         if !dryRun {

@@ -4,7 +4,7 @@ import HealthExports
 import PostgreSQL
 import Samples
 
-struct StatsCommand: AsyncParsableCommand {
+struct CentralStatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats", abstract: "Figures of a study by type and week, of groups that are large enough.",
         discussion: """
@@ -15,7 +15,7 @@ struct StatsCommand: AsyncParsableCommand {
               hub-central-admin stats heart
               hub-central-admin stats heart --type weight --json
             """)
-    @OptionGroup var place: Place
+    @OptionGroup var place: DatabaseOptions
     @Argument var study: String
     @Option(help: "Only this type.") var type: String?
     @Flag(help: "One JSON document.") var json = false
@@ -31,7 +31,7 @@ struct StatsCommand: AsyncParsableCommand {
 
 enum StudyFormat: String, ExpressibleByArgument, CaseIterable { case csv, fhir }
 
-struct ExportCommand: AsyncParsableCommand {
+struct CentralExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Print a study's records, under their pseudonyms.",
         discussion: """
@@ -43,7 +43,7 @@ struct ExportCommand: AsyncParsableCommand {
               hub-central-admin export heart > heart.csv
               hub-central-admin export heart --format fhir > heart.ndjson
             """)
-    @OptionGroup var place: Place
+    @OptionGroup var place: DatabaseOptions
     @Argument var study: String
     @Option(help: "csv or fhir.") var format = StudyFormat.csv
     @Flag(help: "A summary of the export, as one JSON document on stderr.") var json = false

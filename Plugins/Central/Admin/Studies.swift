@@ -26,7 +26,7 @@ struct StudyCommand: AsyncParsableCommand {
                   hub-central-admin study new heart --title "Hearts" --type weight --type heartRate
                   hub-central-admin study new steps --title "Steps" --type stepCount --figures-only --group 10 --ends 2028-12-31
                 """)
-        @OptionGroup var place: Place
+        @OptionGroup var place: DatabaseOptions
         @Argument(help: "Lower-case letters, digits and -.") var name: String
         @Option(help: "Its title for people.") var title: String
         @Option(
@@ -92,7 +92,7 @@ struct StudyCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Show all studies.")
-        @OptionGroup var place: Place
+        @OptionGroup var place: DatabaseOptions
         @Flag(help: "One JSON document.") var json = false
         func run() async throws {
             try await place.desk().show(
@@ -108,7 +108,7 @@ struct StudyCommand: AsyncParsableCommand {
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show one study: its hubs, and how many take part in what.")
-        @OptionGroup var place: Place
+        @OptionGroup var place: DatabaseOptions
         @Argument var study: String
         @Flag(help: "One JSON document.") var json = false
         func run() async throws {
@@ -125,7 +125,7 @@ struct StudyCommand: AsyncParsableCommand {
 
     struct Offer: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Offer a study to hubs that are enrolled already.")
-        @OptionGroup var place: Place
+        @OptionGroup var place: DatabaseOptions
         @Argument var study: String
         @Argument(help: "Hubs; all, if none is given.") var hubs: [String] = []
         @Flag(help: "One JSON document.") var json = false
@@ -157,7 +157,7 @@ struct StudyCommand: AsyncParsableCommand {
                   hub-central-admin study end heart --erase --dry-run
                   hub-central-admin study end heart --erase
                 """)
-        @OptionGroup var place: Place
+        @OptionGroup var place: DatabaseOptions
         @Argument var study: String
         @Flag(help: "Ask for the erasure of records that no other consent covers.") var erase = false
         @Flag(help: "Print whom it affects, and change nothing.") var dryRun = false
@@ -167,7 +167,7 @@ struct StudyCommand: AsyncParsableCommand {
             let desk = try await place.desk()
             guard let reader = try await desk.ask("SELECT reader FROM central.study WHERE name = $1", study)["reader"]
             else {
-                throw Refusal("there is no study \(study): hub-central-admin study list")
+                throw AdminError("there is no study \(study): hub-central-admin study list")
             }
             let persons =
                 Int(

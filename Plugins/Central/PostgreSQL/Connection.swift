@@ -55,7 +55,7 @@ public final class Connection: Sendable {
     @discardableResult
     public func query(
         _ statement: String, _ parameters: [String?] = [], doing: String? = nil, within limit: Duration
-    ) async throws -> Answer {
+    ) async throws -> StatementResult {
         let doing = doing ?? statement.split(separator: " ").prefix(2).joined(separator: " ")
         let host = host
         return try await thread.run(until: .now + limit) { link, ticket in

@@ -40,8 +40,8 @@ public struct ConnectionOptions: Sendable {
     /// An answer with more rows, or with more bytes in its values, is an error and ends the connection.
     ///
     /// Rows are counted as they arrive, but libpq holds each row completely before it can be counted.
-    public var mostRows = 10_000
-    public var mostBytes = 16 << 20
+    public var maximumRows = 10_000
+    public var maximumBytes = 16 << 20
     /// The system ends the connection after this many milliseconds without an acknowledgement of sent data.
     public var unacknowledgedMilliseconds = 6_000
     /// The client's name on the server.

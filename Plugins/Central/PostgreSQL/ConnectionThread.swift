@@ -14,8 +14,8 @@ final class Ticket: Sendable {
 }
 
 /// The number of threads that are still in the resolver after their callers have left.
-final class LeftBehind: Sendable {
-    static let inProcess = LeftBehind()
+final class AbandonedThreads: Sendable {
+    static let inProcess = AbandonedThreads()
     static let most = 8
 
     private let count = Atomic(0)
@@ -26,7 +26,7 @@ final class LeftBehind: Sendable {
 }
 
 /// A result that several sources may give; the first one counts.
-final class FirstAnswer: Sendable {
+final class FirstResult: Sendable {
     private enum State {
         case open
         case waiting(CheckedContinuation<Void, any Error>)
@@ -138,14 +138,15 @@ final class ConnectionThread: Sendable {
     /// - Throws: errors of `connect`; ``PostgreSQLError``; `CancellationError`.
     func open(
         _ host: ConnectionOptions.Host, until deadline: ContinuousClock.Instant,
-        leaving left: LeftBehind = .inProcess, _ connect: @escaping @Sendable (Ticket) throws -> Link
+        leaving left: AbandonedThreads = .inProcess, _ connect: @escaping @Sendable (Ticket) throws -> Link
     ) async throws {
         guard left.hasRoom else {
             throw PostgreSQLError(
                 .host, "connecting", at: host,
-                "not tried: this machine's resolver does not answer, and \(LeftBehind.most) questions wait for it")
+                "not tried: this machine's resolver does not answer, and \(AbandonedThreads.most) questions wait for it"
+            )
         }
-        let (ticket, caller) = (Ticket(until: deadline), FirstAnswer())
+        let (ticket, caller) = (Ticket(until: deadline), FirstResult())
         // The timer fires later than the deadline of everything outside the resolver.
         let timer = Task {
             try await Task.sleep(until: deadline + .milliseconds(200), clock: .continuous)

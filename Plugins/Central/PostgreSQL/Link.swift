@@ -23,7 +23,7 @@ final class Link {
             throw PostgreSQLError(.host, "connecting", at: host, "no memory")
         }
         (self.handle, self.host, self.bell) = (handle, host, bell)
-        most = (options.mostRows, options.mostBytes)
+        most = (options.maximumRows, options.maximumBytes)
         // Otherwise the message would not contain the server's code, and there is no other way to get it before a connection exists.
         PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
         PQsetNoticeReceiver(
@@ -107,7 +107,8 @@ final class Link {
     /// Sends a statement and returns its result when the server is ready for the next one.
     ///
     /// - Throws: ``PostgreSQLError``; after an error without a code, the connection must not be used; `CancellationError`.
-    func ask(_ statement: String, _ parameters: [String?], _ doing: String, _ ticket: Ticket) throws -> Answer {
+    func ask(_ statement: String, _ parameters: [String?], _ doing: String, _ ticket: Ticket) throws -> StatementResult
+    {
         notices = []
         guard parameters.allSatisfy({ $0?.utf8.contains(0) != true }) else {
             // Throw the server's error. A C string would silently end at the NUL.
@@ -129,7 +130,7 @@ final class Link {
             try wait(for: POLLIN | POLLOUT, ticket, doing)
             guard PQconsumeInput(handle) == 1 else { throw lost(doing) }
         }
-        var (answer, bytes) = (Answer(), 0)
+        var (answer, bytes) = (StatementResult(), 0)
         var failure: PostgreSQLError?
         while let result = try nextResult(ticket, doing) {
             defer { PQclear(result) }

@@ -10,7 +10,7 @@ actor BackgroundWork {
     private let book: ConsentBook
     private let patience: Duration
     /// Hello answers of the centre, from deliveries too.
-    private let greetings: AsyncStream<Hello>
+    private let greetings: AsyncStream<HelloAnswer>
     /// Wakes the loop when there may be work; also yields every ten seconds.
     private let rings: AsyncStream<Void>
     private let bell: AsyncStream<Void>.Continuation
@@ -19,7 +19,7 @@ actor BackgroundWork {
     private static let signOfLife = Duration.seconds(900)
     private static let idle = Duration.seconds(60)
     /// Maximum clock skew in seconds; more makes days and weeks of a study wrong.
-    private static let mostSkew = 30.0
+    private static let maximumSkew = 30.0
     private static let renewBefore: TimeInterval = 60 * 86_400
     /// Interval of checks for erased records: the hub does not report them, and each check reads all retractions.
     private static let betweenErased = Duration.seconds(86_400)
@@ -31,9 +31,9 @@ actor BackgroundWork {
     private var renewal = ContinuousClock.now
     /// The last reported problem that is not resolved.
     private var told: String?
-    private var toldSkew = false
+    private var reportedSkew = false
     private var seenIncarnation: Int?
-    private var toldSingle = false
+    private var reportedSingle = false
 
     private static let incarnationKey = "incarnation"
     /// Set while a comparison is due for another reason than a restore.
@@ -41,7 +41,7 @@ actor BackgroundWork {
 
     init(
         _ hub: PluginContext, _ enrolment: Enrolment, _ centre: Centre, _ book: ConsentBook, patience: Duration,
-        greetings: AsyncStream<Hello>
+        greetings: AsyncStream<HelloAnswer>
     ) {
         (self.hub, self.enrolment, self.centre, self.book) = (hub, enrolment, centre, book)
         (self.patience, self.greetings) = (patience, greetings)
@@ -67,14 +67,14 @@ actor BackgroundWork {
     }
 
     /// Notices from a delivery's hello that the centre was restored.
-    private func seen(_ hello: Hello) {
+    private func seen(_ hello: HelloAnswer) {
         guard seenIncarnation != hello.incarnation else { return }
-        if seenIncarnation != nil { hurry() }
+        if seenIncarnation != nil { runDueWork() }
         seenIncarnation = hello.incarnation
     }
 
     /// Runs all due work now.
-    func hurry() {
+    func runDueWork() {
         (nextHello, nextErased, retryAt, renewal) = (.now, .now, .now, .now)
         bell.yield()
     }
@@ -89,7 +89,7 @@ actor BackgroundWork {
             return
         } catch {
             retryAt = .now + retry.next()
-            let needsPerson = (error as? CentreFailure)?.kind != .moment && (error as? CentreFailure)?.kind != .later
+            let needsPerson = (error as? CentreError)?.kind != .moment && (error as? CentreError)?.kind != .later
             await tell("\(error)", needsPerson ? .error : .warning)
         }
     }
@@ -98,8 +98,8 @@ actor BackgroundWork {
         guard let identity = hub.identity else { return }
         try await enrolment.goOn(identity.id, patience: patience)
         switch try await enrolment.state {
-        case .notBegun: throw CentreFailure(.person, Enrolment.next)
-        case .waiting: throw CentreFailure(.later, "the desk of the centre has not signed this hub's certificate yet")
+        case .notBegun: throw CentreError(.person, Enrolment.next)
+        case .waiting: throw CentreError(.later, "the desk of the centre has not signed this hub's certificate yet")
         case .enrolled: break
         }
         if .now >= nextHello {
@@ -119,7 +119,7 @@ actor BackgroundWork {
 
     // MARK: - Answers to hello
 
-    private func welcome(_ hello: Hello, _ identity: HubIdentity) async throws {
+    private func welcome(_ hello: HelloAnswer, _ identity: HubIdentity) async throws {
         await judge(hello)
         let known = try await hub.state.integer(Self.incarnationKey)
         let isDue = try await hub.state.integer(Self.compareKey) != nil
@@ -153,15 +153,15 @@ actor BackgroundWork {
         }
     }
 
-    private func judge(_ hello: Hello) async {
-        if hello.settings.contains("single"), !toldSingle {
-            toldSingle = true
-            hub.logger.warning("\(UntrueReceipts.single)")
-            await event("single", .warning, UntrueReceipts.single)
+    private func judge(_ hello: HelloAnswer) async {
+        if hello.settings.contains("single"), !reportedSingle {
+            reportedSingle = true
+            hub.logger.warning("\(UnsafeServerSettings.single)")
+            await event("single", .warning, UnsafeServerSettings.single)
         }
-        let isSkewed = abs(hello.skew) > Self.mostSkew
-        guard isSkewed != toldSkew else { return }
-        toldSkew = isSkewed
+        let isSkewed = abs(hello.skew) > Self.maximumSkew
+        guard isSkewed != reportedSkew else { return }
+        reportedSkew = isSkewed
         let seconds = Int(abs(hello.skew).rounded())
         let text =
             isSkewed

@@ -25,7 +25,7 @@ extension Central {
         }
         let enrolment = try Enrolment(settings, in: hub.stateDirectory ?? "/")
         let options: ConnectionOptions
-        do { options = try await enrolment.options() } catch let failure as CentreFailure {
+        do { options = try await enrolment.options() } catch let failure as CentreError {
             throw PluginFailure(.settings, failure.description)
         }
         var findings: [Finding] = []
@@ -48,7 +48,7 @@ extension Central {
             throw PluginFailure(
                 .unavailable, "no host of the centre leads, so that nothing can be delivered now. \(said)")
         }
-        let single = options.hosts.count == 1 ? " A warning: \(UntrueReceipts.single)." : ""
+        let single = options.hosts.count == 1 ? " A warning: \(UnsafeServerSettings.single)." : ""
         return "\(options.user) can log in. \(said).\(single) Nothing was written."
     }
 
@@ -68,7 +68,9 @@ extension Central {
         if answer["pages"] != "on" { words.append("full_page_writes") }
         // Only the leader's setting matters here.
         if !follows, answer["replicas"] == "" { words.append("single") }
-        let lies = words.compactMap { UntrueReceipts.reason($0, hostCount: all.hosts.count) }.map { "\(host): \($0)" }
+        let lies = words.compactMap { UnsafeServerSettings.reason($0, hostCount: all.hosts.count) }.map {
+            "\(host): \($0)"
+        }
         let skew = answer["seconds"].flatMap { Int($0) } ?? 0
         var text = "\(host) \(follows ? "follows" : "leads"), PostgreSQL \(answer["version"] ?? "")"
         if answer["schema"] != "t" { text += ", but this log-in may not use the schema central" }

@@ -117,10 +117,10 @@ extension CentralParts {
             try await enrolment.begin(invitation)
         }
         guard let identity = hub.identity else { throw CommandFailure("hub", "the hub is away") }
-        do { try await enrolment.goOn(identity.id, patience: patience) } catch let failure as CentreFailure {
+        do { try await enrolment.goOn(identity.id, patience: patience) } catch let failure as CentreError {
             throw CommandFailure("centre", failure.description)
         }
-        await background.hurry()
+        await background.runDueWork()
         switch try await enrolment.state {
         case .notBegun: throw CommandFailure("invitation", Enrolment.next)
         case .waiting:
@@ -141,7 +141,7 @@ extension CentralParts {
     func consent(_ call: CommandCall) async throws -> ConsentReport {
         let (name, person) = try await subject(call)
         guard let study = try await studies().first(where: { $0.study == name }) else {
-            throw CommandFailure("study", CentreFailure(refused: "study", doing: name).description)
+            throw CommandFailure("study", CentreError(refused: "study", doing: name).description)
         }
         let given = try call.arguments.texts("types")
         let types = given.isEmpty ? study.types : given
@@ -179,7 +179,7 @@ extension CentralParts {
         } else if let refusal = try await book.find(name, person.uid)?.refusal {
             throw CommandFailure("centre", refusal)
         }
-        await background.hurry()
+        await background.runDueWork()
         return report
     }
 
@@ -204,7 +204,7 @@ extension CentralParts {
         }
         let now = try await book.find(study, person.uid)
         (report.told, report.erasure) = (now?.isTold ?? false, now?.erasure)
-        await background.hurry()
+        await background.runDueWork()
         return report
     }
 
@@ -281,7 +281,7 @@ extension CentralParts {
     }
 
     private func asked<Value>(_ body: () async throws -> Value) async throws -> Value {
-        do { return try await body() } catch let failure as CentreFailure {
+        do { return try await body() } catch let failure as CentreError {
             throw CommandFailure("centre", failure.description)
         }
     }

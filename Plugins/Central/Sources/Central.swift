@@ -40,7 +40,7 @@ struct Central: SinkPlugin {
         _ records: [DeliveredRecord], for want: Want, _ hub: PluginContext
     ) async throws -> [DeliveryResult] {
         let parts = try await parts(hub)
-        return try await Deliveries(hub: hub, centre: parts.centre, book: parts.book).deliver(records, for: want)
+        return try await DeliveryForwarder(hub: hub, centre: parts.centre, book: parts.book).deliver(records, for: want)
     }
 
     func run(_ hub: PluginContext) async throws {
@@ -65,7 +65,7 @@ struct CentralParts: Sendable {
         patience = settings.patience
         enrolment = try Enrolment(settings, in: hub.state.directory)
         book = ConsentBook(hub.state)
-        let (greetings, greeting) = AsyncStream.makeStream(of: Hello.self, bufferingPolicy: .bufferingNewest(1))
+        let (greetings, greeting) = AsyncStream.makeStream(of: HelloAnswer.self, bufferingPolicy: .bufferingNewest(1))
         centre = Centre(hub, enrolment, book, patience: patience) { greeting.yield($0) }
         background = BackgroundWork(hub, enrolment, centre, book, patience: patience, greetings: greetings)
     }

@@ -15,7 +15,7 @@ actor Centre {
 
     private struct Session {
         var connection: Connection
-        var hello: Hello
+        var hello: HelloAnswer
         var identity: HubIdentity
         var hostCount: Int
     }
@@ -25,7 +25,7 @@ actor Centre {
     private var lastBatch = 0
     private var lastUse = ContinuousClock.now
     /// Called with each answer to hello, after the consents were sent.
-    private let greeted: @Sendable (Hello) -> Void
+    private let greeted: @Sendable (HelloAnswer) -> Void
 
     /// Maximum attempts of one call before it fails.
     private static let attempts = 4
@@ -39,7 +39,7 @@ actor Centre {
 
     init(
         _ hub: PluginContext, _ enrolment: Enrolment, _ book: ConsentBook, patience: Duration,
-        greeted: @escaping @Sendable (Hello) -> Void
+        greeted: @escaping @Sendable (HelloAnswer) -> Void
     ) {
         (self.hub, self.enrolment, self.book, self.patience) = (hub, enrolment, book, patience)
         self.greeted = greeted
@@ -49,7 +49,7 @@ actor Centre {
 
     /// Says hello, even in an open session, and sends the consents that the centre lacks.
     @discardableResult
-    func greet() async throws -> Hello {
+    func greet() async throws -> HelloAnswer {
         try await inTurn {
             if self.session != nil { try await self.hello() }
             return try await self.open().hello
@@ -63,9 +63,9 @@ actor Centre {
 
     /// The final result for one record.
     enum Outcome: Sendable {
-        case answered(Taken.Letter, receipt: String)
+        case answered(BatchReceipt.ReceiptCode, receipt: String)
         /// PostgreSQL cannot represent the record.
-        case impossible(CentreFailure)
+        case impossible(CentreError)
     }
 
     /// Sends records at the centre's pace, and returns the result for each.
@@ -83,7 +83,7 @@ actor Centre {
             // The records are stored, so a call that is cancelled during the pause still returns its receipt.
             if taken.pause > 0 { try? await Task.sleep(for: .milliseconds(min(taken.pause, 60_000))) }
             return taken.letters.map { .answered($0, receipt: taken.receipt) }
-        } catch let failure as CentreFailure where failure.kind == .data {
+        } catch let failure as CentreError where failure.kind == .data {
             guard records.count > 1 else { return [.impossible(failure)] }
             let middle = records.count / 2
             let first = try await give(Array(records[..<middle]), epoch: epoch, backlog: backlog, isWanted: isWanted)
@@ -94,14 +94,14 @@ actor Centre {
 
     private func take(
         _ records: [WireRecord], epoch: String, backlog: Int64?, isWanted: @escaping @Sendable () async throws -> Bool
-    ) async throws -> Taken {
+    ) async throws -> BatchReceipt {
         let columns = WireRecord.Column.allCases.map { column in ArrayText.of(records.map { $0[column] }) }
         var number: Int?
         return try await inTurn {
-            guard try await isWanted() else { throw CentreFailure(.later, "the consent was withdrawn meanwhile") }
+            guard try await isWanted() else { throw CentreError(.later, "the consent was withdrawn meanwhile") }
             let session = try await self.open()
             guard session.identity.epoch == epoch else {
-                throw CentreFailure(.later, "the hub's store was restored meanwhile: the record is delivered again")
+                throw CentreError(.later, "the hub's store was restored meanwhile: the record is delivered again")
             }
             // A batch keeps its number, even on another host.
             let batch = number ?? max(self.lastBatch, session.hello.batch) + 1
@@ -109,15 +109,15 @@ actor Centre {
             let answer = try await self.ask(
                 session, "take", Self.taking,
                 [epoch, "\(batch)", backlog.map { "\($0)" }] + columns)
-            guard let taken = Taken(answer), taken.letters.count == records.count else {
-                throw CentreFailure(.person, "the centre answers take_v2 in a way that this program does not know")
+            guard let taken = BatchReceipt(answer), taken.letters.count == records.count else {
+                throw CentreError(.person, "the centre answers take_v2 in a way that this program does not know")
             }
             return taken
         }
     }
 
     /// Sends consents and withdrawals that the centre lacks.
-    func tell() async throws { try await inTurn { try await self.tellConsents(try await self.open()) } }
+    func tell() async throws { try await inTurn { try await self.reportConsents(try await self.open()) } }
 
     /// Closes a connection without calls for this long, because the centre has a connection per active hub.
     func rest(after time: Duration) async {
@@ -132,10 +132,10 @@ actor Centre {
         do {
             let connection = try await Connection.open(options)
             let answer = try await transaction(connection, statement, parameters, doing, patience).answer
-            if let word = answer["refused"]?.text { throw CentreFailure(refused: word, doing: doing) }
+            if let word = answer["refused"]?.text { throw CentreError(refused: word, doing: doing) }
             return answer
         } catch let error as PostgreSQLError {
-            throw CentreFailure(error)
+            throw CentreError(error)
         }
     }
 
@@ -146,7 +146,7 @@ actor Centre {
         try await turn.withLock {
             for attempt in 1... {
                 lastUse = .now
-                do { return try await body() } catch let failure as CentreFailure {
+                do { return try await body() } catch let failure as CentreError {
                     guard failure.kind == .moment, attempt < Self.attempts else { throw failure }
                     hub.logger.info("asking the centre again", metadata: ["centre.reason": "\(failure)"])
                     try await Task.sleep(for: .milliseconds(100 * attempt) * Double.random(in: 0.5...1))
@@ -159,7 +159,7 @@ actor Centre {
     // MARK: - A session
 
     private func open() async throws -> Session {
-        guard let identity = hub.identity else { throw CentreFailure(.later, "the hub is away") }
+        guard let identity = hub.identity else { throw CentreError(.later, "the hub is away") }
         if let session, session.identity.epoch == identity.epoch { return session }
         session = nil
         var options = try await enrolment.options()
@@ -167,11 +167,11 @@ actor Centre {
         do {
             let connection = try await Connection.open(options)
             session = Session(
-                connection: connection, hello: Hello(), identity: identity, hostCount: options.hosts.count)
+                connection: connection, hello: HelloAnswer(), identity: identity, hostCount: options.hosts.count)
         } catch let error as PostgreSQLError {
-            let failure = CentreFailure(error)
+            let failure = CentreError(error)
             guard error.kind == .identity, let advice = await enrolment.advice else { throw failure }
-            throw CentreFailure(failure.kind, "\(failure.description); \(advice)")
+            throw CentreError(failure.kind, "\(failure.description); \(advice)")
         }
         return try await hello()
     }
@@ -179,7 +179,7 @@ actor Centre {
     /// Says hello in the open session; consents are sent before anything else.
     @discardableResult
     private func hello() async throws -> Session {
-        guard var session else { throw CentreFailure(.moment, "the connection was lost") }
+        guard var session else { throw CentreError(.moment, "the connection was lost") }
         let identity = session.identity
         let answer = try await ask(
             session, "hello", "SELECT central.hello_v1($1, $2, $3, $4) AS answer",
@@ -187,26 +187,26 @@ actor Centre {
                 identity.id, identity.epoch, "hub-central \(Central.manifest.version)",
                 Timestamp(microseconds: hub.clock.now()).text,
             ])
-        guard let hello = Hello(answer), hello.serves.isSuperset(of: Self.needed) else {
+        guard let hello = HelloAnswer(answer), hello.serves.isSuperset(of: Self.needed) else {
             self.session = nil
-            throw CentreFailure(
+            throw CentreError(
                 .person, "the centre does not serve what this program needs: the desk runs hub-central-admin migrate")
         }
-        let wrong = hello.settings.compactMap { UntrueReceipts.reason($0, hostCount: session.hostCount) }
+        let wrong = hello.settings.compactMap { UnsafeServerSettings.reason($0, hostCount: session.hostCount) }
         guard wrong.isEmpty else {
             self.session = nil
-            throw CentreFailure(
+            throw CentreError(
                 .person, "\(session.connection.host): nothing is delivered: \(wrong.joined(separator: "; "))")
         }
         session.hello = hello
         self.session = session
-        try await tellConsents(session)
+        try await reportConsents(session)
         greeted(hello)
         return self.session ?? session
     }
 
     /// Withdrawals are sent first, because after a restore of the centre a study may see a withdrawn person.
-    private func tellConsents(_ session: Session) async throws {
+    private func reportConsents(_ session: Session) async throws {
         var wants = session.hello.wants
         for consent in try await book.all() {
             let known = wants.filter { $0.study == consent.study && $0.person == consent.person }
@@ -229,7 +229,7 @@ actor Centre {
                     consent.study, consent.person, ArrayText.of(consent.types),
                     consent.since, consent.until, "\\x\(consent.wordsDigest.hexadecimal)",
                 ])
-            let refusal = answer["refused"]?.text.map { CentreFailure(refused: $0, doing: "consent").description }
+            let refusal = answer["refused"]?.text.map { CentreError(refused: $0, doing: "consent").description }
             try await book.update(consent) { ($0.isTold, $0.refusal) = (true, refusal) }
             if refusal == nil {
                 wants.removeAll { $0.study == consent.study && $0.person == consent.person }
@@ -254,7 +254,7 @@ actor Centre {
         if ["login", "another hub", "epoch", "paused", "stopped", "erased", "settings"].contains(word) {
             self.session = nil
         }
-        throw CentreFailure(refused: word, doing: doing)
+        throw CentreError(refused: word, doing: doing)
     }
 
     private func askUnrefused(
@@ -264,9 +264,9 @@ actor Centre {
             let (answer, replicas) = try await Self.transaction(
                 session.connection, statement, parameters, doing, patience)
             guard session.hostCount == 1 || !replicas.isEmpty else {
-                throw CentreFailure(
+                throw CentreError(
                     .moment,
-                    "\(session.connection.host): \(UntrueReceipts.reason("single", hostCount: session.hostCount) ?? "")"
+                    "\(session.connection.host): \(UnsafeServerSettings.reason("single", hostCount: session.hostCount) ?? "")"
                 )
             }
             return answer
@@ -274,7 +274,7 @@ actor Centre {
             // A call in doubt is repeated on the leading host; this host is tried last.
             self.session = nil
             suspect = session.connection.host
-            throw (error as? PostgreSQLError).map { CentreFailure($0) } ?? error
+            throw (error as? PostgreSQLError).map { CentreError($0) } ?? error
         }
     }
 
@@ -291,11 +291,11 @@ actor Centre {
         case .done: break
         case .doubtful(let notices):
             let said = notices.map(\.description).joined(separator: "; ")
-            throw CentreFailure(.moment, "\(connection.host): \(doing): COMMIT with a warning is no receipt: \(said)")
-        case .rolledBack: throw CentreFailure(.moment, "\(connection.host): \(doing): it was rolled back")
+            throw CentreError(.moment, "\(connection.host): \(doing): COMMIT with a warning is no receipt: \(said)")
+        case .rolledBack: throw CentreError(.moment, "\(connection.host): \(doing): it was rolled back")
         }
         guard let answer = rows["answer"].flatMap({ JSONTree(Array($0.utf8)) }) else {
-            throw CentreFailure(.person, "\(connection.host): \(doing): the centre answers no JSON")
+            throw CentreError(.person, "\(connection.host): \(doing): the centre answers no JSON")
         }
         return (answer, rows["replicas"] ?? "")
     }

@@ -3,7 +3,7 @@ import JSON
 // Answers of the centre (Docs/Central.md); unknown members are ignored.
 
 /// The centre's answer to hello.
-struct Hello: Hashable, Sendable {
+struct HelloAnswer: Hashable, Sendable {
     /// A consent that the centre has.
     struct Want: Hashable, Sendable {
         var study: String
@@ -50,18 +50,18 @@ struct Hello: Hashable, Sendable {
 }
 
 /// The centre's answer to a batch.
-struct Taken: Hashable, Sendable {
-    enum Letter: Character { case stored = "s", had = "h", noConsent = "c", noType = "t" }
+struct BatchReceipt: Hashable, Sendable {
+    enum ReceiptCode: Character { case stored = "s", had = "h", noConsent = "c", noType = "t" }
 
     /// One for each record, in order.
-    var letters: [Letter]
+    var letters: [ReceiptCode]
     var receipt: String
     /// Milliseconds to wait before the next batch.
     var pause: Int
 
     init?(_ tree: JSONTree) {
         guard let answer = tree["answer"]?.text, let receipt = tree["receipt"]?.text else { return nil }
-        let letters = answer.compactMap(Letter.init)
+        let letters = answer.compactMap(ReceiptCode.init)
         guard letters.count == answer.count else { return nil }
         (self.letters, self.receipt, pause) = (letters, receipt, tree["pause"]?.integer ?? 0)
     }

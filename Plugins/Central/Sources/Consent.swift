@@ -39,7 +39,7 @@ struct Consent: Hashable, Sendable, Codable {
     var days: String { since + (until.map { " to \($0)" } ?? " on") }
 
     /// Whether the centre has the same consent; the centre may end it with the study.
-    func isSame(as other: Hello.Want) -> Bool {
+    func isSame(as other: HelloAnswer.Want) -> Bool {
         guard other.study == study, other.person == person, Set(other.types) == Set(types), other.since == since else {
             return false
         }

@@ -62,7 +62,7 @@ actor Enrolment {
             if record.invitation != nil { return .waiting }
             guard access(files.certificate, R_OK) == 0 else {
                 guard settings.files == nil else {
-                    throw CentreFailure(
+                    throw CentreError(
                         .person, "\(files.certificate) cannot be read: \(String(cString: strerror(errno)))")
                 }
                 return .notBegun
@@ -93,12 +93,12 @@ actor Enrolment {
 
     /// Options for a connection to the centre.
     ///
-    /// - Throws: ``CentreFailure`` if this hub is not enrolled.
+    /// - Throws: ``CentreError`` if this hub is not enrolled.
     func options() throws -> ConnectionOptions {
-        guard case .enrolled(let login) = try state else { throw CentreFailure(.person, Self.next) }
+        guard case .enrolled(let login) = try state else { throw CentreError(.person, Self.next) }
         let hosts =
             settings.hosts.isEmpty ? record.hosts.compactMap { ConnectionOptions.Host(parsing: $0) } : settings.hosts
-        guard !hosts.isEmpty else { throw CentreFailure(.person, "the centre's hosts are not known: set hosts") }
+        guard !hosts.isEmpty else { throw CentreError(.person, "the centre's hosts are not known: set hosts") }
         var options = ConnectionOptions(
             hosts: hosts, database: settings.database ?? record.database ?? "central", user: login,
             security: .certificate(authority: files.authority, own: files.certificate, key: files.key),
@@ -112,10 +112,10 @@ actor Enrolment {
 
     private static func certificate(_ path: String) throws -> Certificate {
         guard let bytes = try PrivateFile.read(path, upTo: 65_536) else {
-            throw CentreFailure(.person, "\(path) is not there")
+            throw CentreError(.person, "\(path) is not there")
         }
         do { return try Certificate(pemEncoded: String(decoding: bytes, as: UTF8.self)) } catch {
-            throw CentreFailure(.person, "\(path): expected a certificate in PEM")
+            throw CentreError(.person, "\(path): expected a certificate in PEM")
         }
     }
 
@@ -125,7 +125,7 @@ actor Enrolment {
                 if let name = String(attribute.value) { return name }
             }
         }
-        throw CentreFailure(.person, "\(path): expected a common name, which is the role")
+        throw CentreError(.person, "\(path): expected a common name, which is the role")
     }
 
     // MARK: - Enrolling
@@ -186,11 +186,11 @@ actor Enrolment {
         guard answer["state"]?.text == "signed" else { return }
         guard let certificate = answer["certificate"]?.text, let authority = answer["ca"]?.text, let key = record.key
         else {
-            throw CentreFailure(.person, "the centre has signed and gives no certificate")
+            throw CentreError(.person, "the centre has signed and gives no certificate")
         }
         let own = try P256.Signing.PrivateKey(pemRepresentation: key).publicKey
         guard let read = try? Certificate(pemEncoded: certificate), read.publicKey == Certificate.PublicKey(own) else {
-            throw CentreFailure(
+            throw CentreError(
                 .person, "the centre gives a certificate of another key: ask the desk who used the invitation")
         }
         _ = try Self.name(in: read, "the certificate")

@@ -13,7 +13,7 @@ struct ErasedRecords: Sendable {
     let book: ConsentBook
 
     /// The key of the last report: incarnation, epoch, and a digest of all erased records.
-    private static let toldKey = "erased"
+    private static let reportedKey = "erased"
     /// Maximum number that the centre accepts at once.
     private static let most = 1_000
 
@@ -28,7 +28,7 @@ struct ErasedRecords: Sendable {
         let found = try await erased()
         let words = found.map { "\($0.number) \($0.sequence)" }.joined(separator: ",")
         let told = "\(incarnation) \(epoch) \(Digests.sha256(words.utf8).hexadecimal)"
-        guard !found.isEmpty, try await hub.state.text(Self.toldKey) != told else { return 0 }
+        guard !found.isEmpty, try await hub.state.text(Self.reportedKey) != told else { return 0 }
         var rows = 0
         for start in stride(from: 0, to: found.count, by: Self.most) {
             let part = found[start..<min(start + Self.most, found.count)]
@@ -37,7 +37,7 @@ struct ErasedRecords: Sendable {
                 [epoch, ArrayText.of(part.map { "\($0.number)" }), ArrayText.of(part.map { "\($0.sequence)" })])
             rows += answer["rows"]?.integer ?? 0
         }
-        try await hub.state.set(Self.toldKey, to: .text(told))
+        try await hub.state.set(Self.reportedKey, to: .text(told))
         if rows > 0 { hub.logger.notice("reported erased records to the centre", metadata: ["records": "\(rows)"]) }
         return rows
     }

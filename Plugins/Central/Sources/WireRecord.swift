@@ -41,7 +41,7 @@ struct WireRecord: Hashable, Sendable {
 }
 
 /// The decision about a record under a consent.
-enum Passage: Hashable, Sendable {
+enum ConsentDecision: Hashable, Sendable {
     case goes(WireRecord)
     /// The record stays in the hub, for this reason.
     case stays(String)
@@ -53,7 +53,7 @@ extension WireRecord {
     /// - Parameters:
     ///   - stored: a record of the consent's person and of one of its types.
     ///   - consent: determines the days.
-    static func passage(of stored: StoredRecord, under consent: Consent) -> Passage {
+    static func passage(of stored: StoredRecord, under consent: Consent) -> ConsentDecision {
         switch stored.record {
         case .retraction(let retraction):
             if hasNoName(retraction) { return .stays(erased) }
@@ -84,7 +84,7 @@ extension WireRecord {
     private static let erased = "it was erased, and the centre never had it under this name"
 
     /// The centre may have an earlier version with another day, so retract that.
-    private static func outside(_ stored: StoredRecord, _ consent: Consent) -> Passage {
+    private static func outside(_ stored: StoredRecord, _ consent: Consent) -> ConsentDecision {
         guard stored.number == stored.sequence else { return .goes(wire(stored, "r")) }
         return .stays("not agreed to: \(consent.study) gets records from \(consent.days)")
     }

@@ -149,7 +149,7 @@ struct ConnectionTests {
     {
         let server = try await PostgreSQLServer()
         var options = local(server)
-        (options.mostRows, options.mostBytes) = (100, 10_000)
+        (options.maximumRows, options.maximumBytes) = (100, 10_000)
         let statements = ["SELECT generate_series(1, 101)", "SELECT repeat('x', 5001) FROM generate_series(1, 2)"]
         for statement in statements {
             let connection = try await Connection.open(options)
@@ -164,7 +164,9 @@ struct ConnectionTests {
     @Test func `a resolver that does not answer blocks no caller, and the number of its waiting look-ups is limited`()
         async throws
     {
-        let (host, answers, left) = (ConnectionOptions.Host("db1.example"), DispatchSemaphore(value: 0), LeftBehind())
+        let (host, answers, left) = (
+            ConnectionOptions.Host("db1.example"), DispatchSemaphore(value: 0), AbandonedThreads()
+        )
         func attempt() async throws -> PostgreSQLError {
             let thread = try ConnectionThread(for: host)
             defer { thread.end() }
@@ -175,7 +177,7 @@ struct ConnectionTests {
                 }
             }
         }
-        for _ in 0..<LeftBehind.most {
+        for _ in 0..<AbandonedThreads.most {
             let late = try await attempt()
             #expect(late.kind == .host && late.description.contains("resolver has not answered in time"))
         }
@@ -183,14 +185,14 @@ struct ConnectionTests {
         let waiting = Task {
             let thread = try ConnectionThread(for: host)
             defer { thread.end() }
-            try await thread.open(host, until: .now + limit, leaving: LeftBehind()) { _ in
+            try await thread.open(host, until: .now + limit, leaving: AbandonedThreads()) { _ in
                 answers.wait()
                 throw CancellationError()
             }
         }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
-        for _ in 0...LeftBehind.most { answers.signal() }
+        for _ in 0...AbandonedThreads.most { answers.signal() }
         while !left.hasRoom { try await Task.sleep(for: .milliseconds(1)) }
     }
 

@@ -9,7 +9,7 @@ extension Exist {
 
     func check(_ hub: CheckContext) async throws -> String {
         let settings = try ExistSettings(hub.settings)
-        let service = ExistService(settings, pace: Pace(hub))
+        let service = ExistService(settings, pace: ClientClock(hub))
         do {
             if let token = try await hub.storedToken(of: CloudAccount.name) {
                 return try await Self.check(token, hub, settings, service)

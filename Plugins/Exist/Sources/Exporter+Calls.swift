@@ -18,7 +18,7 @@ extension Exporter {
     ///
     /// - Parameter months: months of changed days, saved in the commit that counts the call.
     /// - Returns: the answer if it is a success or 400, which concerns the request itself.
-    /// - Throws: ``Trouble``; `CancellationError`.
+    /// - Throws: ``ExistError``; `CancellationError`.
     func call(_ request: CloudRequest, marking months: Set<String> = []) async throws -> CloudAnswer {
         let answer = try await withToken { token in
             try await reserve(months)
@@ -39,9 +39,9 @@ extension Exporter {
                 try await save()
             }
             return answer
-        case 401: throw Trouble.logIn("Exist refuses the token; run hub login \(hub.instance)")
+        case 401: throw ExistError.logIn("Exist refuses the token; run hub login \(hub.instance)")
         case 403:
-            throw Trouble.logIn(
+            throw ExistError.logIn(
                 "Exist does not permit this with the log-in there is; run hub login \(hub.instance) and agree to all it asks"
             )
         case 429: throw try await refusal(answer)
@@ -50,19 +50,19 @@ extension Exporter {
                 for: .seconds(3_600), at: now,
                 "Exist answered \(answer.status) to \(request): is the setting base right?")
             try await save()
-            throw Trouble.resting(hadNoEffect: true)
+            throw ExistError.resting(hadNoEffect: true)
         default: throw try await setback("Exist answered \(answer.status)", hadNoEffect: false)
         }
     }
 
     /// Counts a call before it is made, because a call that a kill interrupts may have reached Exist.
     private func reserve(_ months: Set<String>) async throws {
-        if account.restLeft(at: now) != nil { throw Trouble.resting(hadNoEffect: true) }
+        if account.remainingPause(at: now) != nil { throw ExistError.resting(hadNoEffect: true) }
         if let wait = account.wait(for: settings.callsPerHour, at: now) {
             account.rest(
                 for: .microseconds(wait), at: now, "the \(settings.callsPerHour) calls of an hour are used up")
             try await save()
-            throw Trouble.resting(hadNoEffect: true)
+            throw ExistError.resting(hadNoEffect: true)
         }
         account.calls.append(now)
         try await save(months)
@@ -83,7 +83,7 @@ extension Exporter {
     }
 
     /// Starts a rest after a temporary failure; each failure in a row makes it longer.
-    func setback(_ reason: String, hadNoEffect: Bool) async throws -> Trouble {
+    func setback(_ reason: String, hadNoEffect: Bool) async throws -> ExistError {
         account.setbacks += 1
         account.rest(for: AccountState.backOff.wait(after: account.setbacks), at: now, reason)
         try await save()
@@ -91,7 +91,7 @@ extension Exporter {
     }
 
     /// Starts a rest after the status 429.
-    private func refusal(_ answer: CloudAnswer) async throws -> Trouble {
+    private func refusal(_ answer: CloudAnswer) async throws -> ExistError {
         account.setbacks += 1
         account.rest(
             for: answer.retryAfter(at: now) ?? AccountState.refusalBackOff.wait(after: account.setbacks), at: now,
@@ -119,7 +119,7 @@ extension Exporter {
         let answer: CloudAnswer
         do {
             answer = try await call(ExistService.write(.update, texts), marking: months)
-        } catch let trouble as Trouble where trouble.hadNoEffect {
+        } catch let trouble as ExistError where trouble.hadNoEffect {
             for (key, day) in before { held[key] = day }
             try await save(months)
             throw trouble

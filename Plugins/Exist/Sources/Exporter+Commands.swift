@@ -22,7 +22,7 @@ extension Exporter {
         var note: String?
         do {
             try await lookUp()
-        } catch let trouble as Trouble {
+        } catch let trouble as ExistError {
             note = text(of: trouble)
         }
         try await refreshShelf()
@@ -36,7 +36,7 @@ extension Exporter {
         let hours = (calls + acquires.count.signum() + 1 + account.calls.count) / settings.callsPerHour
         let begins = max(
             now, (account.updated ?? 0) + Int64(settings.interval / .microseconds(1)),
-            now + (account.restLeft(at: now)?.microseconds ?? 0))
+            now + (account.remainingPause(at: now)?.microseconds ?? 0))
         return PlanReport(
             account: account.username, zone: account.zone, today: today?.text,
             values: plan.isNeeded
@@ -79,7 +79,7 @@ extension Exporter {
                 try await exporter.refreshShelf()
                 items = exporter.plan().map { $0.isNeeded ? $0.items : [] } ?? []
                 try await exporter.synchronize(isLookedUp: true)
-            } catch let trouble as Trouble {
+            } catch let trouble as ExistError {
                 throw CommandFailure("service", exporter.text(of: trouble))
             }
             return SyncReport(
@@ -106,7 +106,7 @@ extension Exporter {
             do {
                 try await exporter.lookUp()
                 return try await exporter.release()
-            } catch let trouble as Trouble {
+            } catch let trouble as ExistError {
                 throw CommandFailure("service", exporter.text(of: trouble))
             }
         }
@@ -126,13 +126,13 @@ extension Exporter {
                 )
             }
             let value: ExistValue
-            do throws(ExistValue.Unsuitable) {
+            do throws(ExistValue.ValueError) {
                 value = try ExistValue(number, unit: "", as: attribute, in: nil)
             } catch { throw CommandFailure("command", "value: \(error.reason)") }
             do {
                 try await exporter.lookUp()
                 try await exporter.send([.init(key: key, value: value, isChanged: true)])
-            } catch let trouble as Trouble {
+            } catch let trouble as ExistError {
                 throw CommandFailure("service", exporter.text(of: trouble))
             }
             guard exporter.held[key].has(value) else { throw CommandFailure("service", "Exist did not take it") }
@@ -157,7 +157,7 @@ extension Exporter {
     /// Reads the last 31 days back; the next run sends each value that differs again.
     func verify() async throws -> VerifyReport {
         try await alone { exporter in
-            do { return try await exporter.compare() } catch let trouble as Trouble {
+            do { return try await exporter.compare() } catch let trouble as ExistError {
                 throw CommandFailure("service", exporter.text(of: trouble))
             }
         }
@@ -207,11 +207,11 @@ extension Exporter {
     }
 
     /// The text that a person sees.
-    func text(of trouble: Trouble) -> String {
+    func text(of trouble: ExistError) -> String {
         switch trouble {
         case .logIn(let reason), .mixedUp(let reason): reason
         case .resting:
-            account.restLeft(at: now).map {
+            account.remainingPause(at: now).map {
                 "\($0.reason); tried again after \(Timestamp(microseconds: now + $0.microseconds).text)"
             } ?? "Exist did not answer as it should"
         }

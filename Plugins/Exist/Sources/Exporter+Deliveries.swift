@@ -13,10 +13,10 @@ extension Exporter {
         if isFirst { end = try await attempt { try await $0.lookUp() } }
         guard let judge else {
             let later = end ?? .retry(after: 60_000, reason: "Exist has not told the user's time zone yet")
-            return records.map { stranger($0) ?? later }
+            return records.map { unknownRecordResult($0) ?? later }
         }
-        let verdicts = records.map { record -> DayVerdict in
-            if let refusal = stranger(record), case .refused(let reason) = refusal { return .never(reason) }
+        let verdicts = records.map { record -> DayDecision in
+            if let refusal = unknownRecordResult(record), case .refused(let reason) = refusal { return .never(reason) }
             return judge.verdict(on: record.stored)
         }
         let isDue = verdicts.contains { verdict in
@@ -32,7 +32,7 @@ extension Exporter {
     }
 
     /// The refusal of another person's record, which must never leave the hub.
-    private func stranger(_ record: DeliveredRecord) -> DeliveryResult? {
+    private func unknownRecordResult(_ record: DeliveredRecord) -> DeliveryResult? {
         guard let known = account.person, record.person?.uid != known else { return nil }
         return .refused(
             reason:
@@ -41,7 +41,7 @@ extension Exporter {
     }
 
     private func result(
-        _ record: DeliveredRecord, _ verdict: DayVerdict, _ end: DeliveryResult?
+        _ record: DeliveredRecord, _ verdict: DayDecision, _ end: DeliveryResult?
     ) async throws -> DeliveryResult {
         switch verdict {
         case .never(let reason): return .refused(reason: reason)
@@ -110,7 +110,7 @@ extension Exporter {
             return .retry(
                 after: 3_600_000, reason: "dry_run is set: hub do \(hub.instance) plan shows what would be sent")
         }
-        if let rest = restResult { return rest }
+        if let rest = pauseResult { return rest }
         if let updated = account.updated, updated <= now {
             let left = Int64(settings.interval / .microseconds(1)) - (now - updated)
             if left > 0 {
@@ -125,8 +125,8 @@ extension Exporter {
             ? .retry(after: left / 1_000 + 1, reason: "what belongs together is gathered for one call") : nil
     }
 
-    private var restResult: DeliveryResult? {
-        account.restLeft(at: now).map { .retry(after: $0.microseconds / 1_000 + 1, reason: $0.reason) }
+    private var pauseResult: DeliveryResult? {
+        account.remainingPause(at: now).map { .retry(after: $0.microseconds / 1_000 + 1, reason: $0.reason) }
     }
 
     /// Runs calls; a failure becomes the answer to every record that is still unsettled.
@@ -134,10 +134,10 @@ extension Exporter {
         do {
             try await body(self)
             return nil
-        } catch let trouble as Trouble {
+        } catch let trouble as ExistError {
             switch trouble {
             case .logIn(let reason), .mixedUp(let reason): return .unauthorized(reason: reason)
-            case .resting: return restResult ?? .retry(after: 60_000, reason: "Exist did not answer as it should")
+            case .resting: return pauseResult ?? .retry(after: 60_000, reason: "Exist did not answer as it should")
             }
         }
     }

@@ -19,7 +19,7 @@ actor Exporter {
 
     init(_ hub: PluginContext) async throws {
         (self.hub, settings) = (hub, try ExistSettings(hub.settings))
-        let service = ExistService(settings, pace: Pace(hub))
+        let service = ExistService(settings, pace: ClientClock(hub))
         (account, held) = (try AccountState.read(hub.state), try HeldDays(hub.state))
         login = CloudAccount(hub, service.oauth, margin: .seconds(300))
         self.service = service
@@ -37,7 +37,7 @@ actor Exporter {
         account.zone.flatMap { LocalDay.of(hub.clock.time, sampleZone: nil, personZone: $0, policy: .fixed) }
     }
 
-    var judge: DayJudge? { today.map { DayJudge(settings: settings, today: $0) } }
+    var judge: DayPolicy? { today.map { DayPolicy(settings: settings, today: $0) } }
 
     // MARK: - A run
 
@@ -100,7 +100,7 @@ actor Exporter {
     func lookUp() async throws {
         let profile: ExistService.Profile = try await read(ExistService.profile)
         guard account.username == nil || account.username == profile.username else {
-            throw Trouble.mixedUp(otherAccount(profile.username))
+            throw ExistError.mixedUp(otherAccount(profile.username))
         }
         if let local = profile.local_time.flatMap({ try? Timestamp(parsing: $0) }),
             abs(local.microseconds - now) > 120_000_000
@@ -119,12 +119,12 @@ actor Exporter {
 
     /// Makes calls with a valid token, and repeats the call with a new one if Exist refuses the first.
     ///
-    /// - Throws: ``Trouble``; `CancellationError`.
+    /// - Throws: ``ExistError``; `CancellationError`.
     func withToken(_ call: (OAuthToken) async throws -> CloudAnswer) async throws -> CloudAnswer {
         do {
             return try await login.attempt(call)
         } catch let error as TokenError {
-            if error.needsLogIn { throw Trouble.logIn(error.message) }
+            if error.needsLogIn { throw ExistError.logIn(error.message) }
             throw try await setback(error.message, hadNoEffect: true)
         } catch let error as AskError {
             if error.code == .stopping { throw CancellationError() }

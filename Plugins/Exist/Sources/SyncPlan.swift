@@ -19,7 +19,7 @@ struct SyncPlan: Sendable {
     /// - Parameters:
     ///   - days: the hub's days, each once.
     ///   - usable: attributes that are ours.
-    init(_ days: some Sequence<StoredRecord>, held: HeldDays, judge: DayJudge, usable: Set<String>) {
+    init(_ days: some Sequence<StoredRecord>, held: HeldDays, judge: DayPolicy, usable: Set<String>) {
         var desired: [DayKey: ExistValue] = [:]
         var known: Set<DayKey> = []
         for stored in days {

@@ -13,7 +13,7 @@ import FoundationNetworking
 
 /// The exporter between a fake hub and a simulated Exist on a socket; all three share one clock.
 final class ExistScene: Sendable {
-    let standIn: StandIn<ExistSimulation.ExistService>
+    let standIn: StandIn<ExistSimulation.SimulatedExist>
     let base: String
     let hub: FakeHub
     let place: TestPlace
@@ -32,14 +32,14 @@ final class ExistScene: Sendable {
         let clock = try SettableClock("\(time)@\(rate)")
         var set = ExistSwitches()
         for (name, value) in switches { try set.set(name, value) }
-        let service = try ExistSimulation.ExistService(path: nil, clock: clock, switches: set)
+        let service = try ExistSimulation.SimulatedExist(path: nil, clock: clock, switches: set)
         try service.register(
             [ExistUser("mira", password: "x", zone: zone), ExistUser("tane", password: "x", zone: zone)],
             [
                 ExistClient("hub", secret: "shh", label: "My hub", redirects: ["http://127.0.0.1:8737/"]),
                 ExistClient("other", secret: "shh", label: "Other", redirects: []),
             ])
-        let forms = ExistSimulation.ExistService.forms
+        let forms = ExistSimulation.SimulatedExist.forms
         let queue = FaultQueue(try faults.map { try Fault($0, forms: forms) }, forms: forms)
         let standIn = StandIn(service, faults: queue, clock: clock)
         let (ports, tell) = AsyncStream<Int>.makeStream()

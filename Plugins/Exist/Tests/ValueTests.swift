@@ -32,7 +32,7 @@ struct ValueTests {
         #expect(try midday(22 * 60 + 30) == "630" && midday(23 * 60 + 15) == "675" && midday(0) == "720")
         #expect(try midday(45) == "765" && midday(11 * 60 + 59) == "1439" && midday(12 * 60) == "0")
         #expect(try value(390, "min", as: "sleep_end", in: "min") == "390")
-        #expect(throws: ExistValue.Unsuitable.self) { try value(1_440, "min", as: "sleep_end", in: "min") }
+        #expect(throws: ExistValue.ValueError.self) { try value(1_440, "min", as: "sleep_end", in: "min") }
     }
 
     @Test func `the error for an unsuitable value does not contain the value`() throws {
@@ -40,7 +40,7 @@ struct ValueTests {
             (22.1, "%", "body_fat"), (Double.nan, "kg", "weight"), (80, "m", "weight"), (1e300, "count", "steps"),
             (10, "count", "mood"),
         ] {
-            #expect(throws: ExistValue.Unsuitable.self) { try value(number, unit, as: name) }
+            #expect(throws: ExistValue.ValueError.self) { try value(number, unit, as: name) }
         }
     }
 
@@ -114,7 +114,7 @@ struct ValueTests {
         account.calls = [9_000_000_000_000]
         #expect((account.wait(for: 1, at: 1_000) ?? 0) <= 3_600_000_001)
         account.rest(for: .seconds(Int64.max / 1_000_000), at: 0, "for ever")
-        let left = account.restLeft(at: -999_999_999_999_999)?.microseconds ?? 0
+        let left = account.remainingPause(at: -999_999_999_999_999)?.microseconds ?? 0
         #expect(left <= 86_400_000_000)
         for count in 1...9 {
             let rest = AccountState.backOff.wait(after: count)
@@ -127,10 +127,10 @@ struct ValueTests {
         let (year, minute) = (31_536_000_000_000, 60_000_000) as (Int64, Int64)
         var account = AccountState()
         account.rest(for: .seconds(60), at: year, "busy")
-        #expect(account.restLeft(at: year + minute - 1)?.microseconds == 1)
-        #expect(account.restLeft(at: 0)?.microseconds == minute)
-        #expect(account.restLeft(at: minute - 1)?.microseconds == 1)
-        #expect(account.restLeft(at: minute) == nil)
+        #expect(account.remainingPause(at: year + minute - 1)?.microseconds == 1)
+        #expect(account.remainingPause(at: 0)?.microseconds == minute)
+        #expect(account.remainingPause(at: minute - 1)?.microseconds == 1)
+        #expect(account.remainingPause(at: minute) == nil)
     }
 
     @Test func `the plugin does not start with two persons, and settings without a client are refused`() async throws {

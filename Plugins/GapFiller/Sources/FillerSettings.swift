@@ -62,9 +62,9 @@ struct FillerSettings: Hashable, Sendable {
             help: "How the readings of a day are combined; each choice makes one series.",
             default: .list([.string("mean")])),
         SettingDeclaration(
-            "carry_days", .integer(Bounds(1, Int64(SeriesRules.mostDays))),
+            "carry_days", .integer(Bounds(1, Int64(SeriesRules.maximumDays))),
             help: "For how many days a value counts, including its own day; 1 carries nothing.",
-            default: .integer(Int64(SeriesRules.mostDays))),
+            default: .integer(Int64(SeriesRules.maximumDays))),
         SettingDeclaration(
             "day_zone", .choice(["sample", "fixed", "current"]),
             help:
@@ -172,7 +172,7 @@ struct FillerSettings: Hashable, Sendable {
         guard !names.isEmpty else { throw PluginFailure(.settings, "setting types: expected at least one type") }
         let types = try PluginSettings.each(names) { name in
             guard let type = TypeRegistry.standard.resolve(name) else { throw PluginSettings.unknownType(name) }
-            do throws(DayRefusal) {
+            do throws(DayValueError) {
                 return DayType(type: type, treatment: try DayTreatment.of(type))
             } catch {
                 throw PluginFailure(.settings, "setting types: \(error)")

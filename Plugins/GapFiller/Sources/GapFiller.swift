@@ -9,7 +9,7 @@ struct GapFiller: SinkPlugin {
         version: "1.0", reads: ["*"], writes: ["*"], settings: FillerSettings.declarations,
         sink: SinkAbilities(batchRecords: 500))
 
-    private let keeper = DayKeeper()
+    private let keeper = DayUpdater()
 
     func judge(_ settings: PluginSettings) throws { _ = try FillerSettings(settings) }
 
@@ -44,7 +44,7 @@ struct GapFiller: SinkPlugin {
 
     /// Days begin even if no records are delivered.
     func run(_ hub: PluginContext) async throws {
-        try await Midnights(keeper: keeper, hub: hub).run()
+        try await MidnightTimer(keeper: keeper, hub: hub).run()
     }
 
     static let commands: [Command<Self>] = [

@@ -41,7 +41,7 @@ extension ReadingIndex {
     /// Finds the readings that days name and the hub no longer has.
     mutating func learn(from days: some Sequence<StoredDay>) {
         var found: [SeriesTable.Key: Set<Int32>] = [:]
-        for day in days where day.numbers.contains(where: isMissing) && !isOfGone(day) {
+        for day in days where day.numbers.contains(where: isMissing) && !isOfRemovedPerson(day) {
             found[day.key, default: []].insert(day.source)
         }
         note(incomplete: found)
@@ -56,7 +56,7 @@ extension ReadingIndex {
     }
 
     /// Whether a day is based on a reading that was retracted, or now belongs to another person or another day.
-    func isOfGone(_ day: StoredDay) -> Bool {
+    func isOfRemovedPerson(_ day: StoredDay) -> Bool {
         day.numbers.contains { number in
             if gone.contains(number) { return true }
             if let unnamed = unnamed[number] { return unnamed.person != day.day.person }
@@ -69,14 +69,16 @@ extension ReadingIndex {
     }
 
     /// Whether to keep a day that the remaining readings cannot reproduce: others were thinned or removed, and none was retracted.
-    func stays(_ day: StoredDay) -> Bool { incomplete[day.key]?.contains(day.source) ?? false && !isOfGone(day) }
+    func stays(_ day: StoredDay) -> Bool {
+        incomplete[day.key]?.contains(day.source) ?? false && !isOfRemovedPerson(day)
+    }
 
     /// Whether the remaining readings do not determine a day: a thinned or removed reading is at least as near to it as the nearest one.
     ///
     /// - Parameter source: the day of the nearest remaining reading; nil if none reaches this day.
     func isUncertain(_ key: SeriesTable.Key, _ day: Int32, from source: Int32?) -> Bool {
         guard let latest = incomplete[key]?.last(where: { $0 <= day }) else { return false }
-        return source.map { $0 <= latest } ?? (Int(day) - Int(latest) < SeriesRules.mostDays)
+        return source.map { $0 <= latest } ?? (Int(day) - Int(latest) < SeriesRules.maximumDays)
     }
 
     func isUncertain(_ edit: Edit) -> Bool {

@@ -12,13 +12,13 @@ struct ReadingIndex: Sendable {
     }
 
     /// A record that is in no day, with the reason.
-    struct LeftOut: Hashable, Sendable {
+    struct OmittedRecord: Hashable, Sendable {
         var type: TypeID
         var reason: String
     }
 
     /// A reading of a person missing from `hub.conf`, possibly since a change.
-    struct Unnamed: Hashable, Sendable {
+    struct UnknownPerson: Hashable, Sendable {
         var person: String
         /// In microseconds since 1970.
         var start: Int64
@@ -47,11 +47,11 @@ struct ReadingIndex: Sendable {
     private(set) var ranks: [Origin: Int64?] = [:]
     private(set) var shelves: [SeriesTable] = []
     /// By the record's number.
-    private(set) var leftOut: [Int64: LeftOut] = [:]
+    private(set) var leftOut: [Int64: OmittedRecord] = [:]
     /// By the record's number; no days are computed from these readings.
-    private(set) var unnamed: [Int64: Unnamed] = [:]
+    private(set) var unnamed: [Int64: UnknownPerson] = [:]
     /// Start times of readings that were lost by persons who are not in `hub.conf`.
-    private var bereft: [String: [Int64]] = [:]
+    private var daysWithoutReadings: [String: [Int64]] = [:]
     /// Numbers of records that were retracted, or are in no day for another reason.
     var gone: Set<Int64> = []
     /// Days, ascending, whose readings a rule of `hub.conf` has thinned or removed.
@@ -128,7 +128,7 @@ struct ReadingIndex: Sendable {
             let former = unnamed.removeValue(forKey: stored.number)
             defer {
                 if let former, unnamed[stored.number]?.person != former.person {
-                    bereft[former.person, default: []].append(former.start)
+                    daysWithoutReadings[former.person, default: []].append(former.start)
                 }
             }
             let new = reading(of: stored, at: now)
@@ -167,7 +167,7 @@ struct ReadingIndex: Sendable {
         }
         gone.remove(stored.number)
         guard let zone = persons[person.name]?.zone else {
-            unnamed[stored.number] = Unnamed(
+            unnamed[stored.number] = UnknownPerson(
                 person: person.name, start: sample.start.microseconds, sequence: stored.sequence)
             return nil
         }
@@ -180,7 +180,7 @@ struct ReadingIndex: Sendable {
             let reason =
                 fault
                 ?? "this machine does not know \(zone), the zone of \(person.name): install tzdata, or correct it in hub.conf"
-            leftOut[stored.number] = LeftOut(type: stored.type, reason: reason)
+            leftOut[stored.number] = OmittedRecord(type: stored.type, reason: reason)
             return nil
         }
         let source = intern(sample.source)
@@ -266,9 +266,9 @@ struct ReadingIndex: Sendable {
     }
 
     /// Returns and clears the start times of readings that persons outside `hub.conf` have lost; days may be based on them.
-    mutating func takeBereft() -> [String: [Int64]] {
-        defer { bereft = [:] }
-        return bereft
+    mutating func takeDaysWithoutReadings() -> [String: [Int64]] {
+        defer { daysWithoutReadings = [:] }
+        return daysWithoutReadings
     }
 
     // MARK: - Problems

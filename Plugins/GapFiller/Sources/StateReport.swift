@@ -9,22 +9,22 @@ struct StateReport: Encodable, Sendable {
         var from, to: String?
     }
 
-    struct LeftOut: Encodable, Sendable {
+    struct OmittedRecord: Encodable, Sendable {
         /// The number for `hub trace`, which shows the record's history.
         var record: Int64
         var type, reason: String
     }
 
     /// A person missing from hub.conf: no days are computed from their readings.
-    struct Unnamed: Encodable, Sendable {
+    struct UnknownPerson: Encodable, Sendable {
         var person: String
         var readings: Int
     }
 
     var readings: Int
     var series: [Series]
-    var leftOut: [LeftOut]
-    var unnamed: [Unnamed]
+    var leftOut: [OmittedRecord]
+    var unnamed: [UnknownPerson]
     /// Days that the hub rejected.
     var rejected: [Rejections.Kind]
 
@@ -41,16 +41,16 @@ struct StateReport: Encodable, Sendable {
             }
         }
         leftOut = library.leftOut.sorted { $0.key < $1.key }.map {
-            LeftOut(record: $0.key, type: $0.value.type.rawValue, reason: $0.value.reason)
+            OmittedRecord(record: $0.key, type: $0.value.type.rawValue, reason: $0.value.reason)
         }
-        unnamed = library.unnamedCounts.map { Unnamed(person: $0.person, readings: $0.readings) }
+        unnamed = library.unnamedCounts.map { UnknownPerson(person: $0.person, readings: $0.readings) }
     }
 }
 
 /// The problems, in one line for `hub status`.
-enum Complaint {
+enum StatusProblems {
     /// Whether there is a problem other than persons who are not in `hub.conf`, which may be intended.
-    static func isGrave(_ library: ReadingIndex, _ rejections: Rejections) -> Bool {
+    static func isSevere(_ library: ReadingIndex, _ rejections: Rejections) -> Bool {
         !library.leftOut.isEmpty || !rejections.isEmpty
     }
 

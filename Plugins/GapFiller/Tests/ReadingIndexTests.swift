@@ -100,11 +100,12 @@ import Testing
             [weight(1, 0, "2024-05-19"), weight(2, 9_000, "2024-05-19"), weight(3, 80, "2024-05-18")], at: now)
         #expect(library.leftOut.keys.sorted() == [1, 2])
         #expect(
-            Complaint.text(library)?.contains("2 records are in no day, such as 1: zero is not a measurement") == true)
-        #expect(Complaint.text(library)?.contains("9000") == false)
+            StatusProblems.text(library)?.contains("2 records are in no day, such as 1: zero is not a measurement")
+                == true)
+        #expect(StatusProblems.text(library)?.contains("9000") == false)
         #expect(!library.take([weight(1, 80.5, "2024-05-19", sequence: 4)], at: now).isEmpty)
         #expect(library.take([retraction(2, sequence: 5)], at: now).isEmpty)
-        #expect(library.leftOut.isEmpty && Complaint.text(library) == nil)
+        #expect(library.leftOut.isEmpty && StatusProblems.text(library) == nil)
     }
 
     @Test func `a reading that the hub marked implausible is in no day until a person confirms it`() throws {
@@ -113,7 +114,7 @@ import Testing
             [weight(1, 450, "2024-05-19", implausible: [.value]), weight(2, 80, "2024-05-18")]
                 + [weight(3, 81, "2024-05-17", implausible: [.start])], at: now)
         #expect(library.leftOut.keys.sorted() == [1, 3] && library.readingCount == 1)
-        #expect(Complaint.text(library)?.contains("hub inbox") == true)
+        #expect(StatusProblems.text(library)?.contains("hub inbox") == true)
         let edits = library.take([weight(1, 450, "2024-05-19", sequence: 4)], at: now)
         #expect(texts(edits, library).contains("me 05-19 450.0"))
         #expect(library.leftOut.keys.sorted() == [3])
@@ -143,7 +144,7 @@ import Testing
         let edits = library.take(Array(steps.dropFirst()), at: now)
         #expect(texts(edits, library) == ["me 05-18 100.0", "me 05-19 3900.0"])
         #expect(library.shelves[0].history.basis(0, of: library.shelves[0].calendar.today(at: now) - 1) == [2])
-        #expect(Complaint.text(library) == nil)
+        #expect(StatusProblems.text(library) == nil)
     }
 
     @Test func `each person's day begins at their midnight, and today never goes back`() throws {
@@ -199,24 +200,26 @@ import Testing
         library.load([weight(1, 80, "2024-05-18", person: "carl"), weight(2, 80, "2024-05-19")], at: now)
         #expect(library.take([weight(3, 81, "2024-05-19", person: "carl")], at: now).isEmpty)
         #expect(
-            Complaint.text(library)
+            StatusProblems.text(library)
                 == "2 records are of carl, whom hub.conf does not name: no days are made of them, and existing days stay; add [person.carl] again and run hub apply, or run hub erase --forget carl"
         )
-        #expect(!Complaint.isGrave(library, Rejections()) && library.takeBereft().isEmpty)
+        #expect(!StatusProblems.isSevere(library, Rejections()) && library.takeDaysWithoutReadings().isEmpty)
         // A note changes nothing. A reading that moves to another person or loses its person is no longer carl's.
         _ = library.take([weight(1, 80, "2024-05-18", sequence: 4, person: "carl", note: "shoes")], at: now)
-        #expect(library.takeBereft().isEmpty)
+        #expect(library.takeDaysWithoutReadings().isEmpty)
         let moved = library.take([weight(1, 80, "2024-05-18", sequence: 5)], at: now)
         #expect(texts(moved, library) == ["me 05-18 80.0"])
-        #expect(library.takeBereft() == ["carl": [moment("2024-05-18T10:00:00+02:00")]] && library.takeBereft().isEmpty)
+        #expect(
+            library.takeDaysWithoutReadings() == ["carl": [moment("2024-05-18T10:00:00+02:00")]]
+                && library.takeDaysWithoutReadings().isEmpty)
         _ = library.take([retraction(3, sequence: 6, person: "carl")], at: now)
-        #expect(library.takeBereft().keys.elementsEqual(["carl"]) && Complaint.text(library) == nil)
+        #expect(library.takeDaysWithoutReadings().keys.elementsEqual(["carl"]) && StatusProblems.text(library) == nil)
     }
 
     @Test func `days that may have lost a reading are queried in few ranges of dates`() {
         #expect(
-            Reconciliation.spans([400...402, 10...10, 41...50, 12...12, 420...420]) == [10...50, 400...420])
-        #expect(Reconciliation.spans([]).isEmpty)
+            DayReconciliation.spans([400...402, 10...10, 41...50, 12...12, 420...420]) == [10...50, 400...420])
+        #expect(DayReconciliation.spans([]).isEmpty)
     }
 
     @Test func `a day of a removed reading stays until another of its readings is retracted or moves to another day`()

@@ -25,7 +25,7 @@ import Testing
         #expect(rejections.records == [days[0], days[2], days[3]])
         let library = ReadingIndex(try ReadingIndexTests.settings(), [:])
         #expect(
-            Complaint.text(library, rejections)
+            StatusProblems.text(library, rejections)
                 == "the hub rejected 1 day (unit): third; the hub rejected 2 days (value): second")
         #expect(rejections.concern(SeriesName(person: "me", type: .weight, series: "mean30")))
         #expect(!rejections.concern(SeriesName(person: "me", type: .weight, series: "last30")))
@@ -34,6 +34,6 @@ import Testing
         rejections.note([days[2]], [.rejected(.unknown, reason: "nothing to take back")])
         #expect(rejections.records == [days[3]])
         rejections.note([days[3]], [stored])
-        #expect(rejections.isEmpty && Complaint.text(library, rejections) == nil)
+        #expect(rejections.isEmpty && StatusProblems.text(library, rejections) == nil)
     }
 }

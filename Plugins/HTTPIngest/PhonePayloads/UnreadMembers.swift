@@ -44,7 +44,7 @@ struct UnreadMembers: Sendable {
 }
 
 /// The fault of an item.
-struct ItemFault: Error, Hashable {
+struct ItemError: Error, Hashable {
     var code, reason: String
 }
 
@@ -62,7 +62,7 @@ extension PhoneBatch {
     mutating func noteUnread(
         _ members: Members, but known: [StaticString], also: String? = nil, in list: @autoclosure () -> String,
         unit: (text: String, type: HealthType)? = nil, at place: @autoclosure () -> String
-    ) -> ItemFault? {
+    ) -> ItemError? {
         for member in members.all where !known.contains(where: { members.named(member.name, $0) }) {
             guard !isEmpty(member.value, members.bytes), let name = JSONText.string(member.name, in: members.bytes),
                 name != also
@@ -73,7 +73,7 @@ extension PhoneBatch {
                 continue
             }
             guard case .unit(let stated) = statement, UnitStatement.areSame(stated, unit.text, of: unit.type) else {
-                return ItemFault(
+                return ItemError(
                     code: "unit",
                     reason: "\(name.prefix(64)): it states another unit than \(unit.text), which this item has")
             }

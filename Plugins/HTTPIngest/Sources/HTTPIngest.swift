@@ -27,7 +27,7 @@ struct HTTPIngest: SourcePlugin {
                     "person", .string(), help: "Whose phone it is; not set: by the name, or the only person.",
                     default: nil),
                 .init(
-                    "formats", .list(of: .choice(Place.words)), help: "The formats it may send; not set: all.",
+                    "formats", .list(of: .choice(PostEndpoint.words)), help: "The formats it may send; not set: all.",
                     default: .list([])),
             ], canDryRun: true
         ) { plugin, call in try await plugin.parts(call.hub).new(call) },
@@ -68,7 +68,7 @@ struct HTTPIngest: SourcePlugin {
         let parts = try await parts(hub)
         try await parts.intake.begin()
         let listening = parts.settings.listening
-        let door = HTTPDoor(
+        let door = PluginHTTPServer(
             listening, hub: hub, responder: parts.desk, patience: limits.connection, connections: 64)
         // This is a separate task because this one is cancelled to stop; pending requests get their answers before the door closes.
         let serving = Task {
@@ -92,7 +92,7 @@ struct HTTPIngest: SourcePlugin {
             }
             if let broker = parts.settings.broker {
                 let messages = BrokerMessages(topics: broker.topics, intake: parts.intake)
-                group.addTask { try await Listener(hub: hub, broker: broker, messages: messages).run() }
+                group.addTask { try await BrokerListener(hub: hub, broker: broker, messages: messages).run() }
             }
             group.addTask { await hub.untilStopped() }
             try await group.next()
@@ -125,14 +125,15 @@ struct IngestParts: Sendable {
     let settings: IngestSettings
     let tokens: TokenStore
     let intake: Intake
-    let desk: Desk
+    let desk: PostHandler
 
     init(_ hub: PluginContext, _ settings: IngestSettings, _ limits: IngestLimits) {
         (self.hub, self.settings) = (hub, settings)
         tokens = TokenStore(hub.state, declared: settings.tokens, trusted: settings.broker?.topics.map(\.token) ?? [])
         intake = Intake(
-            hub: hub, settings: settings, memory: IntakeMemory(hub.state), tokens: tokens, complaints: Complaints(hub))
-        desk = Desk(intake: intake, page: SetupPage(address: settings.listening.address), limits: limits)
+            hub: hub, settings: settings, memory: IntakeState(hub.state), tokens: tokens,
+            complaints: RefusalReports(hub))
+        desk = PostHandler(intake: intake, page: PhoneSetupPage(address: settings.listening.address), limits: limits)
     }
 
     func new(_ call: CommandCall) async throws -> NewIngestToken {

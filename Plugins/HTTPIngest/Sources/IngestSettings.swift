@@ -8,7 +8,7 @@ struct IngestSettings: Sendable {
     private static let (visitors, shown) = ("phones", "tokens")
 
     static let declarations: [SettingDeclaration] =
-        HTTPListening.declarations(visitors: visitors, port: 7_780, shown: shown) + [
+        ListenSettings.declarations(visitors: visitors, port: 7_780, shown: shown) + [
             .init(
                 "max_body", .size(Bounds(ByteSize(bytes: 65_536), ByteSize(bytes: 1 << 30))),
                 help: "The maximum size of a post.", default: .string("64MiB")),
@@ -43,8 +43,8 @@ struct IngestSettings: Sendable {
                     + "ble-scale-sync and plain.", default: .list([])),
         ]
 
-    let listening: HTTPListening
-    let mostBytes: Int
+    let listening: ListenSettings
+    let maximumBytes: Int
     let percent: PhoneContext.Percent
     let workoutNames: [String: WorkoutActivity]
     let takesComputed: Bool
@@ -54,11 +54,11 @@ struct IngestSettings: Sendable {
     init(_ settings: PluginSettings) throws {
         let allowsPlain = try settings.boolean("plain_http")
         (listening, workoutNames, tokens, broker) = try PluginSettings.all(
-            { try HTTPListening(settings, visitors: Self.visitors, shown: Self.shown) },
+            { try ListenSettings(settings, visitors: Self.visitors, shown: Self.shown) },
             { try Self.names(settings.texts("workout_names")) },
             { try PluginSettings.each(settings.texts("tokens"), PhoneToken.init(setting:)) },
             { try BrokerSettings(settings, allowsPlain: allowsPlain) })
-        mostBytes = Int(clamping: try settings.size("max_body").bytes)
+        maximumBytes = Int(clamping: try settings.size("max_body").bytes)
         percent = PhoneContext.Percent(rawValue: try settings.text("percent")) ?? .hundred
         takesComputed = try settings.boolean("computed")
     }

@@ -163,7 +163,7 @@ import Testing
         let writer = BodyWriter(body, coding: .gzip, most: bytes.count)
         var rest = gzip(bytes)[...]
         while !rest.isEmpty {
-            #expect(throws: BodyWriter.Fault.cut) { try writer.end() }
+            #expect(throws: BodyWriter.BodyError.cut) { try writer.end() }
             let piece = rest.prefix(.random(in: 1...max(2, rest.count / 3), using: &generator))
             try writer.append(ByteBuffer(bytes: piece))
             rest = rest.dropFirst(piece.count)
@@ -172,6 +172,6 @@ import Testing
         #expect(try body.bytes().elementsEqual(bytes))
         guard !bytes.isEmpty else { return }
         let short = BodyWriter(BodyBytes(folder: folder.path), coding: .gzip, most: bytes.count - 1)
-        #expect(throws: BodyWriter.Fault.size) { try short.append(ByteBuffer(bytes: gzip(bytes))) }
+        #expect(throws: BodyWriter.BodyError.size) { try short.append(ByteBuffer(bytes: gzip(bytes))) }
     }
 }

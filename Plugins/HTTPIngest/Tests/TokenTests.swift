@@ -48,10 +48,10 @@ import Testing
             let state = try PluginState(directory: place.state)
             let store = TokenStore(state, declared: [])
             if hadTokens { _ = try await store.add(name: "a", person: nil, formats: [], at: 0) }
-            let memory = IntakeMemory(state)
+            let memory = IntakeState(state)
             try await memory.begin(hasTokens: hadTokens, now: 5)
             // A second call changes nothing.
-            try await IntakeMemory(state).begin(hasTokens: true, now: 7)
+            try await IntakeState(state).begin(hasTokens: true, now: 7)
             #expect(try await memory.appsSince == (hadTokens ? 5 : 0))
             try state.close()
         }
@@ -59,7 +59,7 @@ import Testing
 
     @Test func `The openScale ledger holds decades of measurements, and deleted ones are gone`() async throws {
         let place = try TestPlace()
-        let memory = IntakeMemory(try PluginState(directory: place.state))
+        let memory = IntakeState(try PluginState(directory: place.state))
         let token = PhoneToken(name: "a", id: "0badcafe", hash: [], person: nil, made: 0)
         var ledger = OpenScaleLedger()
         for number in 0..<25_000 {

@@ -12,7 +12,7 @@ import Synchronization
 @main struct IHealthCloudProgram {
     /// The service's limit of requests per user and hour.
     private static let limiter = RateLimiter(.init(5_000, per: .seconds(3_600)))
-    private static let pace = Pace { .system }
+    private static let pace = ClientClock { .system }
 
     static func main() async {
         guard CommandLine.arguments.count == 1 else {

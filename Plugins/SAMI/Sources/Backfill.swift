@@ -49,12 +49,12 @@ struct Backfill: Sendable {
     private func plan(_ work: [Part]) -> Report {
         let outlooks = work.compactMap(\.outlook)
         let calls = outlooks.reduce(0) { $0 + $1.calls }
-        let time = CallPlan(calls: calls).time(
+        let time = CallEstimate(calls: calls).time(
             parts.account.watch.limiter.allowances, at: call.hub.clock.now(),
             each: outlooks.map(\.each).max() ?? .zero)
         return Report(
             devices: work.map { .init(name: $0.device.name, from: $0.outlook.map { Self.text($0.start) }) },
-            calls: calls, takes: calls > 0 ? "about \(CallPlan.words(time))" : nil)
+            calls: calls, takes: calls > 0 ? "about \(CallEstimate.words(time))" : nil)
     }
 
     private func read(_ work: [Part], _ since: Int64?) async throws -> Report {
@@ -92,10 +92,10 @@ struct Backfill: Sendable {
         if done > 0, done < total {
             let share = Double(total - done) / Double(done)
             let now = call.hub.clock.now()
-            let time = CallPlan(calls: Int((Double(pages) * share).rounded(.up))).time(
+            let time = CallEstimate(calls: Int((Double(pages) * share).rounded(.up))).time(
                 parts.account.watch.limiter.allowances, at: now,
                 each: .microseconds((now - began) / Int64(max(1, pages))))
-            text += ", about \(CallPlan.words(time)) left"
+            text += ", about \(CallEstimate.words(time)) left"
         }
         call.progress(done / 1_000, of: total / 1_000, "\(text), \(device.name)")
     }

@@ -11,9 +11,9 @@ actor Importer {
     private let hub: PluginContext
     let settings: SAMISettings
     private let service: SAMIService
-    private let account: Account
+    private let account: RenewingServiceCalls
     private let catalog: Catalog
-    private let wakeup: Wakeup
+    private let wakeup: WakeSignal
     private var user: ServiceUser?
     private var known: [String: ServiceDevice] = [:]
     /// The time up to which a full read has come, by device.
@@ -24,7 +24,7 @@ actor Importer {
     /// Messages dated up to two days ahead of our clock are read too, in milliseconds.
     private static let ahead: Int64 = 2 * 86_400_000
 
-    init(_ hub: PluginContext, _ account: Account, _ wakeup: Wakeup) {
+    init(_ hub: PluginContext, _ account: RenewingServiceCalls, _ wakeup: WakeSignal) {
         (self.hub, self.account, self.wakeup) = (hub, account, wakeup)
         (service, settings) = (account.service, account.service.settings)
         catalog = Catalog(account)

@@ -9,14 +9,14 @@ struct LiveStream: Sendable {
     let parts: SAMI.Parts
     let patience: RetryLoop
     /// Woken when messages may have been missed.
-    let wakeup: Wakeup
+    let wakeup: WakeSignal
 
     /// The service pings every 30 s; its own clients waited 35 to 40 s (reference §6.1).
     private static let silence = Duration.seconds(40)
 
     /// Receives messages until the task is cancelled.
     func run() async throws {
-        let pace = Pace(hub)
+        let pace = ClientClock(hub)
         var backOff = BackOff(first: .milliseconds(500), factor: 2, longest: .seconds(60))
         var refused: OAuthToken?
         while true {
@@ -75,7 +75,7 @@ struct LiveStream: Sendable {
 }
 
 /// Wakes one waiter, now or when it next waits; several earlier wakes count as one.
-final class Wakeup: Sendable {
+final class WakeSignal: Sendable {
     private let wakes: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
 

@@ -7,16 +7,16 @@ import WebSocketClient
 ///
 /// The socket is open for one delivery, because an idle one is probably dead when it is next needed.
 struct PostSocket: Sendable {
-    let account: Account
+    let account: RenewingServiceCalls
     let clock: HubClock
 
     /// The service's answer to a message.
     enum Answer: Sendable {
         case taken(mid: String?)
-        case refused(Refusal)
+        case refused(Rejection)
     }
 
-    struct Refusal: Sendable {
+    struct Rejection: Sendable {
         let code: Int
         let message: String
         /// The wait that the service's limits require.
@@ -118,7 +118,7 @@ struct PostSocket: Sendable {
         report.failure = "the WebSocket was closed"
     }
 
-    private static func refusal(_ error: JSONTree, _ clock: HubClock) -> Refusal {
+    private static func refusal(_ error: JSONTree, _ clock: HubClock) -> Rejection {
         var wait: Duration?
         let code = Int(error["code"]?.lenientInteger ?? 0)
         if code == 429 {
@@ -133,7 +133,7 @@ struct PostSocket: Sendable {
         // The message goes to logs; a text with numbers may contain the value.
         let said = error["message"]?.text ?? ""
         let message = said.contains(where: \.isNumber) ? "" : String(said.prefix(200))
-        return Refusal(code: code, message: message, wait: wait)
+        return Rejection(code: code, message: message, wait: wait)
     }
 
     private static func numbers(_ value: JSONTree?) -> [Int64] {

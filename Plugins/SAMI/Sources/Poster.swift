@@ -5,18 +5,18 @@ import PluginKit
 /// Posts each record once: by WebSocket, or by REST if there is no socket.
 actor Poster {
     private let hub: PluginContext
-    private let account: Account
+    private let account: RenewingServiceCalls
     private let importer: Importer
     private let troubles: StatusReporter
-    private let pace: Pace
+    private let pace: ClientClock
     private var devices: [String: String] = [:]
     /// While it rests, posts go by REST.
-    private var socketRest = FailureRest(BackOff(first: .milliseconds(500), factor: 2, longest: .seconds(300)))
+    private var socketRest = RetryDelay(BackOff(first: .milliseconds(500), factor: 2, longest: .seconds(300)))
     private var refusedToken: OAuthToken?
 
-    init(_ hub: PluginContext, _ account: Account, _ importer: Importer, _ troubles: StatusReporter) {
+    init(_ hub: PluginContext, _ account: RenewingServiceCalls, _ importer: Importer, _ troubles: StatusReporter) {
         (self.hub, self.account, self.importer, self.troubles) = (hub, account, importer, troubles)
-        pace = Pace(hub)
+        pace = ClientClock(hub)
     }
 
     /// - Throws: ``DeliveryFailure``.
@@ -36,7 +36,7 @@ actor Poster {
 
     private func results(_ records: [DeliveredRecord], _ post: Post) async throws -> [DeliveryResult] {
         var results: [DeliveryResult?] = []
-        var facts: [(place: Int, fact: PostFact)] = []
+        var facts: [(place: Int, fact: PostedValue)] = []
         for (place, record) in records.enumerated() {
             switch post.fact(of: record) {
             case .success(let fact):
@@ -47,10 +47,10 @@ actor Poster {
         }
         guard !facts.isEmpty else { return results.map { $0 ?? Self.unsent.result } }
         let device = try await device(post)
-        var uncertain = try await Uncertain(hub, post)
+        var uncertain = try await UnconfirmedPosts(hub, post)
         let there = try await present(facts.map(\.fact), on: device)
-        var due: [PostFact: [Int]] = [:]
-        var shown: [PostFact] = []
+        var due: [PostedValue: [Int]] = [:]
+        var shown: [PostedValue] = []
         for (place, fact) in facts {
             if there[fact.time]?.contains(where: fact.isSame) == true {
                 results[place] = .delivered
@@ -86,10 +86,10 @@ actor Poster {
     // MARK: - Posted values
 
     /// The values that the device already has at these times, so that a message without an answer is not posted twice.
-    private func present(_ facts: [PostFact], on device: String) async throws -> [Int64: [PostFact]] {
+    private func present(_ facts: [PostedValue], on device: String) async throws -> [Int64: [PostedValue]] {
         let times = facts.map(\.time)
         guard let first = times.min(), let last = times.max() else { return [:] }
-        var there: [Int64: [PostFact]] = [:]
+        var there: [Int64: [PostedValue]] = [:]
         let wanted = Set(times)
         var (cursor, cursors) = (String?.none, Set<String>())
         repeat {
@@ -97,7 +97,7 @@ actor Poster {
                 try await account.call(account.service.messages(of: device, from: first, to: last, after: cursor)))
             for message in page.messages where wanted.contains(message.time) {
                 there[message.time, default: []] += message.data.compactMap { field, value in
-                    value.lenientDouble.map { PostFact(time: message.time, field: field, value: $0) }
+                    value.lenientDouble.map { PostedValue(time: message.time, field: field, value: $0) }
                 }
             }
             cursor = page.next
@@ -152,7 +152,7 @@ actor Poster {
         .retry(after: 1_000, reason: "the way to the service ended before it was sent"))
 
     private func send(
-        _ facts: [PostFact], _ post: Post, _ device: String
+        _ facts: [PostedValue], _ post: Post, _ device: String
     ) async throws -> (fates: [SendingState], failure: (any Error)?) {
         let messages = facts.map { fact in
             SAMIService.message([fact.field: post.value(of: fact)], at: fact.time, device: device)
@@ -187,7 +187,7 @@ actor Poster {
 
     /// - Returns: nil if there is no WebSocket; then nothing was sent.
     private func sendBySocket(
-        _ messages: [[String: JSONTree]], _ facts: [PostFact], _ post: Post, _ device: String
+        _ messages: [[String: JSONTree]], _ facts: [PostedValue], _ post: Post, _ device: String
     ) async throws -> [SendingState]? {
         let socket = PostSocket(account: account, clock: hub.clock)
         var token = try await account.token(insteadOf: refusedToken)
@@ -222,7 +222,7 @@ actor Poster {
     }
 
     /// The outcome for the record after a refusal.
-    private func fate(of fact: PostFact, _ code: Int, _ message: String, _ wait: Duration?) -> SendingState {
+    private func fate(of fact: PostedValue, _ code: Int, _ message: String, _ wait: Duration?) -> SendingState {
         switch code {
         case 409: return .known(.delivered)
         case 401, 404: return .known(.retry(after: 1_000, reason: message))
@@ -253,23 +253,23 @@ extension CloudError {
 }
 
 extension Post {
-    struct Refusal: Error { let reason: String }
+    struct PostError: Error { let reason: String }
 
     /// The value to post for a record, or why it is refused.
-    func fact(of record: DeliveredRecord) -> Result<PostFact, Refusal> {
+    func fact(of record: DeliveredRecord) -> Result<PostedValue, PostError> {
         guard case .sample(let sample) = record.record, let field = fields[sample.type.rawValue],
             case .quantity(let value, let unit) = sample.value
-        else { return .failure(Refusal(reason: "SAMI takes single values here, and cannot take anything back")) }
+        else { return .failure(PostError(reason: "SAMI takes single values here, and cannot take anything back")) }
         guard let own = try? HealthUnit(field.unit), let number = try? HealthUnit(unit).convert(value, to: own) else {
-            return .failure(Refusal(reason: "the value does not convert to \(field.unit)"))
+            return .failure(PostError(reason: "the value does not convert to \(field.unit)"))
         }
         guard !field.isWhole || Int64(exactly: number) != nil else {
-            return .failure(Refusal(reason: "\(field.name) takes whole numbers only"))
+            return .failure(PostError(reason: "\(field.name) takes whole numbers only"))
         }
-        return .success(PostFact(time: sample.start.microseconds / 1_000, field: field.name, value: number))
+        return .success(PostedValue(time: sample.start.microseconds / 1_000, field: field.name, value: number))
     }
 
-    func value(of fact: PostFact) -> JSONTree {
+    func value(of fact: PostedValue) -> JSONTree {
         let isWhole = fields.values.first { $0.name == fact.field }?.isWhole == true
         return isWhole ? .whole(Int64(fact.value)) : .number(fact.value)
     }

@@ -4,14 +4,14 @@ import PluginKit
 /// Repeats work that needs the service until it succeeds, and shows the reason for a failure in `hub status`.
 struct RetryLoop: Sendable {
     let hub: PluginContext
-    let account: Account
+    let account: RenewingServiceCalls
     let troubles: StatusReporter
 
     /// Waits longer after each failure, up to five minutes; without a log-in, waits until there is one.
     ///
     /// - Throws: errors that a retry cannot fix.
     func until<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
-        let pace = Pace(hub)
+        let pace = ClientClock(hub)
         var backOff = BackOff(first: .seconds(5), longest: .seconds(300))
         while true {
             do {

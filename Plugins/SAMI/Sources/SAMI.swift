@@ -41,12 +41,12 @@ struct SAMI: SinkPlugin, SourcePlugin {
 
     /// The parts that a running plugin shares.
     struct Parts: Sendable {
-        let account: Account
+        let account: RenewingServiceCalls
         let importer: Importer
         let poster: Poster
         let troubles: StatusReporter
         /// Woken when there may be new messages.
-        let wakeup: Wakeup
+        let wakeup: WakeSignal
     }
 
     private actor Holder {
@@ -56,9 +56,9 @@ struct SAMI: SinkPlugin, SourcePlugin {
             if let made { return made }
             let troubles = StatusReporter(hub)
             let watch = ServiceWatch(hub, troubles)
-            let service = SAMIService(try SAMISettings(hub.settings), pace: Pace(hub), limiter: watch.limiter)
-            let account = Account(hub, service, watch)
-            let wakeup = Wakeup()
+            let service = SAMIService(try SAMISettings(hub.settings), pace: ClientClock(hub), limiter: watch.limiter)
+            let account = RenewingServiceCalls(hub, service, watch)
+            let wakeup = WakeSignal()
             let importer = Importer(hub, account, wakeup)
             let parts = Parts(
                 account: account, importer: importer, poster: Poster(hub, account, importer, troubles),
@@ -87,7 +87,7 @@ struct SAMI: SinkPlugin, SourcePlugin {
             group.addTask { try await LiveStream(hub: hub, parts: parts, patience: patience, wakeup: wakeup).run() }
             group.addTask { try await parts.troubles.follow() }
             group.addTask {
-                let pace = Pace(hub)
+                let pace = ClientClock(hub)
                 while true {
                     wakeup.wake()
                     try await pace.wait(parts.importer.settings.pollEvery)
@@ -131,7 +131,7 @@ struct SAMI: SinkPlugin, SourcePlugin {
         let service = parts.account.service
         var token = try await service.oauth.logIn(call)
         do {
-            let calls = LooseAccount(service: service, token: token.accessToken, instance: call.hub.instance)
+            let calls = FixedTokenServiceCalls(service: service, token: token.accessToken, instance: call.hub.instance)
             let user = try await Catalog(calls).user()
             token.user = user.fullName ?? user.email ?? user.id
             token.extra["uid"] = user.id
@@ -145,10 +145,10 @@ struct SAMI: SinkPlugin, SourcePlugin {
 
     func check(_ hub: CheckContext) async throws -> String {
         let settings = try SAMISettings(hub.settings)
-        let service = SAMIService(settings, pace: Pace(hub), limiter: nil)
+        let service = SAMIService(settings, pace: ClientClock(hub), limiter: nil)
         do {
             if let token = settings.token {
-                let calls = LooseAccount(service: service, token: token, instance: hub.instance)
+                let calls = FixedTokenServiceCalls(service: service, token: token, instance: hub.instance)
                 return try await Walkthrough(calls: calls, settings: settings).text()
             }
             let answer = try await service.client.send(SAMIService.user)

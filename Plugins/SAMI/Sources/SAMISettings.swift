@@ -8,7 +8,7 @@ struct SAMISettings: Sendable {
     /// The OAuth grant of the log-in.
     enum Grant: String, CaseIterable { case implicit, code }
     /// How records are posted.
-    enum PostWay: String, CaseIterable { case websocket, rest }
+    enum PostTransport: String, CaseIterable { case websocket, rest }
 
     static let declarations: [SettingDeclaration] =
         ServiceAddress.settings(
@@ -63,7 +63,7 @@ struct SAMISettings: Sendable {
                 help: "Which of the hub's records are posted; a device is registered for each choice.",
                 default: .list([])),
             .init(
-                "post_by", .choice(PostWay.allCases.map(\.rawValue)),
+                "post_by", .choice(PostTransport.allCases.map(\.rawValue)),
                 help: "How they are posted; rest is also used while there is no WebSocket.",
                 default: .string("websocket")),
         ]
@@ -129,7 +129,7 @@ struct SAMISettings: Sendable {
         pollEvery = .microseconds(try settings.duration("poll_every").microseconds)
         overlap = try settings.duration("overlap").microseconds / 1_000
         fullEvery = try settings.duration("full_every").microseconds / 1_000
-        postsBySocket = try settings.text("post_by") == PostWay.websocket.rawValue
+        postsBySocket = try settings.text("post_by") == PostTransport.websocket.rawValue
         posts = try settings.texts("post").compactMap { name in Post.all.first { $0.name == name } }
     }
 

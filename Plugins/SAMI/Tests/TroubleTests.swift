@@ -197,13 +197,13 @@ import WebFaults
             RateLimiter.Allowance(calls: 1_000, left: 400, reset: 3_600_000_000),
         ]
         func time(_ calls: Int) -> Duration {
-            CallPlan(calls: calls).time(allowances, at: 0, each: .milliseconds(10))
+            CallEstimate(calls: calls).time(allowances, at: 0, each: .milliseconds(10))
         }
         #expect(time(40) == .milliseconds(400))
         #expect(time(41) == .seconds(30))
         #expect(time(240) == .seconds(30 + 60))
         #expect(time(401) == .seconds(3_600))
         #expect(time(1_401) == .seconds(3_600 + 86_400))
-        #expect(CallPlan(calls: 1_000_000).time([], at: 0, each: .milliseconds(1)) == .seconds(1_000))
+        #expect(CallEstimate(calls: 1_000_000).time([], at: 0, each: .milliseconds(1)) == .seconds(1_000))
     }
 }

@@ -87,7 +87,7 @@ extension HealthReader {
     /// The group of a record, itself included, ordered by number and limited to this viewer.
     func group(of record: StoredRecord, for viewer: Viewer) async throws -> [StoredRecord] {
         guard var filter = Self.group(of: record) else { return [record] }
-        if let person = record.assignment.person { filter.persons = [person.name] } else { filter.isOfNobody = true }
+        if let person = record.assignment.person { filter.persons = [person.name] } else { filter.isOfNoPerson = true }
         var found: [StoredRecord] = []
         for try await page in hub.query(filter, limit: 200) { found += page.records.filter(viewer.maySee) }
         return found.sorted { $0.number < $1.number }
@@ -127,11 +127,11 @@ enum TypeName {
 
 extension Welcome.PersonEntry {
     /// The person's preferences for reading values.
-    var reader: Reader {
+    var reader: DisplayPreferences {
         var types: [TypeID: String] = [:]
         for (name, unit) in units { if let type = try? TypeID(name) { types[type] = unit } }
-        return Reader(
-            displayName: displayName, locale: locale.flatMap(Reader.locale), units: types,
+        return DisplayPreferences(
+            displayName: displayName, locale: locale.flatMap(DisplayPreferences.locale), units: types,
             zone: zone.flatMap { TimeZone(identifier: $0) } ?? .current)
     }
 }

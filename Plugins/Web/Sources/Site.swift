@@ -8,7 +8,7 @@ import PluginKit
 /// A part of the site: pages and their forms.
 protocol SiteArea: Sendable {
     /// Adds its addresses to a router that admits only logged-in viewers.
-    func add(to router: some RouterMethods<Visit>)
+    func add(to router: some RouterMethods<WebRequestContext>)
 }
 
 /// All addresses of the site.
@@ -31,8 +31,8 @@ struct Site: Sendable {
         ]
     }
 
-    var responder: RouterResponder<Visit> {
-        let router = Router(context: Visit.self, options: .autoGenerateHeadEndpoints)
+    var responder: RouterResponder<WebRequestContext> {
+        let router = Router(context: WebRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: RequestMeter(registry: parts.metrics))
         router.add(middleware: ErrorPages(hub: parts.hub))
         router.add(middleware: HostGuard(settings: parts.settings))
@@ -40,13 +40,13 @@ struct Site: Sendable {
         for asset in Asset.all { router.get(RouterPath(asset.path)) { _, _ in asset.response } }
         let metrics = MetricsArea(parts: parts)
         metrics.addProbes(to: router)
-        let logIn = LogInPages(parts: parts, attempts: Attempts())
+        let logIn = LogInPages(parts: parts, attempts: LogInRateLimit())
         router.get("/login") { _, _ in logIn.advice }
         router.get("/login/:link") { _, visit in try logIn.question(visit.parameters.get("link") ?? "") }
         router.post("/login") { request, visit in try await logIn.answer(request, visit) }
 
-        let turns = FairTurns(turns: VisitorTurns())
-        let programs = router.group().add(middleware: APIGuard(parts: parts, attempts: Attempts())).add(
+        let turns = FairTurns(turns: VisitorConcurrencyLimit())
+        let programs = router.group().add(middleware: APIGuard(parts: parts, attempts: LogInRateLimit())).add(
             middleware: turns)
         API(parts: parts).add(to: router, inside: programs)
         metrics.add(to: programs.group().add(middleware: OwnersGuard()))
@@ -60,7 +60,7 @@ struct Site: Sendable {
 }
 
 /// A request with its address, connection and viewer.
-struct Visit: RequestContext {
+struct WebRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let address: String
     let channel: any Channel
@@ -75,7 +75,7 @@ struct Visit: RequestContext {
 }
 
 /// The person whose values a page shows: the one in the address, among those that the viewer may see.
-struct Choice: Sendable {
+struct SelectedPerson: Sendable {
     let viewer: Viewer
     let persons: [Welcome.PersonEntry]
     /// Nil if there are no persons.
@@ -84,7 +84,7 @@ struct Choice: Sendable {
     let notice: HTML?
 
     /// - Throws: `NoSuchPage`, both for an unknown person and for one that this viewer may not see.
-    init(_ request: Request, _ visit: Visit, _ parts: WebParts) throws {
+    init(_ request: Request, _ visit: WebRequestContext, _ parts: WebParts) throws {
         guard let viewer = visit.viewer else { throw NoSuchPage() }
         self.viewer = viewer
         persons = viewer.persons(parts.persons)
@@ -100,7 +100,7 @@ struct Choice: Sendable {
     }
 
     /// The choice for the person of a record; without a person if the record has none.
-    func with(_ record: StoredRecord) -> Choice {
+    func with(_ record: StoredRecord) -> SelectedPerson {
         var choice = self
         choice.person = record.assignment.person.flatMap { owner in persons.first { $0.name == owner.name } }
         return choice
@@ -113,18 +113,18 @@ struct Choice: Sendable {
     func shownName(_ name: String) -> String { persons.first { $0.name == name }?.shownName ?? name }
 
     /// The choice without a person.
-    var withoutPerson: Choice {
+    var withoutPerson: SelectedPerson {
         var choice = self
         choice.person = nil
         return choice
     }
 
     /// The chosen person's preferences; without a person, the preferences that all persons share.
-    var reader: Reader {
+    var reader: DisplayPreferences {
         if let person { return person.reader }
         let readers = persons.map(\.reader.unnamed)
         guard let first = readers.first, readers.allSatisfy({ $0 == first }) else {
-            return Reader(zone: .current)
+            return DisplayPreferences(zone: .current)
         }
         return first
     }
@@ -140,7 +140,7 @@ struct NoSuchPage: Error {}
 /// Admits only the owner; others get the answer for an unknown address.
 struct OwnersGuard: RouterMiddleware {
     func handle(
-        _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
+        _ request: Request, context: WebRequestContext, next: (Request, WebRequestContext) async throws -> Response
     ) async throws -> Response {
         guard context.viewer?.isOwner == true else { throw NoSuchPage() }
         return try await next(request, context)

@@ -61,7 +61,7 @@ struct Web: Plugin {
     ]
 
     /// Time limits; tests use shorter ones.
-    var patience = PatienceLimits()
+    var patience = TimeoutLimits()
 
     private let holder = Holder()
 
@@ -92,7 +92,7 @@ struct Web: Plugin {
         for name in parts.settings.goals.persons.sorted() where hub.persons.named(name) == nil {
             hub.logger.warning("a goal of no person that this plugin may read", metadata: ["person": "\(name)"])
         }
-        let door = HTTPDoor(
+        let door = PluginHTTPServer(
             listening, hub: hub, responder: Site(parts).responder, patience: patience, connections: 512,
             ofBothLoopbacks: true)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -120,24 +120,24 @@ struct Web: Plugin {
 struct WebParts: Sendable {
     let hub: PluginContext
     let settings: WebSettings
-    let access: AccessBook
-    let notices = NoticeBook()
-    let preferences: PreferenceBook
+    let access: AccessStore
+    let notices = NoticeStore()
+    let preferences: PreferenceStore
     /// The persons that `hub.conf` gives to this page, with their chosen units.
     var persons: [Welcome.PersonEntry] { hub.persons.map(preferences.applied) }
     /// Metrics of this plugin.
     let metrics = MetricRegistry(MetricCatalogue.web)
     let events: EventFeed
-    let seats = EventSeats()
-    let logIns = LogInTalks()
+    let seats = ListenerLimit()
+    let logIns = LogInSessions()
     var reader: HealthReader { HealthReader(hub: hub) }
     /// The machine's time in microseconds since 1970, which limits log-ins even if a test hub's clock runs faster.
     var now: Int64 { HubClock.system.now() }
 
     init(_ hub: PluginContext, _ settings: WebSettings) {
         (self.hub, self.settings) = (hub, settings)
-        access = AccessBook(hub.state)
-        preferences = PreferenceBook(hub.state)
+        access = AccessStore(hub.state)
+        preferences = PreferenceStore(hub.state)
         events = EventFeed(hub, access, preferences)
     }
 

@@ -7,14 +7,14 @@ struct WebSettings: Sendable {
     private static let (visitors, shown) = ("browsers", "sessions")
 
     static let declarations: [SettingDeclaration] =
-        HTTPListening.declarations(visitors: visitors, port: 7_790, shown: shown) + [
+        ListenSettings.declarations(visitors: visitors, port: 7_790, shown: shown) + [
             .init(
                 "hosts", .list(of: .string()),
                 help: "Other names by which browsers may call the page, such as \"hub.home.example:7790\"; any other "
                     + "name is refused.", default: .list([])), Goals.declaration,
         ]
 
-    let listening: HTTPListening
+    let listening: ListenSettings
     /// The host names for this page, with the port if it is not the default, in lower case.
     let hosts: Set<String>
     /// The names without the secret one.
@@ -30,7 +30,7 @@ struct WebSettings: Sendable {
     /// - Parameter name: the page's name below `.localhost` (``PageName``).
     init(_ settings: PluginSettings, name: String? = nil) throws {
         var goals = Result { try Goals([]) }
-        let listening = try HTTPListening(settings, visitors: Self.visitors, shown: Self.shown) {
+        let listening = try ListenSettings(settings, visitors: Self.visitors, shown: Self.shown) {
             goals = Result { try Goals(try settings.texts("goals")) }
             _ = try goals.get()
         }

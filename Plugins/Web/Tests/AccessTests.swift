@@ -170,7 +170,7 @@ struct AccessTests {
     }
 
     @Test func `a visitor with many requests delays only their own, and gets 429 at the limit`() async throws {
-        let turns = VisitorTurns()
+        let turns = VisitorConcurrencyLimit()
         let (first, second) = (try #require(await turns.begin("a")), try #require(await turns.begin("a")))
         async let third = turns.begin("a")
         #expect(await turns.begin("b") != nil)
@@ -185,7 +185,7 @@ struct AccessTests {
         _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
         let (token, owner) = (try await scene.token("a"), try await scene.logIn())
         scene.freeze(true)
-        let most = VisitorTurns.most
+        let most = VisitorConcurrencyLimit.most
         try await withThrowingTaskGroup(of: Scene.Answer.self) { group in
             for _ in 0..<most + 8 { group.addTask { try await scene.api("/records.csv", token) } }
             for _ in 0..<8 {
@@ -210,7 +210,7 @@ struct AccessTests {
         // Behind a proxy all visitors share the address of those who guess.
         let cookie = try await scene.logIn()
         #expect(try await scene.get("/", cookie: cookie).status == 200)
-        let attempts = Attempts()
+        let attempts = LogInRateLimit()
         let now = ContinuousClock.now
         for _ in 0..<10 { attempts.fail("a", at: now) }
         #expect(!attempts.mayTry("a", at: now) && attempts.mayTry("b", at: now))
@@ -251,7 +251,7 @@ struct AccessTests {
     @Test func `links and sessions expire, and are stored only as hashes`() async throws {
         let folder = try TemporaryFolder()
         let state = try PluginState(directory: folder.path)
-        let book = AccessBook(state)
+        let book = AccessStore(state)
         let (link, until) = try await book.makeLink(for: "ben", at: 0)
         #expect(until == 600_000_000)
         let secret = try #require(AccessKey(link))
@@ -271,7 +271,7 @@ struct AccessTests {
         #expect(try await book.grant(of: session, at: 58 * day) != nil)
         #expect(try await book.grant(of: session, at: 89 * day) == nil)
         // A restarted program has the session too.
-        #expect(try await AccessBook(state).grant(of: session, at: 58 * day)?.grant.person == "ben")
+        #expect(try await AccessStore(state).grant(of: session, at: 58 * day)?.grant.person == "ben")
         for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
             let bytes = try Data(contentsOf: URL(filePath: "\(folder.path)/\(file)"))
             for text in [session.text, secret.text] { #expect(bytes.range(of: Data(text.utf8)) == nil, "\(file)") }
@@ -281,7 +281,7 @@ struct AccessTests {
     @Test func `a session that ends while it is used stays ended, and a name of a token is used once`() async throws {
         let folder = try TemporaryFolder()
         let state = try PluginState(directory: folder.path)
-        let book = AccessBook(state)
+        let book = AccessStore(state)
         let day: Int64 = 86_400_000_000
         for number in 0..<50 {
             let link = try #require(AccessKey(try await book.makeLink(for: nil, at: 0).secret))
@@ -291,7 +291,7 @@ struct AccessTests {
             async let again = book.grant(of: session, at: 10 * day)
             _ = try await (ended, used, again)
             #expect(try await book.grant(of: session, at: 10 * day) == nil)
-            #expect(try await AccessBook(state).grant(of: session, at: 10 * day) == nil)
+            #expect(try await AccessStore(state).grant(of: session, at: 10 * day) == nil)
             async let first = try? book.makeToken("t\(number)", .read, for: nil, at: 0)
             async let second = try? book.makeToken("t\(number)", .read, for: nil, at: 0)
             #expect(await [first, second].compactMap(\.self).count == 1)

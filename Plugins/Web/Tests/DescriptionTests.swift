@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct DescriptionTests {
     @Test func `each address is described with its parameters and its access rule`() throws {
-        let document = try #require(JSONTree(OpenAPI.document(isSecure: false)))
+        let document = try #require(JSONTree(OpenAPIDocument.document(isSecure: false)))
         let ids = API.routes.compactMap { route in
             let operation = document["paths"]?[route.path]?[route.method.rawValue.lowercased()]
             #expect(operation?["summary"]?.text?.isEmpty == false, "\(route.path)")
@@ -23,8 +23,9 @@ struct DescriptionTests {
         }
         #expect(Set(ids).count == API.routes.count)
         for isSecure in [false, true] {
-            let cookie = JSONTree(OpenAPI.document(isSecure: isSecure))?["components"]?["securitySchemes"]?["session"]?[
-                "name"]
+            let cookie = JSONTree(OpenAPIDocument.document(isSecure: isSecure))?["components"]?["securitySchemes"]?[
+                "session"]?[
+                    "name"]
             #expect(cookie?.text == SessionCookie.name(isSecure: isSecure))
         }
         // Every address that changes something needs more than the scope read.

@@ -87,7 +87,8 @@ struct EventStreamTests {
             #expect(stream.send(event(1, bytes: bytes), 1))
             var taken: Int64 = 1
             while stream.send(event(taken + 1, bytes: bytes), taken + 1) { taken += 1 }
-            #expect(taken - 1 <= Int64(EventStream.mostEvents) && (taken - 1) * Int64(bytes) <= EventStream.mostBytes)
+            #expect(
+                taken - 1 <= Int64(EventStream.maximumEvents) && (taken - 1) * Int64(bytes) <= EventStream.maximumBytes)
             #expect(taken >= 12)
             #expect(connection.handed() == [[event(1, bytes: bytes)]])
             connection.takeAll()
@@ -112,12 +113,12 @@ struct EventStreamTests {
         #expect(connection.handed() == [[ByteBuffer(string: "9998"), ByteBuffer(string: "9999")]])
         connection.stopTaking()
         #expect(stream.send(event(1, bytes: 1), 1))
-        for number in 0..<Int64(EventStream.mostEvents) {
+        for number in 0..<Int64(EventStream.maximumEvents) {
             #expect(stream.send(event(number + 2, bytes: 1), number + 2))
         }
         stream.pass(ByteBuffer(string: "1"), topic: "live/weight/1")
         connection.takeAll()
-        #expect(connection.handed().map(\.count) == [1, EventStream.mostEvents])
+        #expect(connection.handed().map(\.count) == [1, EventStream.maximumEvents])
     }
 
     @Test func `a record is sent once, and not again after a break`() async {
@@ -204,13 +205,15 @@ struct EventStreamTests {
     }
 
     @Test func `the number of seats is limited, and a returned seat is free`() throws {
-        let seats = EventSeats()
-        var taken: [EventSeats.Seat] = []
-        for _ in 0..<EventSeats.mostEach { taken.append(try seats.take(Self.viewer)) }
-        #expect(throws: Refusal.self) { try seats.take(Self.viewer) }
+        let seats = ListenerLimit()
+        var taken: [ListenerLimit.Slot] = []
+        for _ in 0..<ListenerLimit.mostEach { taken.append(try seats.take(Self.viewer)) }
+        #expect(throws: RequestRefusal.self) { try seats.take(Self.viewer) }
         let others = (0..<10).map { _ in Viewer(token: AccessKey(), person: nil, scope: .read) }
-        for number in 0..<(EventSeats.most - EventSeats.mostEach) { taken.append(try seats.take(others[number % 10])) }
-        #expect(throws: Refusal.self) { try seats.take(others[0]) }
+        for number in 0..<(ListenerLimit.most - ListenerLimit.mostEach) {
+            taken.append(try seats.take(others[number % 10]))
+        }
+        #expect(throws: RequestRefusal.self) { try seats.take(others[0]) }
         taken.removeFirst()
         taken.append(try seats.take(others[0]))
     }

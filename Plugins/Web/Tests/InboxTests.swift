@@ -39,7 +39,7 @@ struct InboxTests {
         let line = try #require(waiting.first)
         let told = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
         let why = try #require(told["why"] as? String)
-        let odds = Odds(why)
+        let odds = WeightOddsText(why)
         // The odds are shown beside the weight.
         let shown = try #require(odds.text { $0 })
         #expect(page.body.contains(shown) && !page.body.contains(why), "\(why): \(page.body)")
@@ -125,7 +125,7 @@ struct InboxTests {
         let browser = try await Browser(scene)
         let before = try await scene.command("inbox", "--json")
         let line = try #require(before.first)
-        let why = try #require(Odds(try Told(line).text("why") ?? "").text { $0 })
+        let why = try #require(WeightOddsText(try Told(line).text("why") ?? "").text { $0 })
         let page = try await browser.get("/inbox")
         #expect(page.body.contains("<button name=\"guest\" value=\"true\">A guest's</button>"), "\(page.body)")
         let given = try await browser.press(

@@ -282,9 +282,9 @@ struct ReadingTests {
         #expect(forecast(70, from: 80, at: 69.9, perDay: -0.05) == .reached)
         #expect(forecast(70, from: 80, at: 70, perDay: nil) == .reached)
         #expect(forecast(60, from: 50, at: 60.5, perDay: 0.1) == .reached)
-        #expect(forecast(70, from: 80, at: 75, perDay: 0.05) == .movesAway)
-        #expect(forecast(70, from: 80, at: 75, perDay: 0) == .movesAway)
-        #expect(forecast(70, from: 80, at: 75, perDay: -0.0001) == .farAway)
+        #expect(forecast(70, from: 80, at: 75, perDay: 0.05) == .recedes)
+        #expect(forecast(70, from: 80, at: 75, perDay: 0) == .recedes)
+        #expect(forecast(70, from: 80, at: 75, perDay: -0.0001) == .inDistantFuture)
         #expect(forecast(70, from: 80, at: 75, perDay: nil) == .tooFewDays)
     }
 

@@ -136,12 +136,12 @@ struct DemoAccount: Encodable, Sendable {
     func dayLines(colours: Bool) -> [String] {
         let verdict =
             addsUp
-            ? Shade.good.paint(
+            ? StatusColour.good.paint(
                 "Every weigh-in is stored once, with the right person or in the inbox"
                     + (exist == nil ? "." : ",\nand Exist has the right value of every day."), colours)
             : scales.allSatisfy { $0.weighIns == 0 }
-                ? Shade.bad.paint("No scale was ever stepped on.", colours)
-                : Shade.bad.paint("That does not add up:", colours)
+                ? StatusColour.bad.paint("No scale was ever stepped on.", colours)
+                : StatusColour.bad.paint("That does not add up:", colours)
         return (exist.map { [""] + $0.lines } ?? []) + ["", verdict] + problems.prefix(20).map { "  \($0)" }
     }
 }

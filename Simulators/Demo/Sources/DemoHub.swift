@@ -31,15 +31,15 @@ final class DemoHub: Sendable {
 
     let endpoints: OwnerEndpoints
     private let directory: DemoDirectory
-    private let program: CompanionProcess
+    private let program: HelperProcess
 
     /// Starts the hub and returns when it is ready; its log goes to stderr.
     ///
     /// - Parameter ended: called when the hub has ended, for any reason.
     init(_ directory: DemoDirectory, ended: @escaping @Sendable () -> Void) async throws {
-        let state = Watched((isReady: false, hasEnded: false))
+        let state = AwaitableValue((isReady: false, hasEnded: false))
         (self.directory, endpoints) = (directory, OwnerEndpoints(run: directory.path + "/run"))
-        program = try CompanionProcess(
+        program = try HelperProcess(
             "hub", ["run", "--config", directory.configuration, "--until-eof"], hearsErrors: true
         ) { line in
             switch line {
@@ -69,8 +69,8 @@ final class DemoHub: Sendable {
 
     /// The output of another command of `hub`.
     func lines(of command: String) async throws -> [String] {
-        let said = Watched((lines: [String](), hasEnded: false))
-        let program = try CompanionProcess("hub", [command, "--config", directory.configuration]) { line in
+        let said = AwaitableValue((lines: [String](), hasEnded: false))
+        let program = try HelperProcess("hub", [command, "--config", directory.configuration]) { line in
             said.change { said in
                 if let line { said.lines.append(line) } else { said.hasEnded = true }
             }

@@ -101,7 +101,7 @@ struct DemoLife {
 
     // MARK: Noting
 
-    private mutating func note(_ scale: DemoScale, _ time: DemoTime, _ deed: DemoStep.Deed) {
+    private mutating func note(_ scale: DemoScale, _ time: DemoTime, _ deed: DemoStep.Action) {
         steps.append(DemoStep(scale: scale, time: time, deed: deed))
     }
 

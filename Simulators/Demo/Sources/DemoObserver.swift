@@ -31,7 +31,7 @@ final class DemoObserver: Sendable {
         var passing: String?
     }
 
-    let seen = Watched(Seen())
+    let seen = AwaitableValue(Seen())
     private let isOver = Mutex(false)
 
     /// Follows the hub until ``stop()``; blocks.

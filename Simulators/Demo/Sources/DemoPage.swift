@@ -25,8 +25,8 @@ final class DemoPage: Sendable {
     /// - Throws: ``HubExit/system`` if the program is missing.
     func open() async throws {
         struct Manifest: Decodable { var owner: [String] }
-        let said = Watched((text: "", hasEnded: false))
-        let program = try CompanionProcess(Self.program, ["--describe"]) { line in
+        let said = AwaitableValue((text: "", hasEnded: false))
+        let program = try HelperProcess(Self.program, ["--describe"]) { line in
             said.change { said in
                 if let line { said.text += line } else { said.hasEnded = true }
             }
@@ -79,7 +79,7 @@ final class DemoPage: Sendable {
             return try plan.household.compactMap { person in
                 guard let latest = Self.latest(of: person.name, plan, records) else { return nil }
                 let answer = try service.send("GET", "/types/weight?person=\(person.name)", cookie: visit)
-                let text = ValueText.text(latest, for: Reader())
+                let text = ValueText.text(latest, for: DisplayPreferences())
                 return String(decoding: answer, as: UTF8.self).contains(text)
                     ? nil : "the page does not have the last weight of \(person.name), \(text)"
             }

@@ -132,7 +132,7 @@ struct DemoWeighing: Sendable, Hashable {
 
 /// An event of a scale.
 struct DemoStep: Sendable {
-    enum Deed: Sendable {
+    enum Action: Sendable {
         /// Weigh-ins that are in the scale's memory before it connects, with a wrong clock.
         case remembers([DemoWeighing])
         case weighs(DemoWeighing)
@@ -148,7 +148,7 @@ struct DemoStep: Sendable {
 
     let scale: DemoScale
     let time: DemoTime
-    let deed: Deed
+    let deed: Action
 
     var weighings: [DemoWeighing] {
         switch deed {

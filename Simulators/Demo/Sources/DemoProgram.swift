@@ -69,7 +69,7 @@ struct DemoProgram: AsyncParsableCommand {
         } catch let failure as Failure {
             Terminal.complain(failure.message)
             Foundation.exit(failure.exit.rawValue)
-        } catch is ReaderGone {
+        } catch is OutputClosed {
             Foundation.exit(0)
         } catch  where exitCode(for: error) == .failure && !(error is ExitCode) {
             Terminal.complain("an error of the demonstration itself, please report it: \(error)")
@@ -91,7 +91,7 @@ struct DemoProgram: AsyncParsableCommand {
             try keep.map { path throws(Failure) in try DemoDirectory.kept(path) } ?? DemoDirectory.temporary()
         // At the second Ctrl-C. The children of the hub see the end of their stdin.
         let interruption = Interruption {
-            CompanionProcess.killAll()
+            HelperProcess.killAll()
             directory.remove()
         }
         defer { directory.remove() }
@@ -141,7 +141,7 @@ struct DemoProgram: AsyncParsableCommand {
             try await stage.write(clock: nil, isOver: true)
             await stage.story.say(greeting.last)
         }
-        if !end.account.addsUp { throw ExitCode(HubExit.notWell.rawValue) }
+        if !end.account.addsUp { throw ExitCode(HubExit.unhealthy.rawValue) }
     }
 
     /// Sends the days to Exist after the month, once the programs are built; skipped after Ctrl-C.

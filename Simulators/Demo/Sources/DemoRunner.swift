@@ -101,7 +101,7 @@ struct DemoRunner: Sendable {
     }
 
     private func perform(
-        _ deed: DemoStep.Deed, _ scale: ScaleProcess, _ condition: inout Condition
+        _ deed: DemoStep.Action, _ scale: ScaleProcess, _ condition: inout Condition
     ) async -> DemoOutcome {
         switch deed {
         case .remembers(let weighings):

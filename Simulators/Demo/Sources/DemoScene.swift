@@ -41,7 +41,7 @@ struct DemoScene: Sendable {
         let looking = Task { [witness, hub, interruption] in
             do { try await blocking { try witness.run(hub.endpoints) } } catch {
                 // Tasks waiting for observations must not wait for long.
-                if !(error is ReaderGone) { Terminal.complain("\(error)") }
+                if !(error is OutputClosed) { Terminal.complain("\(error)") }
                 interruption.release()
             }
         }
@@ -56,7 +56,7 @@ struct DemoScene: Sendable {
 
     private func play(_ started: borrowing Mutex<[ScaleProcess]>) async throws -> End {
         let calendar = DemoCalendar(rate: rate, showing: try await hub.status().time)
-        try await giveYear()
+        try await importYear()
         let exporter = exist.map { DemoExporter(plan: plan, exist: $0, door: hub.endpoints.door, story: story) }
         async let loggedIn: Void? = exporter?.logIn(calendar)
         var scales = [DemoScale.hs5: network]
@@ -90,7 +90,7 @@ struct DemoScene: Sendable {
     // MARK: Days
 
     /// Gives the hub the notes of the year before, like the script of a page.
-    private func giveYear() async throws {
+    private func importYear() async throws {
         struct Weight: Encodable {
             var type = "weight"
             var unit = "kg"

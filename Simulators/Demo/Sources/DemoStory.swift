@@ -9,7 +9,7 @@ actor DemoStory {
     private let colours: Bool
     /// Whether stdout is reserved for results, so that the story goes to stderr.
     private let isAside: Bool
-    private let onReaderGone: @Sendable () -> Void
+    private let onOutputClosed: @Sendable () -> Void
     /// Finished steps that wait for an earlier one.
     private var waiting: [Int: (lines: [String], hints: [String])] = [:]
     private var next = 0
@@ -22,8 +22,8 @@ actor DemoStory {
 
     private static let width = 80
 
-    init(_ plan: DemoPlan, isAside: Bool, onReaderGone: @escaping @Sendable () -> Void) {
-        (self.plan, self.isAside, self.onReaderGone) = (plan, isAside, onReaderGone)
+    init(_ plan: DemoPlan, isAside: Bool, onOutputClosed: @escaping @Sendable () -> Void) {
+        (self.plan, self.isAside, self.onOutputClosed) = (plan, isAside, onOutputClosed)
         colours = !isAside && Terminal.hasColours
     }
 
@@ -91,7 +91,7 @@ actor DemoStory {
             if isAside {
                 Terminal.explain(line)
             } else {
-                do { try Output.lines(line) } catch { onReaderGone() }
+                do { try Output.lines(line) } catch { onOutputClosed() }
             }
         }
         draw(nil)
@@ -142,7 +142,7 @@ actor DemoStory {
         let who = DemoStory.words(weighing.who)
         var line = head + who + String(repeating: " ", count: max(1, 12 - who.count))
         line += String(repeating: " ", count: max(0, 5 - weighing.kilograms.count)) + weighing.kilograms + " kg"
-        let (detail, shade, target): (String, Shade, String) =
+        let (detail, shade, target): (String, StatusColour, String) =
             switch outcome {
             case .decided(let decision):
                 (
@@ -171,5 +171,5 @@ actor DemoStory {
         }
     }
 
-    private func paint(_ shade: Shade, _ text: String) -> String { shade.paint(text, colours) }
+    private func paint(_ shade: StatusColour, _ text: String) -> String { shade.paint(text, colours) }
 }

@@ -10,14 +10,14 @@ final class ExistStandIn: Sendable {
     /// The exporter's name in `hub.conf`.
     static let instance = "exist"
 
-    private let program: CompanionProcess
-    private let said: Watched<(address: String?, hasEnded: Bool)>
+    private let program: HelperProcess
+    private let said: AwaitableValue<(address: String?, hasEnded: Bool)>
 
     /// Starts the stand-in with its state in a file.
     /// - Throws: ``HubExit/system`` if the program is missing.
     init(for person: String, state: String, clock: String) throws(Failure) {
-        let said = Watched<(address: String?, hasEnded: Bool)>((nil, false))
-        program = try CompanionProcess(
+        let said = AwaitableValue<(address: String?, hasEnded: Bool)>((nil, false))
+        program = try HelperProcess(
             "hub-exist-server",
             [
                 "--listen", "127.0.0.1:0", "--state", state, "--clock", clock, "--until-eof",
@@ -76,7 +76,7 @@ final class ExistStandIn: Sendable {
             let token = try JSON.decode(Token.self, from: answer).access_token
             let client = try DoorClient(endpoint: door, command: "demo")
             try ExistStandIn.wait(for: ExistStandIn.instance, client, patience)
-            var watch = CallWatch()
+            var watch = CallCallbacks()
             watch.ask = { _ in { .string(token) } }
             let request = CommandRequest(id: 0, instance: ExistStandIn.instance, command: "login", deadline: 20_000)
             let outcome = try client.call(request, watch)

@@ -3,7 +3,7 @@ import HubClient
 /// A simulated scale in a separate process, with a diary of its events.
 final class ScaleProcess: Sendable {
     /// A weighing that was typed to the scale.
-    struct Told: Sendable, Hashable {
+    struct TypedWeighing: Sendable, Hashable {
         /// The display of the scale: `62.1`.
         let kilograms: String
         /// The scale's number of the user.
@@ -11,10 +11,10 @@ final class ScaleProcess: Sendable {
     }
 
     /// The events so far, as the scale reported them.
-    struct Diary: Sendable {
+    struct EventLog: Sendable {
         /// `tcp://HOST:PORT`; `nil` until it is known.
         var address: String?
-        var weighings: [Told] = []
+        var weighings: [TypedWeighing] = []
         /// The number of weighings that the other side has confirmed.
         var confirmed = 0
         /// The number of weighings stored in the memory.
@@ -33,7 +33,7 @@ final class ScaleProcess: Sendable {
             switch event["event"] {
             case "listening": address = event["address"]
             case "weighing":
-                if let weight = event["kg"] { weighings.append(Told(kilograms: weight, user: event["user"])) }
+                if let weight = event["kg"] { weighings.append(TypedWeighing(kilograms: weight, user: event["user"])) }
             case "acknowledged": confirmed += 1
             case "stored": stored += 1
             case "clockSet": clockSet += 1
@@ -45,8 +45,8 @@ final class ScaleProcess: Sendable {
     }
 
     let scale: DemoScale
-    let diary: Watched<Diary>
-    private let program: CompanionProcess
+    let diary: AwaitableValue<EventLog>
+    private let program: HelperProcess
 
     /// Starts the scale.
     ///
@@ -55,9 +55,9 @@ final class ScaleProcess: Sendable {
     ///   - clock: `START@RATE`, with START the scale's current time.
     /// - Throws: ``HubExit/system`` if the program is missing.
     init(_ scale: DemoScale, link: [String], clock: String, zone: String, more: [String] = []) throws(Failure) {
-        let diary = Watched(Diary())
+        let diary = AwaitableValue(EventLog())
         let options = ["--json", "--until-eof", "--device-id", scale.device, "--clock", clock]
-        program = try CompanionProcess("hub-scale-sim", [scale.model] + link + options + more, zone: zone) { line in
+        program = try HelperProcess("hub-scale-sim", [scale.model] + link + options + more, zone: zone) { line in
             diary.change { if let line { $0.note(line) } else { $0.hasEnded = true } }
         }
         (self.scale, self.diary) = (scale, diary)

@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test func `a scale's diary follows its own events`() {
-        var diary = ScaleProcess.Diary()
+        var diary = ScaleProcess.EventLog()
         for line in [
             #"{"event":"listening","address":"udp://127.0.0.1:4711","deviceId":"02"}"#, "no event",
             #"{"event":"done"}"#,
@@ -88,7 +88,8 @@ import Testing
         ] { diary.note(line) }
         #expect(diary.address == "udp://127.0.0.1:4711")
         let told = [
-            ScaleProcess.Told(kilograms: "62.1", user: "1"), ScaleProcess.Told(kilograms: "80.4", user: nil),
+            ScaleProcess.TypedWeighing(kilograms: "62.1", user: "1"),
+            ScaleProcess.TypedWeighing(kilograms: "80.4", user: nil),
         ]
         #expect(diary.weighings == told)
         #expect([diary.confirmed, diary.stored, diary.clockSet] == [1, 1, 1])

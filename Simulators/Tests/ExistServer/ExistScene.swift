@@ -6,7 +6,7 @@ import WebFaults
 
 /// A stand-in in this process, with its own socket; its clock stands still.
 final class ExistScene: Sendable {
-    let standIn: StandIn<ExistService>
+    let standIn: StandIn<SimulatedExist>
     let base: String
     private let serving: Task<Void, any Error>
 
@@ -14,7 +14,7 @@ final class ExistScene: Sendable {
         let clock = try SettableClock("\(time)@0")
         var set = ExistSwitches()
         for (name, value) in switches { try set.set(name, value) }
-        let service = try ExistService(path: nil, clock: clock, switches: set)
+        let service = try SimulatedExist(path: nil, clock: clock, switches: set)
         try service.register(
             [
                 ExistUser("mira", password: "s3cret", zone: "Europe/Berlin"),
@@ -24,7 +24,7 @@ final class ExistScene: Sendable {
                 ExistClient("hub", secret: "shh", label: "My hub", redirects: ["http://127.0.0.1:8737/"]),
                 ExistClient("other", secret: "shh", label: "Other", redirects: ["http://127.0.0.1:8738/"]),
             ])
-        let standIn = StandIn(service, faults: FaultQueue(forms: ExistService.forms), clock: clock)
+        let standIn = StandIn(service, faults: FaultQueue(forms: SimulatedExist.forms), clock: clock)
         let (ports, tell) = AsyncStream<Int>.makeStream()
         serving = Task { try await standIn.run(host: "127.0.0.1", port: 0) { tell.yield($0) } }
         var iterator = ports.makeAsyncIterator()

@@ -62,7 +62,7 @@ struct HostDriver {
     var host: HS3Host
     private(set) var kept: [ScaleReading] = []
     private(set) var events: [ScaleEvent] = []
-    private var link: Descriptor?
+    private var link: LinkDescriptor?
     private let startedAt = ContinuousClock.now
     private var needsClose = false
 
@@ -83,9 +83,9 @@ struct HostDriver {
     var isConnected: Bool { link != nil }
 
     mutating func connect(to address: String) throws {
-        let descriptor: Descriptor
+        let descriptor: LinkDescriptor
         if address.hasPrefix("/dev") {
-            descriptor = Descriptor(owning: Glibc.open(address, O_RDWR | O_NOCTTY))
+            descriptor = LinkDescriptor(owning: Glibc.open(address, O_RDWR | O_NOCTTY))
             try #require(descriptor.number >= 0)
         } else {
             descriptor = try LinkAddress(address).connect()
@@ -93,7 +93,7 @@ struct HostDriver {
         use(descriptor)
     }
 
-    mutating func use(_ descriptor: Descriptor) {
+    mutating func use(_ descriptor: LinkDescriptor) {
         descriptor.setNonBlocking()
         link = descriptor
         give(.linkOpened)

@@ -72,7 +72,7 @@ struct ScaleLinkTests {
         var file = pollfd(fd: listener.number, events: Int16(POLLIN), revents: 0)
         try #require(poll(&file, 1, 10_000) == 1)
         var driver = HostDriver()
-        driver.use(Descriptor(owning: accept(listener.number, nil, nil)))
+        driver.use(LinkDescriptor(owning: accept(listener.number, nil, nil)))
         driver.serve { $0.host.isMeasuring }
         #expect(driver.keptKeys == Set(ScaleLinkTests.memory(3)))
     }

@@ -10,12 +10,12 @@ struct DialogueDriver<Host: ScaleDialogue> {
     var host: Host
     private(set) var kept: [ScaleReading] = []
     private(set) var events: [ScaleEvent] = []
-    private let link: Descriptor
+    private let link: LinkDescriptor
     /// The destination of datagrams; `nil` on a stream.
     private var scale: DatagramAddress?
     private let startedAt = ContinuousClock.now
 
-    init(_ host: Host, stream link: Descriptor) {
+    init(_ host: Host, stream link: LinkDescriptor) {
         (self.host, self.link) = (host, link)
         link.setNonBlocking()
         give(.linkOpened)

@@ -14,7 +14,7 @@ struct SocketChannel: ServerChildChannel, HTTPChannelHandler {
 
     enum Outcome: Sendable {
         case requests(Requests)
-        case socket(Frames, any SocketTalk)
+        case socket(Frames, any SocketHandler)
         /// A rejected handshake and its answer.
         case refusal(Requests, WebAnswer)
     }

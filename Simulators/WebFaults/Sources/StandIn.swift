@@ -35,7 +35,7 @@ public struct StandIn<Service: StandInService>: Sendable {
     public let clock: SettableClock
     /// How long a request may take to arrive, and a connection may be idle, in real time.
     private let patience: Duration
-    private let mostConnections: Int
+    private let maximumConnections: Int
 
     /// - Parameters:
     ///   - patience: longer than the minute for which many clients keep a connection, so that they end it first.
@@ -45,7 +45,7 @@ public struct StandIn<Service: StandInService>: Sendable {
         connections: Int = 512
     ) {
         (self.service, self.faults, self.clock, self.patience) = (service, faults, clock, patience)
-        mostConnections = connections
+        maximumConnections = connections
     }
 
     /// Serves until the task is cancelled.
@@ -68,7 +68,7 @@ public struct StandIn<Service: StandInService>: Sendable {
             },
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port), serverName: nil, reuseAddress: true,
-                availableConnectionsDelegate: MaximumAvailableConnections(mostConnections, logger: logger)),
+                availableConnectionsDelegate: MaximumAvailableConnections(maximumConnections, logger: logger)),
             onServerRunning: { await onListening($0.localAddress?.port ?? port) }, logger: logger)
         try await application.run()
     }

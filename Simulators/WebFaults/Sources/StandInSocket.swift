@@ -10,11 +10,11 @@ public protocol SocketService: Sendable {
 public enum SocketAdmission: Sendable {
     /// The answer that replaces the WebSocket.
     case refused(WebAnswer)
-    case taken(any SocketTalk)
+    case taken(any SocketHandler)
 }
 
 /// One WebSocket, from before its handshake is answered, so that no event after that point is missed.
-public protocol SocketTalk: AnyObject, Sendable {
+public protocol SocketHandler: AnyObject, Sendable {
     /// Runs the conversation once the socket is open, which may never happen; when it returns or throws, the socket is closed.
     func run(_ socket: StandInSocket) async throws
 }
@@ -33,7 +33,7 @@ public struct StandInSocket: Sendable {
     }
 
     /// Sends a normal close (status 1000); the other side ends the connection.
-    public func sayGoodbye() async throws { try await close(.normalClosure) }
+    public func sendClose() async throws { try await close(.normalClosure) }
 
     /// Ends the connection immediately without a close frame, even if a sender is waiting.
     public func cut() { channel.close(promise: nil) }

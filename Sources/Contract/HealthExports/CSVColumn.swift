@@ -145,7 +145,7 @@ extension Provenance {
 
 /// CSV by RFC 4180, with a header.
 public struct CSVExport: ExportWriter {
-    public private(set) var account = ExportAccount()
+    public private(set) var account = ExportSummary()
     private let columns: [CSVColumn]
 
     public init(_ columns: [CSVColumn]) { self.columns = columns }

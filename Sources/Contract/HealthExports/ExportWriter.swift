@@ -23,7 +23,7 @@ public protocol ExportWriter {
     mutating func write(_ item: ExportItem, to output: inout [UInt8])
     /// Writes the part after the last record.
     mutating func end(_ output: inout [UInt8])
-    var account: ExportAccount { get }
+    var account: ExportSummary { get }
 }
 
 extension ExportWriter {
@@ -32,7 +32,7 @@ extension ExportWriter {
 }
 
 /// The number of records written, omitted and changed, with reasons.
-public struct ExportAccount: Hashable, Sendable {
+public struct ExportSummary: Hashable, Sendable {
     /// Records that are in the file.
     public var written: Int64 = 0
     /// Records that were omitted, by reason.

@@ -49,7 +49,8 @@ enum InterchangeCode {
         // The hub stores fractions and metres; FHIR uses percent and centimetres. Both are a hundred times as large.
         let isHundredfold = code == "%" || (own, code) == ("m", "cm")
         return Quantity(
-            value: isHundredfold ? DecimalText.hundredfold(value) : NumberWriter.text(value), unit: words[code] ?? code,
+            value: isHundredfold ? DecimalDigits.hundredfold(value) : NumberWriter.text(value),
+            unit: words[code] ?? code,
             code: code)
     }
 
@@ -72,7 +73,7 @@ enum InterchangeCode {
 }
 
 /// Arithmetic on decimal digits.
-enum DecimalText {
+enum DecimalDigits {
     /// A hundred times the value, computed by moving the decimal point: 0.29 gives 29, not 28.999999999999996.
     static func hundredfold(_ value: Double) -> String {
         let text = NumberWriter.text(value)

@@ -6,7 +6,7 @@ import Samples
 /// By default the export omits members that are specific to one hub, such as its record numbers. Two hubs with the same records then export the
 /// same bytes.
 public struct JSONLinesExport: ExportWriter {
-    public private(set) var account = ExportAccount()
+    public private(set) var account = ExportSummary()
     private let keepsNumbers: Bool
 
     /// Members that are meaningless to another hub: its own numbers, and its reason why a record has no person.

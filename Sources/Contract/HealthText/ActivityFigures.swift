@@ -11,9 +11,9 @@ package struct ActivityFigures: Sendable {
             ("appleStandHours", "STAND HOURS", { $0.appleStandHours }),
         ]
 
-    private let reader: Reader
+    private let reader: DisplayPreferences
 
-    package init(for reader: Reader) { self.reader = reader }
+    package init(for reader: DisplayPreferences) { self.reader = reader }
 
     /// `energy 313 kcal, exercise 21 min, stand hours 11`.
     package func words(_ summary: ActivitySummary) -> String {

@@ -33,7 +33,7 @@ extension ValueFormat {
     }
 }
 
-extension Reader {
+extension DisplayPreferences {
     /// A formatter for days and months at the marks of an axis; English if the locale is unknown.
     package var dates: HealthFormatter { HealthFormatter(locale ?? Locale(identifier: "en_001")) }
 }

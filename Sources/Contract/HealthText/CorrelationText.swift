@@ -5,7 +5,9 @@ package enum CorrelationText {
     /// `134/74 mmHg` for a type with fixed members, else `Lunch: Carbohydrates 40 g, …`; `nil` without members.
     ///
     /// - Parameter members: the other records of its group.
-    package static func words(_ members: [StoredRecord], of record: StoredRecord, for reader: Reader) -> String? {
+    package static func words(_ members: [StoredRecord], of record: StoredRecord, for reader: DisplayPreferences)
+        -> String?
+    {
         func value(_ member: StoredRecord) -> String { ValueText.marked(member, for: reader) }
         let needed = TypeRegistry.standard.type(record.type)?.requiredMembers ?? []
         guard needed.isEmpty else {

@@ -36,7 +36,7 @@ public struct ValueFormat: Sendable {
     /// - Parameters:
     ///   - own: the unit of the values.
     ///   - type: `nil` for a type that only plugins know.
-    public init(_ own: String, of type: HealthType?, for reader: Reader, _ width: TextWidth = .medium) {
+    public init(_ own: String, of type: HealthType?, for reader: DisplayPreferences, _ width: TextWidth = .medium) {
         let shown = reader.unit(own, of: type)
         let converted = shown == own ? nil : try? (HealthUnit(own), type?.meant(by: shown) ?? HealthUnit(shown))
         conversion = converted.flatMap { $0.0.isCompatible(with: $0.1) ? (own: $0.0, shown: $0.1) : nil }

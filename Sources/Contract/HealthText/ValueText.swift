@@ -5,7 +5,7 @@ package enum ValueText {
     /// A sample's value, in the reader's unit.
     ///
     /// - Parameter finer: number of additional decimals.
-    package static func text(_ stored: StoredRecord, for reader: Reader, finer: Int = 0) -> String {
+    package static func text(_ stored: StoredRecord, for reader: DisplayPreferences, finer: Int = 0) -> String {
         guard let (value, unit) = quantity(stored) else {
             guard case .sample(let sample) = stored.record else { return "" }
             if let summary = sample.activitySummary {
@@ -25,7 +25,7 @@ package enum ValueText {
     }
 
     /// The value with the name of the food, and with a mark if it is implausible.
-    package static func marked(_ stored: StoredRecord, for reader: Reader, finer: Int = 0) -> String {
+    package static func marked(_ stored: StoredRecord, for reader: DisplayPreferences, finer: Int = 0) -> String {
         var remarks: [String] = []
         if case .sample(let sample) = stored.record, sample.value != .correlation, let food = food(sample) {
             remarks.append(food)
@@ -36,7 +36,7 @@ package enum ValueText {
     }
 
     /// Why a value is implausible, such as `below 1.0 kg`; `nil` if it is plausible or not a quantity.
-    package static func doubt(_ stored: StoredRecord, for reader: Reader) -> String? {
+    package static func doubt(_ stored: StoredRecord, for reader: DisplayPreferences) -> String? {
         guard let (value, unit) = quantity(stored),
             let range = TypeRegistry.standard.type(stored.type)?.limits?.plausible, !range.contains(value)
         else { return nil }

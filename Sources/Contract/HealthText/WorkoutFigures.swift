@@ -58,14 +58,14 @@ package struct WorkoutFigures: Hashable, Sendable {
     }
 
     /// The figures by name.
-    package func facts(_ reader: Reader) -> [(name: String, text: String)] {
+    package func facts(_ reader: DisplayPreferences) -> [(name: String, text: String)] {
         func text(_ sum: Sum) -> String { reader.format(sum.unit, of: sum.type).text(sum.value) }
         return [("active", Self.time(duration))] + (energy.map { [("energy", text($0))] } ?? [])
             + (distances.isEmpty ? [] : [("distance", distances.map(text).joined(separator: " + "))])
     }
 
     /// The figures in one line: `30 min, 300 kcal, 1 km`.
-    package func words(_ reader: Reader) -> String { facts(reader).map(\.text).joined(separator: ", ") }
+    package func words(_ reader: DisplayPreferences) -> String { facts(reader).map(\.text).joined(separator: ", ") }
 
     /// A duration to the second: `1 h 5 min`, `30 min 20 s`.
     private static func time(_ seconds: Double) -> String {

@@ -5,7 +5,7 @@ import Samples
 /// The answer that a plugin's program printed: one JSON object (Protocol §13).
 public struct PrintedAnswer: Sendable {
     /// A fault of the answer, for the plugin's author; worded to follow "it printed", or naming the member.
-    public struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
+    public struct InvalidAnswer: Error, Hashable, Sendable, CustomStringConvertible {
         public let description: String
     }
 
@@ -14,25 +14,25 @@ public struct PrintedAnswer: Sendable {
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// - Throws: a fault with the wrong member, its value and the expected one.
-    public func read<Answer: Decodable>(_: Answer.Type) throws(Fault) -> Answer {
+    public func read<Answer: Decodable>(_: Answer.Type) throws(InvalidAnswer) -> Answer {
         guard let first = bytes.first(where: { !Self.isSpace($0) }) else {
-            throw Fault(description: "it printed nothing; one JSON object is expected on stdout")
+            throw InvalidAnswer(description: "it printed nothing; one JSON object is expected on stdout")
         }
         if let error = syntaxError {
-            throw Fault(
+            throw InvalidAnswer(
                 description:
                     "it printed no JSON (\(beginning)): at byte \(error.offset) \(error.reason); one JSON object is expected on stdout, without other output"
             )
         }
         guard first == UInt8(ascii: "{") else {
-            throw Fault(description: "it printed \(found([]) ?? "something else") instead of one JSON object")
+            throw InvalidAnswer(description: "it printed \(found([]) ?? "something else") instead of one JSON object")
         }
         do {
             return try JSONDecoder().decode(Answer.self, from: Data(bytes))
         } catch let error as DecodingError {
             throw fault(error)
         } catch {
-            throw Fault(description: "\(error)")
+            throw InvalidAnswer(description: "\(error)")
         }
     }
 
@@ -58,7 +58,7 @@ public struct PrintedAnswer: Sendable {
     }
 
     /// The last non-blank line that a program printed on stderr: in a Python traceback, this is the reason.
-    public static func lastWords(_ bytes: [UInt8]) -> String? {
+    public static func lastErrorLine(_ bytes: [UInt8]) -> String? {
         let line = bytes.split(separator: 0x0A).last { !$0.allSatisfy(isSpace) }
         return line.map { shown($0.drop(while: isSpace), atMost: 200) }
     }
@@ -73,13 +73,13 @@ public struct PrintedAnswer: Sendable {
 // MARK: - The faulty member
 
 extension PrintedAnswer {
-    private func fault(_ error: DecodingError) -> Fault {
+    private func fault(_ error: DecodingError) -> InvalidAnswer {
         switch error {
         case .keyNotFound(let key, let context):
             let path = context.codingPath + [key]
-            return Fault(description: "\(Self.text(path)): missing, and needed\(Self.expectation(path))")
+            return InvalidAnswer(description: "\(Self.text(path)): missing, and needed\(Self.expectation(path))")
         case .typeMismatch(let type, let context), .valueNotFound(let type, let context):
-            return Fault(
+            return InvalidAnswer(
                 description:
                     "\(Self.text(context.codingPath)): expected \(Self.expected(type)), found \(found(context.codingPath) ?? "nothing")"
             )
@@ -88,10 +88,12 @@ extension PrintedAnswer {
             let path = context.codingPath.isEmpty ? fraction ?? [] : context.codingPath
             guard let known = Self.allowed(path) else {
                 let reason = (context.underlyingError.map { "\($0)" } ?? context.debugDescription)
-                return Fault(description: path.isEmpty ? reason : "\(Self.text(path)): \(context.debugDescription)")
+                return InvalidAnswer(
+                    description: path.isEmpty ? reason : "\(Self.text(path)): \(context.debugDescription)")
             }
-            return Fault(description: "\(Self.text(path)): expected \(known), found \(found(path) ?? "nothing")")
-        @unknown default: return Fault(description: "\(error)")
+            return InvalidAnswer(
+                description: "\(Self.text(path)): expected \(known), found \(found(path) ?? "nothing")")
+        @unknown default: return InvalidAnswer(description: "\(error)")
         }
     }
 

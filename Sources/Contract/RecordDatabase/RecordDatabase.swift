@@ -9,9 +9,9 @@ import Samples
 /// Use it from one thread. It does not flush the file; the caller does that before renaming it.
 public final class RecordDatabase {
     /// An SQLite error.
-    public struct Fault: Error, CustomStringConvertible { public let description: String }
+    public struct SQLiteError: Error, CustomStringConvertible { public let description: String }
 
-    public private(set) var account = ExportAccount()
+    public private(set) var account = ExportSummary()
     private let queue: DatabaseQueue
     /// Time zones of persons, by name.
     private let zones: [String: String]
@@ -26,7 +26,7 @@ public final class RecordDatabase {
     /// - Parameters:
     ///   - path: an empty or missing file.
     ///   - zones: time zones of persons, by name, for records without zone and offset.
-    /// - Throws: ``Fault``.
+    /// - Throws: ``SQLiteError``.
     public init(_ path: String, zones: [String: String] = [:]) throws {
         self.zones = zones
         var configuration = Configuration()
@@ -50,14 +50,14 @@ public final class RecordDatabase {
     }
 
     /// Adds the next records.
-    /// - Throws: ``Fault``.
+    /// - Throws: ``SQLiteError``.
     public func write(_ items: [ExportItem]) throws {
         waiting += items
         if waiting.count >= RecordDatabase.piece { try flush() }
     }
 
     /// Writes the remaining records, the indices and the views, and closes the file.
-    /// - Throws: ``Fault``.
+    /// - Throws: ``SQLiteError``.
     public func finish() throws {
         try flush()
         try RecordDatabase.translated {
@@ -78,7 +78,7 @@ public final class RecordDatabase {
 
     private static func translated<Value>(_ body: () throws -> Value) throws -> Value {
         do { return try body() } catch let error as DatabaseError {
-            throw Fault(description: "writing the database failed: \(error.message ?? "") (\(error.resultCode))")
+            throw SQLiteError(description: "writing the database failed: \(error.message ?? "") (\(error.resultCode))")
         }
     }
 

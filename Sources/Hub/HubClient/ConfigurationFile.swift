@@ -83,7 +83,7 @@ package enum ConfigurationFile {
 
     /// The editor of a text of the file.
     package static func editor(_ text: String, of path: String) throws(Failure) -> ConfigurationEditor {
-        do throws(ConfigurationEditor.Refusal) { return try ConfigurationEditor(text) } catch {
+        do throws(ConfigurationEditor.EditError) { return try ConfigurationEditor(text) } catch {
             throw Failure(error, path)
         }
     }
@@ -99,7 +99,7 @@ extension Failure {
     }
 
     /// A change of the text of `hub.conf` that would lose something.
-    package init(_ refusal: ConfigurationEditor.Refusal, _ path: String) {
+    package init(_ refusal: ConfigurationEditor.EditError, _ path: String) {
         self.init(.badConfiguration, refusal.text(in: path))
     }
 }
@@ -107,7 +107,7 @@ extension Failure {
 extension ConfigurationEditor {
     /// Makes changes; a refusal becomes a failure that names the file.
     package mutating func edit(_ path: String, _ change: (inout Self) throws -> Void) throws(Failure) {
-        do { try change(&self) } catch let refusal as ConfigurationEditor.Refusal {
+        do { try change(&self) } catch let refusal as ConfigurationEditor.EditError {
             throw Failure(refusal, path)
         } catch {
             throw Failure(.badConfiguration, "\(path): \(error)")

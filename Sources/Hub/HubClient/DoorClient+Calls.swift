@@ -1,7 +1,7 @@
 package import HubWire
 
 /// Callbacks of the caller while a command runs; they are called every tenth of a second.
-package struct CallWatch {
+package struct CallCallbacks {
     /// Looks for an answer without waiting; `nil` while there is none.
     package typealias Answer = () throws -> RawJSON?
 
@@ -25,14 +25,16 @@ extension DoorClient {
     ///
     /// Never sends the command twice: a caller that repeats it must make sure that the first one was not carried out.
     /// - Returns: `done`, `failed` or `cancelled`.
-    package func call(_ request: CommandRequest, _ watch: CallWatch = CallWatch()) throws -> CommandOutcome.Content {
+    package func call(_ request: CommandRequest, _ watch: CallCallbacks = CallCallbacks()) throws
+        -> CommandOutcome.Content
+    {
         let heartbeat = try open().heartbeat
         var request = request
         let id = nextID()
         request.id = id
         try send(.command(request))
         var (heard, pinged, looked) = (ContinuousClock.now, ContinuousClock.now, ContinuousClock.now)
-        var (isCancelled, answer): (Bool, CallWatch.Answer?) = (false, nil)
+        var (isCancelled, answer): (Bool, CallCallbacks.Answer?) = (false, nil)
         do {
             while true {
                 if !isCancelled, watch.isCancelled() {
@@ -44,13 +46,13 @@ extension DoorClient {
                     answer = nil
                     try send(.command(CommandRequest(id: id, content: .answer(given))))
                 }
-                guard let message = try receive(ref: id, within: CallWatch.pause) else {
+                guard let message = try receive(ref: id, within: CallCallbacks.pause) else {
                     let now = ContinuousClock.now
                     guard now - heard < .milliseconds(heartbeat.timeout) else {
-                        throw SilentHub.failure(endpoint, .milliseconds(heartbeat.timeout))
+                        throw UnresponsiveHub.failure(endpoint, .milliseconds(heartbeat.timeout))
                     }
                     // libzmq would silently wait for another hub.
-                    if now - looked > CallWatch.look {
+                    if now - looked > CallCallbacks.look {
                         looked = now
                         if UnixSocket.presence(endpoint) == .absent {
                             throw Failure(
@@ -95,7 +97,7 @@ extension DoorClient {
         progress: @escaping (CommandProgress) -> Void = { _ in }
     ) throws -> (result: Command.Result, json: RawJSON) {
         let name = Command.name
-        var watch = CallWatch()
+        var watch = CallCallbacks()
         watch.progress = progress
         let request = CommandRequest(
             id: 0, instance: "hub", command: name, arguments: arguments, isDryRun: isDryRun)
@@ -117,9 +119,9 @@ extension DoorClient {
             case "busy", "stopping", "store": .tryAgain
             case "unsupported": .dialogue
             case "internal": .fault
-            default: .notWell
+            default: .unhealthy
             }
-        let (member, words) = inWordsOfCommands(reason)
+        let (member, words) = commandWording(reason)
         return Failure(exit, "\(name): \(words)", member: member)
     }
 }

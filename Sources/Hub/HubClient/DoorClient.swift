@@ -76,7 +76,7 @@ package final class DoorClient {
                 // A loss without a lost connection concerns a message that was sent before this HELLO.
                 guard lost.isOfConnection else { continue }
                 if UnixSocket.presence(endpoint) == .absent { throw DoorClient.absent(endpoint) }
-                guard ContinuousClock.now < end else { throw SilentHub.failure(endpoint, greeting) }
+                guard ContinuousClock.now < end else { throw UnresponsiveHub.failure(endpoint, greeting) }
                 try send(.hello(hello))
             }
         }
@@ -179,7 +179,7 @@ package final class DoorClient {
     /// Waits for the next message other than a PING.
     private func receive(ref: Int64? = nil, patience limit: Duration? = nil) throws -> HubMessage {
         let limit = limit ?? patience
-        guard let message = try receive(ref: ref, within: limit) else { throw SilentHub.failure(endpoint, limit) }
+        guard let message = try receive(ref: ref, within: limit) else { throw UnresponsiveHub.failure(endpoint, limit) }
         return message
     }
 
@@ -254,12 +254,12 @@ package final class DoorClient {
             default: .dialogue
             }
         let code = error.code == .field ? "" : " (\(error.code))"
-        let (member, words) = inWordsOfCommands(error.reason)
+        let (member, words) = commandWording(error.reason)
         return Failure(exit, "the hub says: \(words)\(code)", isForeignCursor: error.code == .epoch, member: member)
     }
 
     /// Replaces the message member at the start of a reason with the option that the person gave.
-    static func inWordsOfCommands(_ reason: String) -> (member: String?, words: String) {
+    static func commandWording(_ reason: String) -> (member: String?, words: String) {
         guard let match = reason.prefixMatch(of: #/(QUERY|COMMAND)\.([a-z]+): /#) else { return (nil, reason) }
         let rest = reason[match.range.upperBound...]
         let options = ["persons": "--person", "types": "type", "sources": "--source", "args": ""]

@@ -1,7 +1,7 @@
 /// The exit codes of `hub`; they follow `sysexits.h` if it has a matching code.
 package enum HubExit: Int32, CaseIterable, Sendable {
     case success = 0
-    case notWell = 1
+    case unhealthy = 1
     case broken = 2
     case usage = 64
     case badConfiguration = 65
@@ -18,7 +18,7 @@ package enum HubExit: Int32, CaseIterable, Sendable {
     package var meaning: String {
         switch self {
         case .success: "done, no problems"
-        case .notWell: "a problem was found, or a named thing does not exist"
+        case .unhealthy: "a problem was found, or a named thing does not exist"
         case .broken: "hub doctor: something must be repaired"
         case .usage: "wrong arguments"
         case .badConfiguration: "hub.conf has errors"
@@ -60,6 +60,6 @@ package struct Failure: Error, Hashable, CustomStringConvertible {
 }
 
 /// The reader of stdout has closed it; this is not an error.
-package struct ReaderGone: Error {
+package struct OutputClosed: Error {
     package init() {}
 }

@@ -10,7 +10,7 @@ package final class FeedFollower {
     /// An event of the feed or of its connection.
     package enum Event: Sendable {
         /// A message; the sequence of its place is 0 if the message is not stored.
-        case message(topic: Topic, place: Place, body: [UInt8])
+        case message(topic: Topic, place: FeedPosition, body: [UInt8])
         /// At least one message was lost between two messages of a topic.
         case gap(topic: Topic, after: Int64, before: Int64)
         /// The hub is away and publishes nothing.
@@ -39,7 +39,7 @@ package final class FeedFollower {
     /// The hub was restarted or the connection is new, so the hub may have lost records that were handed out live (R8.38).
     ///
     /// Until the hub proves that it still has them, newer messages wait in the socket: a newer record would hide the one to ask about.
-    private var mustProve = false
+    private var needsProof = false
     /// How long the follower waits before it asks a door again that did not answer.
     private static let pause = Duration.milliseconds(100)
     /// The question whose pages are being read.
@@ -87,13 +87,13 @@ package final class FeedFollower {
         do {
             // The hub ends a session that is silent for 20 s; a polite client says BYE before that.
             if openDoor != nil, lastAsked + FeedFollower.idle < .now { openDoor = nil }
-            if mustProve {
+            if needsProof {
                 Thread.sleep(forTimeInterval: min(patience, FeedFollower.pause) / .seconds(1))
                 mustCatchUp = true
             }
-            let isReadable = try !mustProve && socket.wait(for: .readable, upTo: patience).contains(.readable)
+            let isReadable = try !needsProof && socket.wait(for: .readable, upTo: patience).contains(.readable)
             while let event = try monitor.receive() { connection(event.kind) }
-            guard isReadable, !mustProve else { return }
+            guard isReadable, !needsProof else { return }
             var frames = Multipart()
             // Reads a limited number of messages at a time, so that few events are queued.
             for _ in 0..<256 {
@@ -111,7 +111,7 @@ package final class FeedFollower {
         case .handshakeSucceeded where isThere != true:
             isThere = true
             events.append(.back)
-            (mustCatchUp, mustProve, question) = (cursor != nil, cursor != nil, nil)
+            (mustCatchUp, needsProof, question) = (cursor != nil, cursor != nil, nil)
         case .disconnected where isThere != false, .connectRetried where isThere == nil, .closed where isThere == nil:
             isThere = false
             events.append(.away)
@@ -176,7 +176,7 @@ package final class FeedFollower {
             (openDoor, lastAsked) = (client, .now)
             let welcome = try client.open()
             if welcome.epoch != since.epoch { return restart(welcome.epoch) }
-            if mustProve, question == nil, let newest = handled.max(), newest > since.sequence {
+            if needsProof, question == nil, let newest = handled.max(), newest > since.sequence {
                 // The answer does not matter: the hub refuses a cursor to records that it has lost.
                 var proof = QueryRequest(id: 0, since: Cursor(epoch: since.epoch, sequence: newest))
                 (proof.filter, proof.limit) = (filter, 1)
@@ -195,7 +195,7 @@ package final class FeedFollower {
             // Live messages may have arrived between two pages; the pages end at the state of the first question.
             let reached = cursor?.sequence ?? 0
             handled = handled.filter { $0 > reached }
-            (mustCatchUp, mustProve) = (false, false)
+            (mustCatchUp, needsProof) = (false, false)
         } catch let failure as Failure {
             // Either the session was lost and the next hub has a restored store, or the hub has lost the records of this cursor (R8.38).
             if let epoch = openDoor?.welcome?.epoch, epoch != since.epoch || failure.isForeignCursor {
@@ -218,7 +218,7 @@ package final class FeedFollower {
         // The door does not report the previous sequence of the topic.
         events.append(
             .message(
-                topic: topic, place: Place(sequence: stored.sequence, previous: 0, epoch: cursor?.epoch ?? ""),
+                topic: topic, place: FeedPosition(sequence: stored.sequence, previous: 0, epoch: cursor?.epoch ?? ""),
                 body: record))
     }
 
@@ -248,7 +248,7 @@ package final class FeedFollower {
         var filter = QueryRequest.Filter()
         guard !kinds.isEmpty else { return filter }
         filter.kinds = RecordKind.allCases.filter(kinds.contains)
-        filter.isOfNobody = isOfInbox
+        filter.isOfNoPerson = isOfInbox
         if !isOfInbox {
             if !types.contains(nil) { filter.types = Set(types.compactMap(\.self)).sorted() }
             let isOfPersons = persons.count == types.count && !persons.contains(nil)

@@ -44,14 +44,14 @@ package enum Terminal {
     }
 
     /// Writes all bytes.
-    /// - Throws: ``ReaderGone`` if the reader has gone; ``Failure`` if the system refuses.
+    /// - Throws: ``OutputClosed`` if the reader has gone; ``Failure`` if the system refuses.
     package static func write(_ bytes: ArraySlice<UInt8>, to file: Int32) throws {
         var rest = bytes
         while !rest.isEmpty {
             let taken = rest.withUnsafeBytes { Foundation.write(file, $0.baseAddress, $0.count) }
             if taken < 0 {
                 if errno == EINTR { continue }
-                if errno == EPIPE { throw ReaderGone() }
+                if errno == EPIPE { throw OutputClosed() }
                 throw Failure(.system, "writing results failed: \(String(cString: strerror(errno)))")
             }
             rest = rest.dropFirst(taken)
@@ -109,7 +109,7 @@ package struct Output: ~Copyable {
 }
 
 /// The colour of a word that means something good, doubtful or bad, for terminals with colours.
-package enum Shade: String, Sendable {
+package enum StatusColour: String, Sendable {
     case good = "32"
     case doubtful = "33"
     case bad = "31"

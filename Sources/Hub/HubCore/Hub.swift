@@ -22,13 +22,13 @@ public final class Hub: Service, Sendable {
     private let checked: CheckedConfiguration
     private let configuration: HubConfiguration
     private let logger: Logger
-    private let ready = Flag()
-    private let wasReady = Flag()
-    private let told = Flag()
+    private let ready = Latch()
+    private let wasReady = Latch()
+    private let told = Latch()
     private let policy: SessionPolicy
-    private let lifePolicy: LifePolicy
+    private let lifePolicy: LifecyclePolicy
     private let reload: ConfigurationReload?
-    private let keeper = Mutex<ConfigurationKeeper?>(nil)
+    private let keeper = Mutex<ConfigurationManager?>(nil)
     private let notifier: ServiceNotifier?
     /// Ends the process if it cannot end in order at `memory_limit`.
     private let endAtOnce: (@Sendable () -> Void)?
@@ -54,7 +54,7 @@ public final class Hub: Service, Sendable {
     /// - Parameter notifier: the service manager that started this process.
     init(
         _ checked: CheckedConfiguration, reload: ConfigurationReload? = nil, policy: SessionPolicy,
-        lifePolicy: LifePolicy = LifePolicy(), notifier: ServiceNotifier? = nil,
+        lifePolicy: LifecyclePolicy = LifecyclePolicy(), notifier: ServiceNotifier? = nil,
         endAtOnce: (@Sendable () -> Void)? = nil, logger: Logger
     ) throws(HubError) {
         (self.reload, self.endAtOnce) = (reload, endAtOnce)
@@ -179,10 +179,10 @@ public final class Hub: Service, Sendable {
         }
         let supervisor = Supervisor(
             endpoints: endpoints, door: door, sessionChanges: sessionChanges, logs: logs, policy: lifePolicy,
-            runs: RunMemory(data: HubFiles(configuration.hub).data, clock: clock, logger: logger),
+            runs: RunHistory(data: HubFiles(configuration.hub).data, clock: clock, logger: logger),
             groups: controlGroups(), began: facts.started, logger: logger)
         let programs = parts.programs(checked, configuration)
-        let keeper = ConfigurationKeeper(
+        let keeper = ConfigurationManager(
             checked, configuration, reload: reload, parts: parts, door: door, supervisor: supervisor, policy: lifePolicy
         )
         self.keeper.withLock { $0 = keeper }
@@ -196,7 +196,7 @@ public final class Hub: Service, Sendable {
         notifier?.tell(("READY", "1"), ("STATUS", "ready"))
 
         let memory = await withTaskGroup(of: HubError?.self) { group in
-            let leaving = Flag()
+            let leaving = Latch()
             group.addTask { [told, notifier] in
                 await withGracefulShutdownHandler {
                     await told.wait()
@@ -227,11 +227,11 @@ public final class Hub: Service, Sendable {
                 return nil
             }
             group.addTask {
-                await PageRounds(store: store, clock: clock).run(until: leaving)
+                await StoreScrubber(store: store, clock: clock).run(until: leaving)
                 return nil
             }
             group.addTask {
-                await RollupRounds(store: store, committer: committer, clock: clock)
+                await RollupMaintenance(store: store, committer: committer, clock: clock)
                     .run(until: leaving, for: doorParts.commands)
                 return nil
             }

@@ -22,7 +22,7 @@ struct HubDirectories {
                 notice("the folder \(folder) was open to all users: it has mode 0700 now, and is the hub's alone")
             }
         }
-        do throws(FileLock.Failure) { return try FileLock("\(files.run)/lock") } catch {
+        do throws(FileLock.LockError) { return try FileLock("\(files.run)/lock") } catch {
             switch error {
             case .held(let holder):
                 throw HubError(
@@ -80,7 +80,7 @@ struct HubDirectories {
             )
         }
         let isOpen = status.st_mode & S_ISVTX != 0
-        if isOpen, try !isOfItsOwn(path) { throw shared(path) }
+        if isOpen, try !isDedicatedFileSystem(path) { throw shared(path) }
         guard chmod(path, 0o700) == 0 else {
             throw HubError(
                 .endpoints,
@@ -88,7 +88,7 @@ struct HubDirectories {
             )
         }
         // Other users could create files until now, so the contents are checked again after the change of mode.
-        if isOpen, try !isOfItsOwn(path) {
+        if isOpen, try !isDedicatedFileSystem(path) {
             chmod(path, status.st_mode & 0o7777)
             throw shared(path)
         }
@@ -102,10 +102,10 @@ struct HubDirectories {
     /// Whether a folder that all users can write is a file system for the hub alone, such as a mounted tmpfs with its usual mode.
     ///
     /// That is a mount point that contains only the hub's files. Programs need `/tmp` and similar folders unchanged.
-    private static func isOfItsOwn(_ path: String) throws(HubError) -> Bool {
-        let place = ProgramReach.resolved(path)
+    private static func isDedicatedFileSystem(_ path: String) throws(HubError) -> Bool {
+        let place = ConfinementRules.resolved(path)
         var (folder, above) = (stat(), stat())
-        guard !ProgramReach.isOfEverything(place), place.split(separator: "/").first != "dev", place != "/run/lock",
+        guard !ConfinementRules.isSharedFolder(place), place.split(separator: "/").first != "dev", place != "/run/lock",
             lstat(place, &folder) == 0, lstat(Folder.parent(of: place), &above) == 0, folder.st_dev != above.st_dev
         else { return false }
         let names = try HubError.translated { () throws(FileError) in try Folder.names(in: place) }

@@ -162,7 +162,7 @@ extension ConfigurationReader {
                 .init("write", types, help: "Types the instance may write."),
                 .init("since", .date, help: "The instance may not read records that ended before this day."),
                 .init(
-                    "days", .integer(Bounds(1, HistoryLimit.mostDays)),
+                    "days", .integer(Bounds(1, HistoryLimit.maximumDays)),
                     help: "The instance may not read records that ended more than this many days ago."),
                 .init(
                     "reach", .list(of: .choice(PluginReach.allCases.map(\.rawValue))),
@@ -266,7 +266,7 @@ extension ConfigurationReader {
     }
 
     /// Reports two enabled instances that would do the same work.
-    mutating func reportTwins(_ plugins: [(instance: PluginInstance, position: SourcePosition)]) {
+    mutating func reportDuplicates(_ plugins: [(instance: PluginInstance, position: SourcePosition)]) {
         for (number, plugin) in plugins.enumerated() where plugin.instance.startsHere {
             let twin = plugins[..<number].first {
                 $0.instance.startsHere && $0.instance.executable == plugin.instance.executable

@@ -77,7 +77,7 @@ struct ConfigurationReader {
                 refused.append(field.name)
             }
         }
-        reportTwins(plugins)
+        reportDuplicates(plugins)
         reportUnknownSources()
         reportOverlappingRules()
         reportCoveredPriorities()
@@ -219,7 +219,7 @@ struct ConfigurationReader {
         person.zone = values["zone"]?.string
         person.expectedWeight = values["expected_weight"]?.number
         person.weightTolerance = values["weight_tolerance"]?.number
-        reportMisfits(fields, person, table: table)
+        reportInvalidFields(fields, person, table: table)
         if let former = fields.first(where: { $0.name == Self.formerDayStart }) {
             checker.report(
                 .warning, at: former.entry.position, table: table, key: former.name,
@@ -244,7 +244,7 @@ struct ConfigurationReader {
     }
 
     /// Reports values that have the right type but make no sense.
-    private mutating func reportMisfits(_ fields: [Field], _ person: PersonSection, table: String) {
+    private mutating func reportInvalidFields(_ fields: [Field], _ person: PersonSection, table: String) {
         func field(_ name: String) -> Field? { fields.first { $0.name == name } }
         // Somewhere it is already tomorrow.
         if let date = person.birthDate, date.year < 1900 || date.daysSinceEpoch > (today ?? .max - 1) + 1,
@@ -254,7 +254,7 @@ struct ConfigurationReader {
                 at: field.entry.position, table: table, key: field.name, found: checker.shown(field.entry),
                 "expected a date from 1900-01-01 to today")
         }
-        if let locale = person.locale, Reader.locale(locale) == nil, let field = field("locale") {
+        if let locale = person.locale, DisplayPreferences.locale(locale) == nil, let field = field("locale") {
             checker.report(
                 at: field.entry.position, table: table, key: field.name, found: checker.shown(field.entry),
                 "there is no such language or region; expected such as \"en_US\", \"de_DE\", \"fr_FR\", \"es_ES\", \"ja_JP\""
@@ -290,7 +290,7 @@ struct ConfigurationReader {
             }
             let unit = UnitHints.usual(written) ?? written
             guard let meant = try? type.meant(by: unit), meant.isCompatible(with: own) else {
-                report("\(written) does not fit \(type.id), which is read in \(Reader.readable(type))")
+                report("\(written) does not fit \(type.id), which is read in \(DisplayPreferences.readable(type))")
                 continue
             }
             if units.updateValue(unit, forKey: type.id) != nil { report("there are two units for \(type.id)") }

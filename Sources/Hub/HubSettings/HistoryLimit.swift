@@ -19,7 +19,7 @@ public enum HistoryLimit: Sendable, Hashable, CustomStringConvertible {
 
     private static let day: Int64 = 86_400_000_000
     /// The largest number of days that `hub.conf` accepts.
-    static let mostDays: Int64 = 36_500
+    static let maximumDays: Int64 = 36_500
 
     /// The limit in words.
     public var description: String {

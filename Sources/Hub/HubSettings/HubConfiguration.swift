@@ -119,9 +119,10 @@ public struct PersonSection: NamedPerson, Sendable, Hashable {
     }
 
     /// The way in which this person reads values, as far as `hub.conf` defines it.
-    public var reader: Reader {
-        Reader(
-            displayName: displayName, locale: locale.flatMap(Reader.locale), units: units, weightUnit: unit?.rawValue,
+    public var reader: DisplayPreferences {
+        DisplayPreferences(
+            displayName: displayName, locale: locale.flatMap(DisplayPreferences.locale), units: units,
+            weightUnit: unit?.rawValue,
             zone: zone.flatMap { TimeZone(identifier: $0) })
     }
 }

@@ -17,7 +17,7 @@ public final class Store: Sendable {
     private let checkpoints: CheckpointWatch
     private let lock: FileLock
     private let isClosed = Mutex(false)
-    let writer: Writer
+    let writer: WriterState
     private let reserve: SequenceReserve
     private let latch: DamageLatch
     let marks: OfferMarks
@@ -48,7 +48,7 @@ public final class Store: Sendable {
     public convenience init(
         path: String, now: Int64, telling: (OpeningProgress) -> Void = { _ in }
     ) throws(StoreError) {
-        try self.init(path: path, now: now, migrator: Schema.migrator, telling: telling)
+        try self.init(path: path, now: now, migrator: StoreSchema.migrator, telling: telling)
     }
 
     init(
@@ -62,13 +62,13 @@ public final class Store: Sendable {
         try StoreLoss.check(path)
         try StoreFiles.prepare(path)
         do {
-            let file = try Opening.open(path, migrator, checkpoints, now: now, telling)
+            let file = try StoreOpener.open(path, migrator, checkpoints, now: now, telling)
             (pool, reserve, loss) = (file.pool, file.reserve, file.loss)
             let opened = try pool.writeWithoutTransaction { db in
                 // Set the clock before anything is stored, because records stored with a wrong clock are no evidence for it.
                 try db.execute(sql: "UPDATE meta SET clock = (\(StoreSummary.newest)) WHERE clock IS NULL")
                 return (
-                    try Opening.meta(db), try WriterCaches(from: db),
+                    try StoreOpener.meta(db), try WriterCaches(from: db),
                     try Int64.fetchOne(db, sql: "SELECT clock FROM meta")
                 )
             }
@@ -76,7 +76,7 @@ public final class Store: Sendable {
             believedAtOpening = opened.2
             place = Mutex(Samples.Cursor(epoch: opened.0.epoch, sequence: opened.1.head))
             marks = OfferMarks(opened.1.ledger.sinks, head: opened.1.head)
-            writer = Writer(opened.1, marks, reserve, latch)
+            writer = WriterState(opened.1, marks, reserve, latch)
         } catch {
             throw StoreError(error, doing: "open \(path)", path)
         }
@@ -189,7 +189,7 @@ public final class Store: Sendable {
     public func check(pages: Int64, now: Int64) async throws(StoreError) -> PageCheck {
         var check = PageCheck(of: path)
         let first = check.next
-        let found = try await read("check") { db in try PageSums.look(db, from: first, count: pages, most: 1) }
+        let found = try await read("check") { db in try PageChecksums.look(db, from: first, count: pages, most: 1) }
         if let damage = found.damage.first {
             latch.note(StoreError(.corrupt, "check \(path): \(damage)"))
         } else {
@@ -209,8 +209,8 @@ public final class Store: Sendable {
         try await page(query, within: .usual)
     }
 
-    func page(_ query: RecordQuery, within slice: PageSlice) async throws(StoreError) -> RecordPage {
-        try await read("query") { [readerTerms] db in try Reader(db, readerTerms).page(query, within: slice) }
+    func page(_ query: RecordQuery, within slice: PageTimeLimit) async throws(StoreError) -> RecordPage {
+        try await read("query") { [readerTerms] db in try SnapshotReader(db, readerTerms).page(query, within: slice) }
     }
 
     /// The sources of the records that a query selects, for one part of them; the query's order and limit are ignored.
@@ -218,8 +218,10 @@ public final class Store: Sendable {
         try await sources(query, within: .usual)
     }
 
-    func sources(_ query: RecordQuery, within slice: PageSlice) async throws(StoreError) -> SourceCountPage {
-        try await read("sources") { [readerTerms] db in try Reader(db, readerTerms).sources(query, within: slice) }
+    func sources(_ query: RecordQuery, within slice: PageTimeLimit) async throws(StoreError) -> SourceCountPage {
+        try await read("sources") { [readerTerms] db in
+            try SnapshotReader(db, readerTerms).sources(query, within: slice)
+        }
     }
 
     /// The current versions of the records with these numbers, in the given order; unknown numbers are omitted.
@@ -229,13 +231,14 @@ public final class Store: Sendable {
         guard numbers.count <= RecordQuery.maximumPage else {
             throw StoreError(.query, "records: at most 1,000 numbers in one call")
         }
-        return try await read("records") { [readerTerms] db in try Reader(db, readerTerms).records(numbers: numbers)
+        return try await read("records") { [readerTerms] db in
+            try SnapshotReader(db, readerTerms).records(numbers: numbers)
         }
     }
 
     /// The current version of the record with this identity; a day's person by uid or name.
     public func record(_ identity: RecordIdentity) async throws(StoreError) -> StoredRecord? {
-        try await read("record") { [readerTerms] db in try Reader(db, readerTerms).record(identity) }
+        try await read("record") { [readerTerms] db in try SnapshotReader(db, readerTerms).record(identity) }
     }
 
     /// A page of the history of a record; `nil` if no record has this number.
@@ -251,11 +254,11 @@ public final class Store: Sendable {
         try await trace(number, from: place, versions: limit, within: .usual)
     }
 
-    func trace(_ number: Int64, from place: RecordTrace.Place?, versions limit: Int, within slice: PageSlice)
+    func trace(_ number: Int64, from place: RecordTrace.Place?, versions limit: Int, within slice: PageTimeLimit)
         async throws(StoreError) -> RecordTrace?
     {
         try await read("trace") { [readerTerms] db in
-            try Reader(db, readerTerms).trace(
+            try SnapshotReader(db, readerTerms).trace(
                 number, from: place ?? .beginning, versions: min(limit, RecordQuery.maximumPage), within: slice)
         }
     }
@@ -266,7 +269,7 @@ public final class Store: Sendable {
     public func advance(_ walk: StatisticsWalk) async throws(StoreError) -> StatisticsWalk {
         try await read("statistics") { [readerTerms] db in
             var walk = walk
-            try Reader(db, readerTerms).advance(&walk)
+            try SnapshotReader(db, readerTerms).advance(&walk)
             return walk
         }
     }
@@ -291,8 +294,8 @@ public final class Store: Sendable {
     }
 
     /// The counts of every instance's records by result, by name.
-    public func accounts() async throws(StoreError) -> [Account] {
-        try await read("accounts") { db in try Account.all(in: db) }
+    public func accounts() async throws(StoreError) -> [IntakeCounts] {
+        try await read("accounts") { db in try IntakeCounts.all(in: db) }
     }
 
     /// Compares all counters and streams with the records; returns one sentence per difference.
@@ -307,14 +310,14 @@ public final class Store: Sendable {
     /// The number of samples that wait to be assigned to a person.
     public func inboxCount() async throws(StoreError) -> Int64 {
         try await read("inbox") { db in
-            try Tallies(from: db).inbox
+            try StoreCounters(from: db).inbox
         }
     }
 
     /// The number of implausible samples.
     public func implausibleCount() async throws(StoreError) -> Int64 {
         try await read("implausible") { db in
-            try Tallies(from: db).implausible
+            try StoreCounters(from: db).implausible
         }
     }
 
@@ -329,7 +332,7 @@ public final class Store: Sendable {
     public func recordCount() async throws(StoreError) -> Int64 {
         // The accounts count each new identity once; counting rows would read the file.
         try await read("records") { db in
-            try Account.all(in: db).reduce(0) { $0 + $1.stored } - RetentionSchema.removedRecords(in: db)
+            try IntakeCounts.all(in: db).reduce(0) { $0 + $1.stored } - RetentionSchema.removedRecords(in: db)
         }
     }
 
@@ -339,7 +342,7 @@ public final class Store: Sendable {
     public func close() throws(StoreError) {
         do {
             guard !isClosed.withLock({ $0 }) else { return }
-            restSinks()
+            pauseSinks()
             checkpoints.end()
             // The pool closes its writer before its readers, so SQLite would leave everything in the write-ahead log. A program that copies the file
             // of a
@@ -359,10 +362,10 @@ public final class Store: Sendable {
     /// Stores which versions were handed out to sinks, if possible.
     ///
     /// Otherwise the next opening assumes that all were.
-    private func restSinks() {
+    private func pauseSinks() {
         try? pool.writeWithoutTransaction { db in
             guard db.sqliteConnection != nil else { return }
-            try writer.transaction(db, recordedAt: 0, { transaction in transaction.restSinks() }, committed: { _ in })
+            try writer.transaction(db, recordedAt: 0, { transaction in transaction.pauseSinks() }, committed: { _ in })
         }
     }
 

@@ -73,7 +73,7 @@ struct BuildCommand: ParsableCommand {
         let (object, list) = ("\(scratch)/Plugin.o", "\(scratch)/objects")
         guard try Self.run(kit.compiling(package.sources, to: object), in: package.folder, interruption) else {
             throw Failure(
-                .notWell,
+                .unhealthy,
                 "\(package.program) does not compile, and is as it was; "
                     + "if it is PluginKit that does not fit: hub plugin build --whole")
         }
@@ -90,7 +90,7 @@ struct BuildCommand: ParsableCommand {
     private func buildWhole(_ package: SwiftPackage, _ interruption: Interruption) throws {
         let words = ["swift", "build", "-c", "release", "--product", package.program]
         guard try Self.run(words, in: package.folder, interruption) else {
-            throw Failure(.notWell, "\(package.program) does not build, and is as it was")
+            throw Failure(.unhealthy, "\(package.program) does not build, and is as it was")
         }
         let new = "\(package.folder)/.\(package.program).new"
         try? FileManager.default.removeItem(atPath: new)

@@ -76,7 +76,7 @@ struct InstallCommand: AsyncParsableCommand {
         }
         let reader = try PackReader(bytes)
         if let expected, reader.sha256 != expected.sha256 || reader.index.name != expected.name {
-            throw PackRefusal("\(path) is another pack than its catalogue says: its SHA-256 is \(reader.sha256)")
+            throw PackError("\(path) is another pack than its catalogue says: its SHA-256 is \(reader.sha256)")
         }
         try reader.check()
         let keys = try trusted()
@@ -110,9 +110,9 @@ struct InstallCommand: AsyncParsableCommand {
     }
 
     /// The place of the pack, and its entry if it comes from a catalogue.
-    private func chosen() async throws -> (PackPlace, name: String, Catalogue.Entry?) {
+    private func chosen() async throws -> (PackLocation, name: String, Catalogue.Entry?) {
         if pack.contains("/") || pack.hasSuffix(".\(PackIndex.ending)") {
-            let (place, name) = PackPlace.of(pack)
+            let (place, name) = PackLocation.of(pack)
             return (place, name, nil)
         }
         let place = try CatalogueChoice.place(catalogue)
@@ -132,7 +132,7 @@ struct InstallCommand: AsyncParsableCommand {
             }
         }
         return try texts.map { name, text in
-            do throws(PackRefusal) { return try Minisign.PublicKey(text) } catch {
+            do throws(PackError) { return try Minisign.PublicKey(text) } catch {
                 throw Failure(.usage, "\(name): \(error)")
             }
         }
@@ -156,15 +156,15 @@ struct InstallCommand: AsyncParsableCommand {
 
     private func refuse(
         _ origin: PackOrigin, _ current: InstalledPrograms.Account.Installed?, hasKeys: Bool
-    ) throws(PackRefusal) {
+    ) throws(PackError) {
         guard origin.signer == nil, !unsigned else { return }
         if let signer = current?.signer {
-            throw PackRefusal(
+            throw PackError(
                 "the installed one is signed by the key \(signer), this one by no trusted key; --unsigned installs it anyway"
             )
         }
         guard hasKeys else { return }
-        throw PackRefusal("no key that is trusted here has signed it; --unsigned installs it anyway")
+        throw PackError("no key that is trusted here has signed it; --unsigned installs it anyway")
     }
 
     private func ask(_ index: PackIndex) throws(Failure) {

@@ -48,7 +48,7 @@ struct NewCommand: ParsableCommand {
     var package: String?
     @Flag(help: "List the files, and make none.")
     var dryRun = false
-    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var noQuestion: PluginAssumeYesOption
 
     func run() throws {
         let folder = try checked()

@@ -47,7 +47,7 @@ struct PackCommand: AsyncParsableCommand {
     var sign: String?
     @Flag(help: "Show what would be in it, and write nothing.")
     var dryRun = false
-    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var noQuestion: PluginAssumeYesOption
 
     func validate() throws {
         guard path != nil || index != nil else { throw ValidationError("name a plugin's folder or program") }
@@ -70,7 +70,7 @@ struct PackCommand: AsyncParsableCommand {
             let inquiry = await ManifestInquiry(programPath: HubProgram.path, hidden: [])
             let manifest: Manifest
             do throws(HubError) { manifest = try await inquiry.manifest(of: program) } catch {
-                throw PackRefusal("it is not a plugin: \(error.message)")
+                throw PackError("it is not a plugin: \(error.message)")
             }
             let (contents, bytes) = try folder.pack(manifest, tier: TierClaim.kept(beside: program))
             let pack = try PackReader(bytes)
@@ -97,7 +97,7 @@ struct PackCommand: AsyncParsableCommand {
 
     private static func signature(_ bytes: [UInt8], _ index: PackIndex, key path: String) throws -> String {
         guard let content = try PrivateFile.read(path, upTo: 16_384) else {
-            throw PackRefusal("--sign \(path): there is no such file; minisign -G makes keys")
+            throw PackError("--sign \(path): there is no such file; minisign -G makes keys")
         }
         if let warning = PrivateFile.exposure(of: path) { Terminal.say("--sign \(warning)") }
         let text = String(decoding: content, as: UTF8.self)
@@ -106,12 +106,12 @@ struct PackCommand: AsyncParsableCommand {
             if Terminal.canAsk { Terminal.say("the password of \(path):") }
             password = HiddenPassword.read()
         }
-        do throws(PackRefusal) {
+        do throws(PackError) {
             let key = try Minisign.SecretKey(text, password: password)
             return key.sign(
                 bytes, comment: "timestamp:\(Int(Date().timeIntervalSince1970))\tfile:\(index.fileName)\thashed")
         } catch {
-            throw PackRefusal("--sign \(path): \(error)")
+            throw PackError("--sign \(path): \(error)")
         }
     }
 }
@@ -136,7 +136,7 @@ enum PackFailure {
     static func told<Value>(
         _ what: String, _ body: () async throws -> Value
     ) async throws -> Value {
-        do { return try await body() } catch let error as PackRefusal {
+        do { return try await body() } catch let error as PackError {
             throw Failure(.badConfiguration, "\(what): \(error)")
         } catch let error as FileError {
             throw Failure(.system, error.description)

@@ -99,7 +99,7 @@ struct PlayCommand: AsyncParsableCommand {
                     ? "All of \(NumberText.count(chosen.count, "play")) held."
                     : "\(failures) of \(NumberText.count(chosen.count, "play")) failed.")
         }
-        if failures > 0 { throw ExitCode(HubExit.notWell.rawValue) }
+        if failures > 0 { throw ExitCode(HubExit.unhealthy.rawValue) }
     }
 
     private func perform(_ play: Play) async throws -> Play.Outcome {
@@ -122,7 +122,7 @@ struct PlayCommand: AsyncParsableCommand {
             }
             await hub.close()
             return outcome
-        } catch let refusal as Subject.Refusal {
+        } catch let refusal as PluginUnderTest.SetupError {
             throw Failure(.badConfiguration, refusal.description)
         }
     }

@@ -30,7 +30,7 @@ struct PlayTable {
             guard let text = try? String(contentsOfFile: script, encoding: .utf8) else {
                 throw Failure(.badConfiguration, "--script \(script): there is no such file that can be read")
             }
-            do throws(Subject.Refusal) { steps = try PlayStep.all(text, records: records) } catch {
+            do throws(PluginUnderTest.SetupError) { steps = try PlayStep.all(text, records: records) } catch {
                 throw Failure(.badConfiguration, "\(script), \(error.description)")
             }
         }
@@ -54,7 +54,7 @@ struct PlayTable {
         guard hasEnded else { throw ExitCode(HubExit.interrupted.rawValue) }
         if case .failed(let line, let seen) = try await play.value {
             try Self.say("failed", "\(line): \(seen.joined(separator: "; "))", json)
-            throw ExitCode(HubExit.notWell.rawValue)
+            throw ExitCode(HubExit.unhealthy.rawValue)
         }
         if script != nil { try Self.say("held", "all lines", json) }
     }
@@ -91,7 +91,7 @@ struct PlayTable {
                 } else {
                     try Self.say("done", words, json)
                 }
-            } catch let refusal as Subject.Refusal {
+            } catch let refusal as PluginUnderTest.SetupError {
                 try Self.say("refused", refusal.description, json)
             }
         }
@@ -109,7 +109,7 @@ struct PlayTable {
 
     private func perform(_ steps: [(line: String, step: PlayStep)], _ hub: PlayHub) async throws -> Play.Outcome {
         do { return try await hub.run(steps, client: client, input: Play.lines(records)) } catch let refusal
-            as Subject.Refusal
+            as PluginUnderTest.SetupError
         {
             throw Failure(.badConfiguration, refusal.description)
         }

@@ -29,7 +29,7 @@ struct RemoveCommand: AsyncParsableCommand {
     var settings = false
     @Flag(help: "Change nothing; show what would be done.")
     var dryRun = false
-    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var noQuestion: PluginAssumeYesOption
     @OptionGroup var options: ConfigurationChoice
 
     func run() async throws {
@@ -38,7 +38,7 @@ struct RemoveCommand: AsyncParsableCommand {
             let programs = InstalledPrograms(data: files.data)
             guard let current = try programs.account(of: name)?.current else {
                 let all = try programs.kinds()
-                throw PackRefusal(
+                throw PackError(
                     "is not installed; \(all.isEmpty ? "nothing is" : "there are: \(all.joined(separator: ", "))")")
             }
             let old = try ConfigurationFile.text(path)
@@ -47,7 +47,7 @@ struct RemoveCommand: AsyncParsableCommand {
             for instance in instances {
                 guard settings else {
                     guard !editor.isEnabled(instance) else {
-                        throw PackRefusal(
+                        throw PackError(
                             "[plugin.\(instance)] of \(path) has it enabled: hub plugin disable \(instance), or remove it with --settings"
                         )
                     }

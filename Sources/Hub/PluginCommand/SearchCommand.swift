@@ -45,7 +45,7 @@ struct SearchCommand: AsyncParsableCommand {
             }
             if found.isEmpty {
                 Terminal.say("the catalogue has nothing\(word.map { " with \($0)" } ?? "")")
-                throw ExitCode(HubExit.notWell.rawValue)
+                throw ExitCode(HubExit.unhealthy.rawValue)
             }
         }
     }

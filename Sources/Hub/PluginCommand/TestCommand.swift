@@ -75,19 +75,19 @@ struct TestCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let subject: Subject
-        do { subject = try Subject(path, settings: settings, settle: .seconds(settle)) } catch {
+        let subject: PluginUnderTest
+        do { subject = try PluginUnderTest(path, settings: settings, settle: .seconds(settle)) } catch {
             throw Failure(.badConfiguration, error.description)
         }
         // All other rules depend on the first.
         let chosen = Rule.all.enumerated().filter { $0 == 0 || rules.isEmpty || rules.contains($1.name) }.map(\.element)
-        let rounds = ExaminationRounds(subject, chosen, times: times, atOnce: atOnce)
+        let rounds = RepeatedConformanceTest(subject, chosen, times: times, atOnce: atOnce)
         // When interrupted, first end the plugin and remove its folders, because they contain its secrets.
         let interruption = Interruption()
         let watch = interruption.exit { await rounds.close() }
         defer { watch.cancel() }
         let reports: [ConformanceReport]
-        do { reports = try await rounds.run() } catch let refusal as Subject.Refusal {
+        do { reports = try await rounds.run() } catch let refusal as PluginUnderTest.SetupError {
             throw Failure(.badConfiguration, refusal.description)
         } catch is CancellationError {
             // The watch ends the program as soon as everything is removed.
@@ -105,10 +105,10 @@ struct TestCommand: AsyncParsableCommand {
             try Output.json(try JSON.line(report.document))
         } else {
             for line in report.lines(showsAll: all) { try Output.print(line) }
-            if times > 1 { for line in ExaminationRounds.lines(reports) { try Output.print(line) } }
+            if times > 1 { for line in RepeatedConformanceTest.lines(reports) { try Output.print(line) } }
         }
         let isWell = rules.isEmpty ? report.tier.map { $0 >= tier.tier } ?? false : report.broken.isEmpty
-        if !isWell { throw ExitCode(HubExit.notWell.rawValue) }
+        if !isWell { throw ExitCode(HubExit.unhealthy.rawValue) }
     }
 }
 

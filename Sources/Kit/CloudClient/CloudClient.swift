@@ -31,7 +31,7 @@ public struct CloudClient: Sendable {
     public let address: ServiceAddress
     public let limits: Limits
     /// The clock that waits are measured with.
-    public let pace: Pace
+    public let pace: ClientClock
     /// The request budget, shared by all clients with this limiter; nil if no budget is known.
     public let limiter: RateLimiter?
     private let agent: String
@@ -39,7 +39,7 @@ public struct CloudClient: Sendable {
 
     /// - Parameter agent: the program's name for `User-Agent`.
     public init(
-        _ address: ServiceAddress, pace: Pace, limits: Limits = Limits(), limiter: RateLimiter? = nil,
+        _ address: ServiceAddress, pace: ClientClock, limits: Limits = Limits(), limiter: RateLimiter? = nil,
         agent: String = "health-hub"
     ) {
         (self.address, self.pace, self.limits, self.limiter, self.agent) = (address, pace, limits, limiter, agent)
@@ -51,7 +51,7 @@ public struct CloudClient: Sendable {
     /// If there is a budget, the request waits for it. Ends at once if the task is cancelled.
     /// - Throws: ``CloudError``; `CancellationError`.
     public func send(_ request: CloudRequest) async throws -> CloudAnswer {
-        let exchange = Exchange(request, at: address)
+        let exchange = HTTPExchange(request, at: address)
         try await limiter?.turn(pace, exchange)
         try Task.checkCancellation()
         let answer = try await perform(request, exchange)
@@ -59,7 +59,7 @@ public struct CloudClient: Sendable {
         return answer
     }
 
-    private func perform(_ request: CloudRequest, _ exchange: Exchange) async throws -> CloudAnswer {
+    private func perform(_ request: CloudRequest, _ exchange: HTTPExchange) async throws -> CloudAnswer {
         let end = NIODeadline.now() + TimeAmount(limits.whole)
         do {
             let response = try await transport.http.execute(prepared(request, exchange), deadline: end)
@@ -75,7 +75,7 @@ public struct CloudClient: Sendable {
         }
     }
 
-    private func prepared(_ request: CloudRequest, _ exchange: Exchange) -> HTTPClientRequest {
+    private func prepared(_ request: CloudRequest, _ exchange: HTTPExchange) -> HTTPClientRequest {
         var prepared = HTTPClientRequest(url: request.url(at: address))
         prepared.method = HTTPMethod(rawValue: request.method.description)
         for (name, value) in request.headers { prepared.headers.add(name: name, value: value) }
@@ -94,7 +94,7 @@ public struct CloudClient: Sendable {
     }
 
     private func read(
-        _ response: HTTPClientResponse, until end: NIODeadline, _ exchange: Exchange
+        _ response: HTTPClientResponse, until end: NIODeadline, _ exchange: HTTPExchange
     ) async throws -> Data {
         let tooLarge = exchange.error(
             .tooLarge, "the answer is larger than the \(limits.answerBytes) bytes that are taken")
@@ -116,13 +116,13 @@ public struct CloudClient: Sendable {
 /// A body of one part, which reports that the request's head was sent before it.
 private struct SentBody: AsyncSequence, Sendable {
     let bytes: Data
-    let exchange: Exchange
+    let exchange: HTTPExchange
 
-    init(_ bytes: Data, _ exchange: Exchange) { (self.bytes, self.exchange) = (bytes, exchange) }
+    init(_ bytes: Data, _ exchange: HTTPExchange) { (self.bytes, self.exchange) = (bytes, exchange) }
 
     struct AsyncIterator: AsyncIteratorProtocol {
         var rest: Data?
-        let exchange: Exchange
+        let exchange: HTTPExchange
 
         mutating func next() async throws -> ByteBuffer? {
             exchange.noteBegin()

@@ -14,9 +14,9 @@ public final class RateLimiter: Sendable {
     }
 
     private struct State {
-        /// The times of sent requests, by ``Pace/steady``, oldest first, as many as the largest window counts.
+        /// The times of sent requests, by ``ClientClock/steady``, oldest first, as many as the largest window counts.
         var sent: [Int64] = []
-        /// The period in which the service accepts no requests, by ``Pace/steady``.
+        /// The period in which the service accepts no requests, by ``ClientClock/steady``.
         var rest: (since: Int64, until: Int64)?
         /// The values of the last answer.
         var allowances: [Allowance] = []
@@ -74,13 +74,13 @@ public final class RateLimiter: Sendable {
     }
 
     /// The minimum wait of the next request because of the service's answers.
-    public func closing(_ pace: Pace) -> Duration {
+    public func closing(_ pace: ClientClock) -> Duration {
         let now = pace.steady()
         return state.withLock { state in state.rest(at: now).map { .microseconds(max(0, $0.until - now)) } ?? .zero }
     }
 
     /// Returns when a request may be sent, and counts the request.
-    func turn(_ pace: Pace, _ exchange: Exchange) async throws {
+    func turn(_ pace: ClientClock, _ exchange: HTTPExchange) async throws {
         let start = pace.steady()
         while true {
             guard let wait = take(pace.steady()) else { return }
@@ -111,7 +111,7 @@ public final class RateLimiter: Sendable {
     }
 
     /// Reads the budget from an answer: the headers of the limits, and `Retry-After` of a refusal.
-    func note(_ answer: CloudAnswer, _ pace: Pace) {
+    func note(_ answer: CloudAnswer, _ pace: ClientClock) {
         let now = pace.now()
         let allowances = Quota.read(answer, now: now)
         if !allowances.isEmpty { state.withLock { $0.allowances = allowances } }

@@ -13,7 +13,7 @@ public struct CertificateFiles: Sendable, Hashable {
     public init(certificate: String, key: String) { (self.certificate, self.key) = (certificate, key) }
 
     /// Larger than any chain or key.
-    private static let mostBytes = 1 << 20
+    private static let maximumBytes = 1 << 20
 
     /// The contents of both files.
     public struct Pair: Sendable {
@@ -103,8 +103,8 @@ public struct CertificateFiles: Sendable, Hashable {
             guard status.st_mode & S_IFMT == S_IFREG else {
                 throw FileError("read", path, code: status.st_mode & S_IFMT == S_IFDIR ? EISDIR : EINVAL)
             }
-            guard status.st_size <= mostBytes else { throw FileError("read", path, code: EFBIG) }
-            return (try file.read(upTo: mostBytes), status.st_mode)
+            guard status.st_size <= maximumBytes else { throw FileError("read", path, code: EFBIG) }
+            return (try file.read(upTo: maximumBytes), status.st_mode)
         } catch {
             throw PluginFailure(
                 .settings,

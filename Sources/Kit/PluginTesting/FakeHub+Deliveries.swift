@@ -53,7 +53,7 @@ extension FakeHub {
     }
 
     /// Notifies the sinks of mode `once` that no records are left for them.
-    public func tellCaughtUp(pending: Int64 = 0) {
+    public func reportCaughtUp(pending: Int64 = 0) {
         for (want, subscription) in subscriptions {
             send(.want(answer(want, pending: pending, isCaughtUp: true)), to: subscription.peer)
         }

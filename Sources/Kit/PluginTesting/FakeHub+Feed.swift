@@ -6,7 +6,7 @@ public import Samples
 extension FakeHub {
     /// The state of the feed.
     struct Carried {
-        /// The last sequence on each topic, the value for ``Place/previous``.
+        /// The last sequence on each topic, the value for ``FeedPosition/previous``.
         var latest: [Topic: Int64] = [:]
         /// All sequences up to this one are published, or dropped for good.
         var head: Int64 = 0
@@ -21,7 +21,7 @@ extension FakeHub {
         for sample in samples.sorted(by: { $0.sequence < $1.sequence }) {
             let stored = sample.stored(of: Self.owner)
             let topic = Topic(stored)
-            let place = Place(
+            let place = FeedPosition(
                 sequence: sample.sequence, previous: carried.latest[topic] ?? 0, epoch: behaviour.epoch)
             carried.latest[topic] = sample.sequence
             guard behaviour.drops == 0 else {
@@ -47,7 +47,7 @@ extension FakeHub {
     public func give(_ records: [Record]) {
         for record in records { _ = store(.success(record)) }
         publishStored()
-        tellWatchers()
+        notifyWatchers()
     }
 
     /// Closes the door and removes the newest records, like a hub restored from an older backup, in another epoch.

@@ -80,12 +80,12 @@ extension FakeHub {
         if let name = filter.persons?.first(where: { $0 != Self.owner.name }) {
             throw WireError(.field, "QUERY.persons: no person \"\(name)\"")
         }
-        if filter.isOfNobody || filter.isGuest == true || filter.isImplausible { return [] }
+        if filter.isOfNoPerson || filter.isGuest == true || filter.isImplausible { return [] }
         let kinds = KindSelection(filter.kinds.map(Set.init), followsChanges: since != nil)
         let before = kept.records.compactMap { HeldSample($0) }
         let samples = (before + held.compactMap { HeldSample($0) }).sorted { $0.sequence < $1.sequence }
         let judge = try filter.condition.map { condition throws(WireError) in
-            try SampleJudge(condition, among: samples.filter { $0.retraction == nil }, registry)
+            try SampleMatcher(condition, among: samples.filter { $0.retraction == nil }, registry)
         }
         return samples.compactMap { held in
             let sample = held.sample

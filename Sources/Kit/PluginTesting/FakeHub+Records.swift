@@ -40,7 +40,7 @@ extension FakeHub {
         }
         session.credit = session.credit - cost
         sessions[peer] = session
-        guard behaviour.answers, held.count < behaviour.mostRecords else { return }
+        guard behaviour.answers, held.count < behaviour.maximumRecords else { return }
         sessions[peer]?.credit = session.credit + cost
         let instance = session.hello.instance
         let refusal = WireError(.store, "the disk is full", ref: message.batch, after: Self.storeRest, credit: cost)

@@ -51,7 +51,7 @@ extension FakeHub {
         watchers = []
     }
 
-    func tellWatchers() {
+    func notifyWatchers() {
         let met = watchers.filter { $0.isMet(self) }
         guard !met.isEmpty else { return }
         watchers.removeAll { $0.isMet(self) }

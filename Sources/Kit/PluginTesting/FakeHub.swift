@@ -39,7 +39,7 @@ public actor FakeHub {
         /// Refuses every WANT with this error.
         public var wantRefusal: WireError?
         /// The maximum number of stored records; later batches get no answer.
-        public var mostRecords = Int.max
+        public var maximumRecords = Int.max
         /// Whether every message has members that no version of the protocol knows yet, like those of a newer hub.
         public var addsUnknownMembers = false
         /// The number of pending records in the answer to WANT.
@@ -268,7 +268,7 @@ public actor FakeHub {
         }
         answerQueries()
         publishStored()
-        tellWatchers()
+        notifyWatchers()
     }
 
     private func receive() {

@@ -184,13 +184,13 @@ public final class PollLoop: SerialExecutor {
             }
             runJobs(&due)
             if isStopping {
-                letGo()
+                releaseHandlers()
                 if end() { return }
                 continue
             }
             fireTimers()
             polled.poll(milliseconds: timeout())
-            if polled.isBellRung { hush() }
+            if polled.isBellRung { drainWakeups() }
             polled.dispatch()
         }
     }
@@ -201,7 +201,7 @@ public final class PollLoop: SerialExecutor {
     }
 
     /// Releases the objects that watches and timers hold, including those set by the last jobs.
-    private func letGo() {
+    private func releaseHandlers() {
         polled.removeAll()
         for timer in timers.removeAll() { timer.forget() }
     }
@@ -231,7 +231,7 @@ public final class PollLoop: SerialExecutor {
                     repeat {
                         loop.inbox.withLock { swap(&$0.jobs, &due) }
                         loop.runJobs(&due)
-                        loop.letGo()
+                        loop.releaseHandlers()
                     } while !loop.end()
                 })
         } catch {
@@ -261,7 +261,7 @@ public final class PollLoop: SerialExecutor {
         eventfd_write(bell, 1)
     }
 
-    private func hush() {
+    private func drainWakeups() {
         var rings: eventfd_t = 0
         eventfd_read(bell, &rings)
     }

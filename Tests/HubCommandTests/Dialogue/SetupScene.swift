@@ -10,7 +10,7 @@ import Testing
 final class Typist: Sendable {
     private let near: FileHandle
     private let far: FileHandle
-    private let seen = Watched<[UInt8]>([])
+    private let seen = AwaitableValue<[UInt8]>([])
     /// The end of the output that earlier waits have consumed.
     private let place = Mutex(0)
 

@@ -96,7 +96,7 @@ import Testing
         let text = [weight, "{broken", fat, #"{"kind":"quantity"}"#, "", gone, long].joined(separator: "\n")
         try Data(text.utf8).write(to: URL(filePath: scene.path("some.jsonl")))
         let given = try await scene.hub.run(["import", scene.path("some.jsonl")])
-        #expect(given.code == HubExit.notWell.rawValue)
+        #expect(given.code == HubExit.unhealthy.rawValue)
         #expect(given.errors.hasPrefix("6 lines: 1 stored, 0 there already, 4 refused\n"))
         for reason in ["line 2: ", "line 3: value: ", "line 4: type: missing", "line 7: longer than"] {
             #expect(given.errors.contains(reason), "\(given.errors)")

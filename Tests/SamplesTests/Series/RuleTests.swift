@@ -164,12 +164,12 @@ import Testing
             #expect(try treatment(name).isSum)
         }
         for name in ["sleepAnalysis", "environmentalAudioExposure", "bloodPressure"] {
-            #expect(throws: DayRefusal.self) { try treatment(name) }
+            #expect(throws: DayValueError.self) { try treatment(name) }
         }
     }
 
     @Test func `zero is implausible for a weight and plausible for a step count`() throws {
-        func plausible(_ name: String) throws -> Plausible {
+        func plausible(_ name: String) throws -> PlausibleRange {
             let type = try #require(TypeRegistry.standard.resolve(name))
             return try DayTreatment.of(type).plausible
         }

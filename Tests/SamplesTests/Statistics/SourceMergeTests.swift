@@ -218,7 +218,8 @@ import Testing
         #expect(ranks == ranks.sorted() && Set(ranks).count == order.count)
         #expect(ranks.map(SourceRank.number) == Array(1...7))
         #expect(ranks.allSatisfy { (0..<1 << 53).contains($0) })
-        #expect(Source(plugin: "x", account: "sums").isOfSums && !Source(plugin: "x", account: "mysums").isOfSums)
+        #expect(
+            Source(plugin: "x", account: "sums").isSumAccount && !Source(plugin: "x", account: "mysums").isSumAccount)
     }
 
     @Test func `an interval without samples has no value, and one with only zeros is zero`() {

@@ -102,7 +102,7 @@ struct CloudService: Sendable {
     var base: String { client.address.text }
 
     init(_ hub: PluginContext) throws {
-        client = CloudClient(try ServiceAddress(hub.settings, "service"), pace: Pace(hub))
+        client = CloudClient(try ServiceAddress(hub.settings, "service"), pace: ClientClock(hub))
         var oauth = OAuthClient(
             client, page: client.address.text + "/authorize", path: "/token", id: "client", secret: nil,
             redirect: try hub.settings.text("redirect"), scope: "a b")

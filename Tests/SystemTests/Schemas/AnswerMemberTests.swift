@@ -28,7 +28,7 @@ import Testing
             "Ruling": "trace.json#/$defs/version/properties/ruling", "Delivery": "trace.json#/$defs/delivery",
             "Confirmed": "trace.json#/$defs/delivery/properties/confirmed",
         ],
-        "Hub/HubCore/Plugins/PluginNews.swift": [
+        "Hub/HubCore/Plugins/PluginNotices.swift": [
             "NoticeBody": "../feed.json#/$defs/notice", "PluginBody": "../feed.json#/$defs/plugin",
         ],
     ]

@@ -26,7 +26,7 @@ import Testing
             ("client/HELLO.json#/properties/declares/maxItems", DeclaredTypes.boundOfInstance),
             ("manifest.json#/properties/declares/maxItems", DeclaredTypes.boundOfInstance),
             ("client/SAMPLES.json#/properties/records/maxItems", RecordDecoder.maximumBatchRecords),
-            ("answers/logs.json#/properties/lines/maxItems", LogPage.mostLines),
+            ("answers/logs.json#/properties/lines/maxItems", LogPage.maximumLines),
             ("hub/RESULT.json#/properties/records/maxItems", Limits().pageRecords),
             ("client/QUERY.json#/$defs/interval/properties/every/maximum", Int(StatisticsInterval.counts.upperBound)),
             ("client/COMMAND.json#/properties/deadline/maximum", Int(CommandRequest.deadlines.upperBound)),

@@ -199,7 +199,7 @@ final class MetadataEntry {
         let (text, oddities) = XMLText.decoded(bytes)
         self.oddities = oddities
         var json = Array(#""device":{"#.utf8)
-        for (index, field) in (DeviceText.fields(text) ?? [("name", text)]).enumerated() {
+        for (index, field) in (AppleDeviceText.fields(text) ?? [("name", text)]).enumerated() {
             if index > 0 { json.append(0x2C) }
             json.append(quoted: field.name)
             json.append(0x3A)

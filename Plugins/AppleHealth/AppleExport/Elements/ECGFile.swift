@@ -23,7 +23,7 @@ public struct ECGFile: Hashable, Sendable {
     public var firstUnreadLine: Int?
 
     /// Why a file is not an electrocardiogram.
-    public struct Fault: Error, Hashable, Sendable {
+    public struct ECGError: Error, Hashable, Sendable {
         public var reason: String
         /// The time as written in the file.
         public var time: String?
@@ -35,11 +35,11 @@ public struct ECGFile: Hashable, Sendable {
     /// Reads labels by position, because their words are in the phone's language.
     ///
     /// Does not keep the name and the date of birth in the file, because the hub already knows the person.
-    static func read(_ bytes: [UInt8]) -> Result<ECGFile, Fault> {
-        do throws(Fault) { return .success(try ECGFile(bytes)) } catch { return .failure(error) }
+    static func read(_ bytes: [UInt8]) -> Result<ECGFile, ECGError> {
+        do throws(ECGError) { return .success(try ECGFile(bytes)) } catch { return .failure(error) }
     }
 
-    public init(_ bytes: [UInt8]) throws(Fault) {
+    public init(_ bytes: [UInt8]) throws(ECGError) {
         var rows: [[String]] = []
         var voltages: [String] = []
         var (unread, first): (Int, Int?) = (0, nil)
@@ -61,7 +61,7 @@ public struct ECGFile: Hashable, Sendable {
         func value(_ row: Int) -> String { row < rows.count && rows[row].count > 1 ? rows[row][1] : "" }
         var times = ExportTimeReader()
         guard let recorded = times.time(value(2)) else {
-            throw Fault(
+            throw ECGError(
                 reason: value(2).isEmpty ? "its third line has no time" : "its time has several meanings, or none",
                 time: value(2).isEmpty ? nil : String(value(2).prefix(64)))
         }

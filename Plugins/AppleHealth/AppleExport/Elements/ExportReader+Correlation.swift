@@ -12,7 +12,7 @@ extension ExportReader {
     func readCorrelation() throws(ExportError) {
         readAttributes()
         let outer = draft
-        var (own, members): (Draft, [MadeRecord]) = (outer, [])
+        var (own, members): (ElementDraft, [FinishedRecord]) = (outer, [])
         // Member records may come before or after the metadata, and each of them reuses the draft.
         let wanted = outer.type?.isWanted ?? false
         isWithinWanted = true
@@ -51,7 +51,7 @@ extension ExportReader {
     }
 
     /// Reads a record within another element, using the draft; the token is its start.
-    func readMember() throws(ExportError) -> MadeRecord? {
+    func readMember() throws(ExportError) -> FinishedRecord? {
         readAttributes()
         let isWhole = try readChildren { (reader) throws(ExportError) in
             if reader.tokenizer.isNamed("MetadataEntry") {
@@ -64,8 +64,8 @@ extension ExportReader {
     }
 
     /// Emits the correlation of the draft and its members as one group; emits only the members if the hub would reject the correlation.
-    private func give(_ all: [MadeRecord]) {
-        var (members, seen): ([MadeRecord], Set<UInt64>) = ([], [])
+    private func give(_ all: [FinishedRecord]) {
+        var (members, seen): ([FinishedRecord], Set<UInt64>) = ([], [])
         for member in all where seen.insert(member.mark).inserted { members.append(member) }
         guard let type = draft.type, let start = draft.start else {
             if draft.type == nil {
@@ -103,7 +103,7 @@ extension ExportReader {
         append(start, draft.end ?? start)
         let (keyStart, keyEnd, mark) = appendKey(source, start)
         appendMetadata(source)
-        let correlation = MadeRecord(
+        let correlation = FinishedRecord(
             type: entry, kind: ExportBatch.Mark(type: entry.index, source: source.index),
             start: start.seconds, end: (draft.end ?? start).seconds, bytes: Array(output), keyStart: keyStart,
             keyEnd: keyEnd, mark: mark)
@@ -134,14 +134,14 @@ extension ExportReader {
     }
 
     /// The occurrence number of a member's identity: 1 unless another correlation has already taken it.
-    func claim(_ member: MadeRecord, by owner: UInt64) -> Int {
+    func claim(_ member: FinishedRecord, by owner: UInt64) -> Int {
         var occurrence = 1
         while !members.claim(member.mark &+ UInt64(occurrence - 1), by: owner), occurrence < 100 { occurrence += 1 }
         return occurrence
     }
 
     /// Emits a record that occurs within another element, with or without a group.
-    func giveMember(_ member: MadeRecord, in group: [UInt8]?, owner: UInt64) {
+    func giveMember(_ member: FinishedRecord, in group: [UInt8]?, owner: UInt64) {
         let occurrence = member.type.isMember ? claim(member, by: owner) : 1
         tally(member.kind.type, member.kind.source, member.start, member.end)
         guard !isSilent else { return }

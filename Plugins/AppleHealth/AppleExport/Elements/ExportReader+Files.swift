@@ -11,7 +11,7 @@ extension ExportReader {
         let unnamed = package.names(in: "clinical-records").filter { !namedFiles.contains($0) }
         // If the filter excludes clinical documents, the files that they name are not reported.
         let isAsked = options.filter.types?.contains(.clinicalDocument) ?? true
-        for name in unnamed where isAsked { account.note(.otherFile, ExportAccount.Place(file: name)) }
+        for name in unnamed where isAsked { account.note(.otherFile, AppleExportSummary.Place(file: name)) }
         guard options.filter.types?.contains(.electrocardiogram) ?? true else { return }
         for name in package.names(in: "electrocardiograms") where name.hasSuffix(".csv") {
             guard let bytes = document(name) else { continue }
@@ -19,16 +19,17 @@ extension ExportReader {
             switch ECGFile.read(bytes) {
             case .success(let read): file = read
             case .failure(let fault):
-                account.note(.damagedFile, ExportAccount.Place(file: name, date: fault.time, reason: fault.reason))
+                account.note(.damagedFile, AppleExportSummary.Place(file: name, date: fault.time, reason: fault.reason))
                 continue
             }
             if let line = file.firstUnreadLine {
                 account.note(
-                    .lostLine, ExportAccount.Place(file: name, reason: "first at line \(line)"), count: file.unreadLines
+                    .lostLine, AppleExportSummary.Place(file: name, reason: "first at line \(line)"),
+                    count: file.unreadLines
                 )
             }
             if file.isForeignTime {
-                account.note(.foreignTime, ExportAccount.Place(file: name, date: utc.text(file.time)))
+                account.note(.foreignTime, AppleExportSummary.Place(file: name, date: utc.text(file.time)))
             }
             give(file)
         }
@@ -42,21 +43,23 @@ extension ExportReader {
     private func document(_ name: String, upTo most: Int = maximumDocument, isPart: Bool = false) -> [UInt8]? {
         do throws(ExportError) {
             guard let source = try package.open(name) else {
-                account.note(.missingFile, ExportAccount.Place(file: name))
+                account.note(.missingFile, AppleExportSummary.Place(file: name))
                 return nil
             }
-            guard fileBytes < mostFileBytes else {
-                account.note(.leftOut, ExportAccount.Place(file: name))
+            guard fileBytes < maximumFileBytes else {
+                account.note(.leftOut, AppleExportSummary.Place(file: name))
                 return nil
             }
             let bytes = try source.readAll(upTo: most)
             fileBytes += Int64(bytes.count)
-            if source.hasWrongSum { account.note(.damagedFile, ExportAccount.Place(file: name, reason: "wrong sum")) }
+            if source.hasWrongSum {
+                account.note(.damagedFile, AppleExportSummary.Place(file: name, reason: "wrong sum"))
+            }
             return bytes
         } catch {
             account.note(
                 error.code == .tooLarge && isPart ? .leftOut : .damagedFile,
-                ExportAccount.Place(file: name, reason: error.message))
+                AppleExportSummary.Place(file: name, reason: error.message))
             if account.fault == nil, !isPart { account.fault = "\(name): \(error.message)" }
             return nil
         }
@@ -71,7 +74,7 @@ extension ExportReader {
         if told == nil {
             account.note(
                 .unreadValue,
-                ExportAccount.Place(
+                AppleExportSummary.Place(
                     date: utc.text(file.time), type: "electrocardiogram", reason: "a rate at which it has no end"))
         }
         let end = told ?? Timestamp(microseconds: file.recorded * 1_000_000 + file.time.microseconds)
@@ -79,7 +82,7 @@ extension ExportReader {
         guard options.filter.sources == nil, options.filter.takes(file.recorded, lastSecond),
             let type = type("HKDataTypeIdentifierElectrocardiogram")
         else { return account.filtered += 1 }
-        var metadata = Draft()
+        var metadata = ElementDraft()
         for (name, text) in [
             ("classification", file.classification), ("symptoms", file.symptoms), ("lead", file.lead),
             ("sampleRate", file.sampleRate),
@@ -132,7 +135,7 @@ extension ExportReader {
         guard let type = type("x.apple.ecgVoltages") else { return }
         for (part, first) in stride(from: 0, to: file.voltages.count, by: 5_000).enumerated() {
             let piece = file.voltages[first..<min(first + 5_000, file.voltages.count)]
-            var metadata = Draft()
+            var metadata = ElementDraft()
             _ = metadata.add("first", json: Array(String(first).utf8))
             _ = metadata.add("count", json: Array(String(piece.count).utf8))
             _ = metadata.add("unit", text: file.unit)
@@ -144,7 +147,7 @@ extension ExportReader {
             record += Array(#"","group":""#.utf8) + key
             record.append(0x22)
             guard record.count < 64_000 else {
-                account.note(.leftOut, ExportAccount.Place(date: utc.text(file.recorded), type: type.name))
+                account.note(.leftOut, AppleExportSummary.Place(date: utc.text(file.recorded), type: type.name))
                 continue
             }
             append(
@@ -164,7 +167,7 @@ extension ExportReader {
         guard let start = text("receivedDate").flatMap({ times.time($0)?.seconds }) else {
             return account.note(
                 text("receivedDate") == nil ? .missingAttribute : .wrongTime,
-                ExportAccount.Place(
+                AppleExportSummary.Place(
                     byte: offset, date: text("receivedDate").map { String($0.prefix(64)) }, type: "ClinicalRecord",
                     source: text("sourceName"), reason: name))
         }
@@ -189,7 +192,7 @@ extension ExportReader {
         for (number, file) in attachments(of: document ?? []).enumerated() {
             namedFiles.insert(file)
             guard number < 100 else {
-                account.note(.leftOut, ExportAccount.Place(file: file))
+                account.note(.leftOut, AppleExportSummary.Place(file: file))
                 continue
             }
             guard let bytes = self.document(file, upTo: room, isPart: true) else { continue }
@@ -213,7 +216,7 @@ extension ExportReader {
     private func give(_ pieces: [String], of name: String?, _ key: [UInt8], _ writer: DocumentWriter) {
         let (type, source, start) = (writer.type, writer.source, writer.start)
         for (part, piece) in pieces.enumerated() {
-            var metadata = Draft()
+            var metadata = ElementDraft()
             for fact in writer.facts { _ = metadata.add(fact.name, text: fact.text) }
             if let name { _ = metadata.add("file", text: name) }
             if pieces.count > 1 {

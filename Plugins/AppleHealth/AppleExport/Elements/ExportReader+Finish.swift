@@ -14,7 +14,7 @@ extension ExportReader {
     }
 
     /// The record of the draft; returns `nil` and notes it in the account if there is none.
-    func finish(element name: String = "Record") -> MadeRecord? {
+    func finish(element name: String = "Record") -> FinishedRecord? {
         guard let type = draft.type else {
             account.note(.missingAttribute, place(reason: "\(name) without type"))
             return nil
@@ -39,7 +39,7 @@ extension ExportReader {
     }
 
     /// The draft as a record of an element that has no other form.
-    func make(as name: String) -> MadeRecord? {
+    func make(as name: String) -> FinishedRecord? {
         guard let type = draft.type, let start = draft.start else { return nil }
         return make(type, noSource, start, start, .element, name)
     }
@@ -109,7 +109,7 @@ extension ExportReader {
         return type.health == nil ? .text(isDeclared: false) : content
     }
 
-    private func unread(_ oddity: ExportAccount.Oddity, _ reason: String?) -> Content {
+    private func unread(_ oddity: AppleExportSummary.Anomaly, _ reason: String?) -> Content {
         account.note(oddity, place(reason: reason))
         return .element
     }
@@ -117,7 +117,7 @@ extension ExportReader {
     private func make(
         _ type: TypeEntry, _ source: SourceEntry, _ start: ExportTime, _ end: ExportTime, _ content: Content,
         _ name: String
-    ) -> MadeRecord {
+    ) -> FinishedRecord {
         output.removeAll(keepingCapacity: true)
         var entry = type
         beginKey(type, source, start, end)
@@ -159,7 +159,7 @@ extension ExportReader {
         append(start, end)
         let (keyStart, keyEnd, mark) = appendKey(source, start)
         appendMetadata(source)
-        return MadeRecord(
+        return FinishedRecord(
             type: entry, kind: ExportBatch.Mark(type: entry.index, source: source.index), start: start.seconds,
             end: end.seconds, bytes: Array(output), keyStart: keyStart, keyEnd: keyEnd, mark: mark)
     }

@@ -19,7 +19,7 @@ extension ExportReader {
         let start = birth.map { Int64($0.daysSinceEpoch) * 86_400 } ?? 0
         guard Timestamp(microseconds: start * 1_000_000).isRepresentable else {
             account.note(
-                .wrongTime, ExportAccount.Place(byte: offset, reason: "a date of birth that no record can have"))
+                .wrongTime, AppleExportSummary.Place(byte: offset, reason: "a date of birth that no record can have"))
             return isEmpty ? () : try skipChildren(of: "Me")
         }
         var unread: [(name: String, value: String)] = []
@@ -97,7 +97,7 @@ extension ExportReader {
         let all = tokenizer.texts
         let texts = Dictionary(all.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         if !isEmpty { try skipChildren(of: "ActivitySummary") }
-        let place = ExportAccount.Place(
+        let place = AppleExportSummary.Place(
             byte: offset, date: texts["dateComponents"].map { String($0.prefix(32)) }, type: "ActivitySummary")
         guard let date = texts["dateComponents"].flatMap({ ForeignDate.day($0) }) else {
             return account.note(texts["dateComponents"] == nil ? .missingAttribute : .wrongTime, place)

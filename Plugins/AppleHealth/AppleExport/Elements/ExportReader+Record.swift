@@ -19,7 +19,7 @@ extension ExportReader {
         give(made)
     }
 
-    func give(_ made: MadeRecord) {
+    func give(_ made: FinishedRecord) {
         tally(made.kind.type, made.kind.source, made.start, made.end)
         guard !isSilent else { return }
         batch.append(made.record(in: nil), made.kind)
@@ -103,8 +103,8 @@ extension ExportReader {
     }
 
     /// The position of the draft's element, with its type and source.
-    func place(reason: String? = nil) -> ExportAccount.Place {
-        ExportAccount.Place(
+    func place(reason: String? = nil) -> AppleExportSummary.Place {
+        AppleExportSummary.Place(
             byte: draft.offset, date: draft.start.map { utc.text($0) } ?? draft.wrongTime, type: draft.type?.name,
             source: draft.source?.name, reason: reason)
     }

@@ -6,7 +6,7 @@ extension ExportReader {
     func readRoute(_ routes: inout Routes) throws(ExportError) {
         let outer = draft
         readAttributes()
-        var route = RouteDraft(draft: Draft())
+        var route = RouteDraft(draft: ElementDraft())
         _ = try readChildren { (reader) throws(ExportError) in
             if reader.tokenizer.isNamed("MetadataEntry") { return try reader.readMetadata() }
             if reader.tokenizer.isNamed("Location") { return try reader.readLocation(&route, &routes) }
@@ -54,10 +54,12 @@ extension ExportReader {
         case .point(let made):
             if routes.take(made) { return route.points.append(made) }
             account.note(
-                .leftOut, ExportAccount.Place(byte: offset, reason: "a Location beyond the room of a workout"))
-        case .timeless: account.note(.lostPoint, ExportAccount.Place(byte: offset, reason: "a Location without time"))
+                .leftOut, AppleExportSummary.Place(byte: offset, reason: "a Location beyond the room of a workout"))
+        case .timeless:
+            account.note(.lostPoint, AppleExportSummary.Place(byte: offset, reason: "a Location without time"))
         case .placeless:
-            account.note(.lostPoint, ExportAccount.Place(byte: offset, date: time, reason: "a Location without place"))
+            account.note(
+                .lostPoint, AppleExportSummary.Place(byte: offset, date: time, reason: "a Location without place"))
         case .unplaced: account.note(.unplacedPoint, at: offset)
         }
     }
@@ -75,17 +77,19 @@ extension ExportReader {
     }
 
     private func readRouteFile(_ name: String, _ writer: inout RouteWriter) {
-        let place = ExportAccount.Place(file: name)
+        let place = AppleExportSummary.Place(file: name)
         do throws(ExportError) {
             guard let source = try package.open(name) else { return account.note(.missingFile, place) }
             // Each workout may name the same file, and a zip may contain it under many names.
-            guard fileBytes < mostFileBytes else { return account.note(.leftOut, place) }
+            guard fileBytes < maximumFileBytes else { return account.note(.leftOut, place) }
             let (bytes, faults) = try RouteFile.read(source) { writer.add($0) }
             fileBytes += bytes
-            if source.hasWrongSum { account.note(.damagedFile, ExportAccount.Place(file: name, reason: "wrong sum")) }
+            if source.hasWrongSum {
+                account.note(.damagedFile, AppleExportSummary.Place(file: name, reason: "wrong sum"))
+            }
             note(faults, name)
         } catch {
-            account.note(.damagedFile, ExportAccount.Place(file: name, reason: error.message))
+            account.note(.damagedFile, AppleExportSummary.Place(file: name, reason: error.message))
             if account.fault == nil { account.fault = error.message }
         }
     }
@@ -93,11 +97,11 @@ extension ExportReader {
     private func note(_ faults: RouteFile.Faults, _ name: String) {
         let wrongTime = faults.wrongTime.map { "no time that can be read, such as \"\($0)\"" }
         for (oddity, count, reason) in [
-            (ExportAccount.Oddity.lostPoint, faults.timeless, wrongTime ?? "no time"),
+            (AppleExportSummary.Anomaly.lostPoint, faults.timeless, wrongTime ?? "no time"),
             (.lostPoint, faults.placeless, "no place"), (.unplacedPoint, faults.unplaced, "an accuracy below 0"),
             (.lostPoint, faults.broken, "the file is damaged there"),
         ] where count > 0 {
-            account.note(oddity, ExportAccount.Place(file: name, reason: reason), count: count)
+            account.note(oddity, AppleExportSummary.Place(file: name, reason: reason), count: count)
         }
     }
 
@@ -108,10 +112,10 @@ extension ExportReader {
         else { return }
         let names = package.names(in: "workout-routes").filter { !namedFiles.contains($0) && $0.hasSuffix(".gpx") }
         // The lost part may contain the workouts that name these files. Then each workout identifies its route, so do not import them alone.
-        guard isWhole else { return names.forEach { account.note(.unnamedRoute, ExportAccount.Place(file: $0)) } }
+        guard isWhole else { return names.forEach { account.note(.unnamedRoute, AppleExportSummary.Place(file: $0)) } }
         for name in names {
             var writer = RouteWriter(
-                head: nil, group: nil, source: noSource, draft: Draft(), reader: self, type: type)
+                head: nil, group: nil, source: noSource, draft: ElementDraft(), reader: self, type: type)
             readRouteFile(name, &writer)
             writer.end()
         }
@@ -120,7 +124,7 @@ extension ExportReader {
 
 extension ExportReader {
     /// Appends the metadata of another draft than the current one, and the end of the record.
-    func appendingMetadata(of other: Draft, _ source: SourceEntry, to record: [UInt8]) -> [UInt8] {
+    func appendingMetadata(of other: ElementDraft, _ source: SourceEntry, to record: [UInt8]) -> [UInt8] {
         let kept = (draft, output)
         defer { (draft, output) = kept }
         (draft, output) = (other, record)
@@ -135,7 +139,7 @@ struct RouteWriter {
     var head: [UInt8]?
     let group: [UInt8]?
     let source: SourceEntry
-    let draft: Draft
+    let draft: ElementDraft
     let reader: ExportReader
     let type: TypeEntry
     private var points: [UInt8] = []
@@ -144,7 +148,9 @@ struct RouteWriter {
     private var last: Int64 = 0
     private var part = 0
 
-    init(head: [UInt8]?, group: [UInt8]?, source: SourceEntry, draft: Draft, reader: ExportReader, type: TypeEntry) {
+    init(
+        head: [UInt8]?, group: [UInt8]?, source: SourceEntry, draft: ElementDraft, reader: ExportReader, type: TypeEntry
+    ) {
         (self.head, self.group, self.source, self.draft) = (head, group, source, draft)
         (self.reader, self.type) = (reader, type)
     }

@@ -21,7 +21,7 @@ public enum RouteFile {
     ///
     /// - Returns: the number of unpacked bytes, and the unusable points.
     static func read(
-        _ source: any ByteSource, _ point: (RoutePointText) -> Void
+        _ source: any ExportByteSource, _ point: (RoutePointText) -> Void
     ) throws(ExportError) -> (bytes: Int64, faults: Faults) {
         var tokenizer = XMLTokenizer(try PlainTextSource(source))
         var (current, faults): (RoutePointReader?, Faults) = (nil, Faults())

@@ -65,13 +65,13 @@ struct WorkoutDraft {
     var activities = Parts()
     var zones = Parts()
     var routes = Routes()
-    var members: [MadeRecord] = []
+    var members: [FinishedRecord] = []
     var memberBytes = 0
 }
 
 /// A route of a workout: files, or points in the XML.
 struct RouteDraft {
-    var draft: Draft
+    var draft: ElementDraft
     var files: [String] = []
     var points: [RoutePointText] = []
 }

@@ -32,7 +32,7 @@ package struct ExportImport: Sendable {
     package static let kind = "apple-health"
 
     /// The hub could not store records for some seconds; the import ended and can be resumed.
-    package struct StoreHalt: Error {
+    package struct StoreUnavailable: Error {
         /// The reason that the hub gave.
         package let reason: String
         /// The results so far; all answered records are stored unless the hub refused them.
@@ -57,7 +57,7 @@ package struct ExportImport: Sendable {
     /// Reads the export to its end, or until the task is cancelled.
     ///
     /// - Returns: the results; ``ImportReport/finished`` is false if the task was cancelled.
-    /// - Throws: ``ExportError`` if the file is not an export; ``StoreHalt``; ``GiveError`` `stopping`; errors of ``save``.
+    /// - Throws: ``ExportError`` if the file is not an export; ``StoreUnavailable``; ``GiveError`` `stopping`; errors of ``save``.
     package func run(_ link: HubLink) async throws -> ImportReport {
         let reader = try ExportReader(path, options: options, scratch: scratch, resumeOffset: resumeOffset)
         var counts = ImportCounts()
@@ -89,7 +89,7 @@ package struct ExportImport: Sendable {
                 for other in sent {
                     if let results = try? await other.task.value { note(results, of: other.batch, &counts) }
                 }
-                throw StoreHalt(reason: error.message, report: report(finished: false))
+                throw StoreUnavailable(reason: error.message, report: report(finished: false))
             }
         }
         while !Task.isCancelled, let batch = try reader.next(Self.batchRecords) {

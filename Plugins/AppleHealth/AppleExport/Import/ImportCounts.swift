@@ -37,11 +37,11 @@ struct ImportCounts {
 
     /// The report on the file as far as it was read.
     func report(
-        _ account: ExportAccount, file: String, dryRun: Bool, isCounted: Bool, finished: Bool
+        _ account: AppleExportSummary, file: String, dryRun: Bool, isCounted: Bool, finished: Bool
     ) -> ImportReport {
         var report = ImportReport(file: file, dryRun: dryRun)
         var utc = UTCWriter()
-        func part(_ name: String, _ tally: ExportAccount.Tally, _ count: Count) -> ImportReport.Part {
+        func part(_ name: String, _ tally: AppleExportSummary.Tally, _ count: Count) -> ImportReport.Part {
             var part = ImportReport.Part(name: name, records: tally.count)
             if isCounted { (part.new, part.known) = (count.new, count.known) }
             if isCounted, !dryRun { part.changed = count.changed }
@@ -67,16 +67,16 @@ struct ImportCounts {
         }
         report.types.sort { ($1.records, $0.name) < ($0.records, $1.name) }
         report.sources.sort { ($1.records, $0.name) < ($0.records, $1.name) }
-        for oddity in ExportAccount.Oddity.allCases {
+        for oddity in AppleExportSummary.Anomaly.allCases {
             guard let odd = account.oddities[oddity] else { continue }
-            var entry = ImportReport.Oddity(
+            var entry = ImportReport.Anomaly(
                 what: oddity.rawValue, count: odd.count, effect: oddity.effect.rawValue,
                 explanation: oddity.explanation)
             (entry.firstByte, entry.places) = (odd.firstOffset, odd.places.map(ImportReport.Place.init))
             report.oddities.append(entry)
         }
         report.refusals = refusals.map {
-            ImportReport.Refusal(reason: $0.key, count: $0.value.count, places: $0.value.places)
+            ImportReport.Rejections(reason: $0.key, count: $0.value.count, places: $0.value.places)
         }
         .sorted { ($1.count, $0.reason) < ($0.count, $1.reason) }
         (report.unknownTypes, report.unknownElements) = (
@@ -87,7 +87,7 @@ struct ImportCounts {
 }
 
 extension ImportReport.Place {
-    init(_ place: ExportAccount.Place) {
+    init(_ place: AppleExportSummary.Place) {
         self.init(date: place.date, type: place.type, source: place.source)
         (file, byte, reason) = (place.file, place.byte, place.reason)
         count = place.count > 1 ? place.count : nil

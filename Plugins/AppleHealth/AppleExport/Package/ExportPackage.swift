@@ -190,7 +190,7 @@ public struct ExportPackage {
     }
 
     /// Whether `<HealthData` is the first element, after a declaration of realistic size.
-    private static func startsAsExport(_ source: some ByteSource) -> Bool {
+    private static func startsAsExport(_ source: some ExportByteSource) -> Bool {
         guard let plain = try? PlainTextSource(source), let head = try? plain.head(131_072) else { return false }
         return head.withUnsafeBufferPointer { bytes in
             guard let start = bytes.baseAddress else { return false }
@@ -200,8 +200,8 @@ public struct ExportPackage {
     }
 
     /// Opens the XML at its start.
-    public func openMain() throws(ExportError) -> any ByteSource {
-        let source: any ByteSource =
+    public func openMain() throws(ExportError) -> any ExportByteSource {
+        let source: any ExportByteSource =
             switch place {
             case .zip(let archive, let main, _): try archive.open(main, limit: ExportPackage.maximumMain)
             case .folder(let main, let isNamed, _): try FileSource(main, followsLinks: isNamed)
@@ -243,7 +243,7 @@ public struct ExportPackage {
     }
 
     /// Opens a file by its name in the export, with or without a leading slash; `nil` if there is none.
-    public func open(_ name: String) throws(ExportError) -> (any ByteSource)? {
+    public func open(_ name: String) throws(ExportError) -> (any ExportByteSource)? {
         let name = name.hasPrefix("/") ? String(name.dropFirst()) : name
         guard ExportPackage.folders.contains(where: { name.hasPrefix($0) }) else { return nil }
         switch place {

@@ -1,10 +1,10 @@
 /// Converts UTF-16 text to UTF-8, because an editor may have saved an export as UTF-16, with or without a byte order mark.
 ///
 /// All other text passes unchanged.
-final class PlainTextSource: ByteSource {
+final class PlainTextSource: ExportByteSource {
     private enum Form { case asItIs, littleEndian, bigEndian }
 
-    private let source: any ByteSource
+    private let source: any ExportByteSource
     private let form: Form
     /// Bytes that were read but not returned yet; for UTF-16 also the first half of a surrogate pair.
     private var rest: [UInt8]
@@ -15,7 +15,7 @@ final class PlainTextSource: ByteSource {
     var inputSize: Int64 { source.inputSize }
     var hasWrongSum: Bool { source.hasWrongSum }
 
-    init(_ source: any ByteSource) throws(ExportError) {
+    init(_ source: any ExportByteSource) throws(ExportError) {
         self.source = source
         let head = try source.head(4)
         form = PlainTextSource.form(of: head)
@@ -97,7 +97,7 @@ final class PlainTextSource: ByteSource {
         return count
     }
 
-    private static func bytes(of source: any ByteSource, upTo most: Int) throws(ExportError) -> [UInt8] {
+    private static func bytes(of source: any ExportByteSource, upTo most: Int) throws(ExportError) -> [UInt8] {
         var failure: ExportError?
         let bytes = [UInt8](unsafeUninitializedCapacity: most) { buffer, filled in
             do throws(ExportError) { filled = try source.read(into: UnsafeMutableRawBufferPointer(buffer)) } catch {

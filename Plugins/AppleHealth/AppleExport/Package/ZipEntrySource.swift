@@ -5,7 +5,7 @@ import Platform
 /// Reading fails with an error if the compressed data is damaged, ends too early, or unpacks to more bytes than the directory
 /// gives or `limit` allows. Data read before the error is valid. A wrong checksum is reported by ``hasWrongSum`` at the end, after all data
 /// has been returned.
-public final class ZipEntrySource: ByteSource {
+public final class ZipEntrySource: ExportByteSource {
     private let archive: ZipArchive
     private let entry: ZipEntry
     private let limit: Int64

@@ -19,7 +19,7 @@ public struct XMLTokenizer: ~Copyable {
         public var valueCount: UInt32
     }
 
-    private let source: any ByteSource
+    private let source: any ExportByteSource
     private var base: UnsafeMutablePointer<UInt8>
     private var capacity: Int
     /// The position at which the search for the next tag starts, and the end of the bytes read so far.
@@ -38,7 +38,7 @@ public struct XMLTokenizer: ~Copyable {
     private var searches = [Search](repeating: Search(), count: 4)
 
     public private(set) var attributeCount = 0
-    /// The number of malformed tags, and the offsets of the first ``ExportAccount/maximumPlaces`` of them.
+    /// The number of malformed tags, and the offsets of the first ``AppleExportSummary/maximumPlaces`` of them.
     public private(set) var malformedTags = 0
     public private(set) var malformedOffsets: [Int64] = []
     /// Whether the file ends within a tag.
@@ -48,7 +48,7 @@ public struct XMLTokenizer: ~Copyable {
     public static let maximumTag = 2 << 20
     private static let usualCapacity = 256 << 10
 
-    public init(_ source: any ByteSource) {
+    public init(_ source: any ExportByteSource) {
         self.source = source
         capacity = XMLTokenizer.usualCapacity
         base = .allocate(capacity: capacity)
@@ -171,7 +171,7 @@ public struct XMLTokenizer: ~Copyable {
 
     private mutating func noteMalformed() {
         malformedTags += 1
-        if malformedOffsets.count < ExportAccount.maximumPlaces { malformedOffsets.append(offset) }
+        if malformedOffsets.count < AppleExportSummary.maximumPlaces { malformedOffsets.append(offset) }
     }
 
     /// Reads more bytes; `false` at the end.

@@ -76,7 +76,7 @@ import Testing
         let routes = String(repeating: Self.route(["a.gpx"]), count: 40)
         try scratch.write(export("\(Self.run)\(routes)</Workout>"), as: "export.xml")
         let reader = try ExportReader(scratch.path, scratch: FileManager.default.temporaryDirectory.path)
-        reader.mostFileBytes = Int64(gpx.utf8.count * 3)
+        reader.maximumFileBytes = Int64(gpx.utf8.count * 3)
         var count = 0
         while let batch = try reader.next(1_000) { count += batch.count }
         #expect(count == 1 + 3 && reader.account.oddities[.leftOut]?.count == 37)

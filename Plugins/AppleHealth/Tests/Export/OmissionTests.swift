@@ -11,7 +11,7 @@ import Testing
         return try Reading(try scratch.write(export(elements), as: "export.xml"), options)
     }
 
-    private func places(_ oddity: ExportAccount.Oddity, _ reading: Reading) -> [ExportAccount.Place] {
+    private func places(_ oddity: AppleExportSummary.Anomaly, _ reading: Reading) -> [AppleExportSummary.Place] {
         reading.account.oddities[oddity]?.places ?? []
     }
 
@@ -147,12 +147,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("BodyFatPercentage", "%", "18.5", ExportAccount.Oddity.impossibleValue),
+        ("BodyFatPercentage", "%", "18.5", AppleExportSummary.Anomaly.impossibleValue),
         ("OxygenSaturation", "%", "97", .impossibleValue),
         ("BodyFatPercentage", "%", "25 %", .unreadValue), ("BodyMass", "kg", "80,5", .unreadValue),
         ("BodyMass", "kg", "9000", .impossibleValue), ("HeartRate", "calories", "62", .unreadValue),
     ]) func `An ambiguous value is kept as it is written, and reported with date and source`(
-        _ type: String, _ unit: String, _ value: String, _ oddity: ExportAccount.Oddity
+        _ type: String, _ unit: String, _ value: String, _ oddity: AppleExportSummary.Anomaly
     ) throws {
         let reading = try read(record("HKQuantityTypeIdentifier\(type)", source: "Renpho", unit: unit, value: value))
         let kept = try #require(reading.samples("x.apple.exportElement").first)

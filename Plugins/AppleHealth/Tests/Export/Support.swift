@@ -50,7 +50,7 @@ struct Reading {
     var rejections: [RecordRejection] = []
     /// The groups of records as texts, in their order.
     var groups: [[String]] = []
-    var account: ExportAccount
+    var account: AppleExportSummary
 
     /// - Parameter batch: the number of records to read at a time.
     init(_ path: String, _ options: ExportOptions = ExportOptions(), batch: Int = 100, from offset: Int64 = 0) throws {
@@ -93,7 +93,7 @@ struct Reading {
         return Array(last.values)
     }
 
-    func count(_ oddity: ExportAccount.Oddity) -> Int { account.oddities[oddity]?.count ?? 0 }
+    func count(_ oddity: AppleExportSummary.Anomaly) -> Int { account.oddities[oddity]?.count ?? 0 }
 }
 
 extension Sample {

@@ -80,7 +80,7 @@ extension AccountState {
     }
 
     /// The remaining time of the rest.
-    mutating func restLeft(at now: Int64) -> (microseconds: Int64, reason: String)? {
+    mutating func remainingPause(at now: Int64) -> (microseconds: Int64, reason: String)? {
         guard var rest, rest.until > now else { return nil }
         // If the clock was set back to before the rest began, the rest starts again now with the same length. No rest is longer than a day.
         let since = rest.since ?? rest.until - 24 * Self.hour

@@ -22,11 +22,11 @@ struct HeldDay: Codable, Hashable, Sendable {
     /// Digits of calls whose answers were lost: Exist may hold one of them instead.
     var possible: [String]?
     /// Digits that Exist refused, and why.
-    var refused: Refusal?
+    var refused: Rejection?
     /// The hub no longer has a value, but Exist still holds one.
     var isOrphaned: Bool?
 
-    struct Refusal: Codable, Hashable, Sendable {
+    struct Rejection: Codable, Hashable, Sendable {
         var digits: String
         var reason: String
     }

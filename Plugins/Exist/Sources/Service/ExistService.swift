@@ -7,7 +7,7 @@ struct ExistService: Sendable {
     let client: CloudClient
     let oauth: OAuthClient
 
-    init(_ settings: ExistSettings, pace: Pace) {
+    init(_ settings: ExistSettings, pace: ClientClock) {
         client = CloudClient(settings.address, pace: pace)
         var oauth = OAuthClient(
             client, page: settings.address.text + "/oauth2/authorize", path: "/oauth2/access_token",

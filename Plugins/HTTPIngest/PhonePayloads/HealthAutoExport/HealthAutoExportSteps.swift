@@ -84,7 +84,7 @@ struct HealthAutoExportSteps: PayloadSteps {
                 batch.received += 1
                 EntryReader(bytes, context, "/data/\(entry.rawValue)/\(index)").read(entry, value, &batch)
             case .unknown(let name, let value):
-                let keeper = Keeper(bytes, context, account: "hae", type: "x.hae.unread")
+                let keeper = UnknownElementStore(bytes, context, account: "hae", type: "x.hae.unread")
                 keeper.keep(name, value, at: "/data/\(name.pointerText)", "array not known", &batch)
             }
         }

@@ -60,7 +60,7 @@ struct MetricSteps: PayloadSteps {
             return batch.nothing(at, fault.code, fault.reason)
         }
         guard let metric = known else {
-            Keeper(bytes, context, account: "hae", type: "x.hae.unread").keep(
+            UnknownElementStore(bytes, context, account: "hae", type: "x.hae.unread").keep(
                 name, data, at: at, "metric not known", more: units.map { [("units", $0)] } ?? [], &batch)
             return nil
         }

@@ -114,7 +114,7 @@ struct ShapedMetric {
     }
 
     private func keep(_ point: Point, _ name: String, _ why: String, _ batch: inout PhoneBatch) {
-        let keeper = Keeper(bytes, context, account: "hae", type: "x.hae.unread")
+        let keeper = UnknownElementStore(bytes, context, account: "hae", type: "x.hae.unread")
         keeper.keep(point.value, name, at: "\(point.at)", units.map { [("units", $0)] } ?? [], &batch)
         batch.ignored.append(PhoneOmission(point.at, why, name: name, points: 1))
     }

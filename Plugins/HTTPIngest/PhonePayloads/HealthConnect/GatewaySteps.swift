@@ -119,7 +119,8 @@ struct GatewaySteps: PayloadSteps {
         case "ExerciseSession":
             var item = item
             for name in ["title", "notes"] as [StaticString] { item.metadata.add("\(name)", text: members.text(name)) }
-            item.workout(members.number("exerciseType").flatMap { Int(exactly: $0) }, WorkoutFigures(), &batch)
+            item.workout(
+                members.number("exerciseType").flatMap { Int(exactly: $0) }, HealthConnectWorkoutTotals(), &batch)
         case "BloodPressure":
             item.pressure(
                 members.object("systolic")?.number("inMillimetersOfMercury"),
@@ -145,7 +146,7 @@ struct GatewaySteps: PayloadSteps {
         _ members: Members, _ element: JSONValue, _ item: HealthConnectItem, _ batch: inout PhoneBatch
     ) {
         guard let type = HealthConnectType.byRecord[record] else {
-            Keeper(bytes, context, account: "health-connect", type: "x.hc.unread")
+            UnknownElementStore(bytes, context, account: "health-connect", type: "x.hc.unread")
                 .keep(element, record, at: item.at, [], &batch)
             return batch.ignore(item.at, "type not known", name: String(record.prefix(256)), points: 1)
         }

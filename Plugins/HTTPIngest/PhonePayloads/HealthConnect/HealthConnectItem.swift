@@ -194,7 +194,7 @@ struct HealthConnectItem {
         add(samples, &batch)
     }
 
-    func workout(_ exerciseType: Int?, _ figures: WorkoutFigures, _ batch: inout PhoneBatch) {
+    func workout(_ exerciseType: Int?, _ figures: HealthConnectWorkoutTotals, _ batch: inout PhoneBatch) {
         guard let exerciseType, let activity = ExerciseTypes.activity(exerciseType) else {
             return batch.reject(at, "value", "type is a number")
         }
@@ -233,7 +233,7 @@ struct SleepStage {
 }
 
 /// Health Connect's totals for a whole workout.
-struct WorkoutFigures {
+struct HealthConnectWorkoutTotals {
     var distance, steps, meanCadence, highestCadence, stride: Double?
 
     /// The totals as workout parts; if HealthKit has no distance type for the activity, the distance has no type.

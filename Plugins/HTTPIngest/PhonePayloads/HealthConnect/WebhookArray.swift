@@ -117,19 +117,19 @@ struct WebhookArray {
         return times.start.microseconds <= made && end.microseconds - times.start.microseconds <= 25 * 3_600_000_000
     }
 
-    struct TimeFault: Error { let reason: String }
+    struct TimeError: Error { let reason: String }
 
-    private func time(_ members: Members) -> Result<(start: Timestamp, end: Timestamp?), TimeFault> {
+    private func time(_ members: Members) -> Result<(start: Timestamp, end: Timestamp?), TimeError> {
         let isInterval = members["start_time"] != nil
         guard let text = isInterval ? members.text("start_time") : members.text("time") else {
-            return .failure(TimeFault(reason: "time is missing"))
+            return .failure(TimeError(reason: "time is missing"))
         }
-        guard let start = PhoneTime.read(text) else { return .failure(TimeFault(reason: "no instant")) }
+        guard let start = PhoneTime.read(text) else { return .failure(TimeError(reason: "no instant")) }
         guard isInterval else { return .success((start, nil)) }
         guard let end = members.text("end_time").flatMap(PhoneTime.read) else {
-            return .failure(TimeFault(reason: "end_time is missing, or no instant"))
+            return .failure(TimeError(reason: "end_time is missing, or no instant"))
         }
-        guard start.microseconds <= end.microseconds else { return .failure(TimeFault(reason: "negative length")) }
+        guard start.microseconds <= end.microseconds else { return .failure(TimeError(reason: "negative length")) }
         return .success((start, end))
     }
 
@@ -206,7 +206,7 @@ struct WebhookArray {
         for name in ["title", "notes"] as [StaticString] { item.metadata.add("\(name)", text: members.text(name)) }
         item.workout(
             type,
-            WorkoutFigures(
+            HealthConnectWorkoutTotals(
                 distance: members.number("distance_meters"), steps: members.number("steps"),
                 meanCadence: members.number("avg_cadence_spm"), highestCadence: members.number("max_cadence_spm"),
                 stride: members.number("stride_length_m")), &batch)

@@ -37,7 +37,7 @@ struct WebhookSteps: PayloadSteps {
         while position < arrays.count, batch.size < PhoneBody.batchRecords {
             let (name, value) = arrays[position]
             guard let kind = WebhookArray.Kind(name) else {
-                Keeper(bytes, context, account: "health-connect", type: "x.hc.unread").keep(
+                UnknownElementStore(bytes, context, account: "health-connect", type: "x.hc.unread").keep(
                     name, value, at: "/\(name.pointerText)", "key not known", &batch)
                 position += 1
                 continue

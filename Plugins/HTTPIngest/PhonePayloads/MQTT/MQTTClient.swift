@@ -46,7 +46,7 @@ public final class MQTTClient: @unchecked Sendable {
         /// Topics, with MQTT's wildcards `+` and `#`.
         public var topics: [String]
         /// Maximum size of a payload in bytes; a longer one is dropped and reported.
-        public var mostBytes = 64 << 20
+        public var maximumBytes = 64 << 20
         /// Whether the broker keeps messages while the client is away.
         public var keepsSession = true
         /// Handles a message on the client's thread, and may block; `false` makes the broker send it again.
@@ -167,7 +167,7 @@ public final class MQTTClient: @unchecked Sendable {
 
     private func received(_ message: mosquitto_message) {
         let count = Int(message.payloadlen)
-        guard count <= settings.mostBytes else {
+        guard count <= settings.maximumBytes else {
             return settings.changed(
                 .failure(MQTTError(text: "a message of \(count) bytes was dropped: it is too long")))
         }

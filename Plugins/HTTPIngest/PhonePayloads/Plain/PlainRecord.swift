@@ -60,12 +60,12 @@ struct PlainRecord {
 
     // MARK: - Conversion to the protocol's form
 
-    func canonical(_ context: PhoneContext) throws(ItemFault) -> PlainDraft {
+    func canonical(_ context: PhoneContext) throws(ItemError) -> PlainDraft {
         var record = self
         try record.nameType()
         record.set("source", .members(["device": .text(context.device), "account": "plain"]))
         if record["kind"]?.text == "day" {
-            throw ItemFault(code: "kind", reason: "kind: values of days come from plugins that compute them")
+            throw ItemError(code: "kind", reason: "kind: values of days come from plugins that compute them")
         }
         if record["kind"]?.text == "retraction" { return PlainDraft(record: record, base: nil) }
         try record.checkType()
@@ -100,19 +100,19 @@ struct PlainRecord {
     }
 
     /// Reads the type from a member's name, as in `{"weight":80.4}`; replaces an alias with the type's id.
-    private mutating func nameType() throws(ItemFault) {
+    private mutating func nameType() throws(ItemError) {
         if self["type"] == nil {
             let known = members.filter { PhoneTypes.registry.resolve($0.name) != nil }
             guard known.count == 1 else {
                 guard self["kind"]?.text != "retraction" else { return }
-                throw ItemFault(
+                throw ItemError(
                     code: "type",
                     reason: known.isEmpty
                         ? "type is missing, and no member has the name of a type\(unknownMember.map { "; \($0)" } ?? "")"
                         : "two members have names of types: send each as a separate record, in records")
             }
             guard self["value"] == nil || self["value"] == .null else {
-                throw ItemFault(
+                throw ItemError(
                     code: "value",
                     reason: "value: \(known[0].name.prefix(64)) has the value already; leave one of them out")
             }
@@ -145,9 +145,9 @@ struct PlainRecord {
     }
 
     /// Rejects an unknown type first, with a suggestion.
-    private func checkType() throws(ItemFault) {
+    private func checkType() throws(ItemError) {
         guard let name = self["type"]?.text, type == nil, SampleKind(healthKitIdentifier: name) == nil else { return }
-        throw ItemFault(
+        throw ItemError(
             code: "type",
             reason: "type: there is no type \"\(name.prefix(64))\""
                 + (PhoneTypes.suggestion(for: name).map { "; did you mean \($0)?" }
@@ -161,7 +161,7 @@ struct PlainRecord {
     /// Sets the person of the token; a household's token lets the record name one.
     ///
     /// A post that names another person than the token's was rejected before.
-    private mutating func namePerson(_ context: PhoneContext) throws(ItemFault) {
+    private mutating func namePerson(_ context: PhoneContext) throws(ItemError) {
         let said = PersonStatement.names.first { $0 != "subject" && self[$0] != nil }
         if let person = context.person {
             for name in PersonStatement.names { set(name, nil) }
@@ -169,7 +169,7 @@ struct PlainRecord {
         }
         guard let said else { return }
         guard self["subject"] == nil, let name = self[said]?.text else {
-            throw ItemFault(code: "person", reason: "\(said): expected the name of a person, and no subject beside it")
+            throw ItemError(code: "person", reason: "\(said): expected the name of a person, and no subject beside it")
         }
         set(said, nil)
         set("subject", .members(["account": .text(name)]))
@@ -178,19 +178,19 @@ struct PlainRecord {
     // MARK: - Values
 
     /// Reads a value and its unit from an object, as in `{"weight":{"value":177.2,"unit":"lb"}}`.
-    private mutating func flatten() throws(ItemFault) {
+    private mutating func flatten() throws(ItemError) {
         guard let type, type.kind == .quantity, case .object(let inner)? = self["value"] else { return }
         let numbers = inner.filter { ["value", "qty", "quantity", "amount"].contains($0.name.lowercased()) }
         let units = inner.filter { UnitStatement.isName($0.name) }
         guard numbers.count == 1, numbers.count + units.count == inner.count else {
-            throw ItemFault(code: "value", reason: "value: expected a number, or an object of a value and its unit")
+            throw ItemError(code: "value", reason: "value: expected a number, or an object of a value and its unit")
         }
         set("value", numbers[0].value)
         members += units
     }
 
     /// Finds the unit in a member of any name and moves it to `unit`.
-    private mutating func readUnit() throws(ItemFault) {
+    private mutating func readUnit() throws(ItemError) {
         guard let type else { return }
         var found: (name: String, unit: String)?
         for member in members where !Self.names.contains(member.name) || ["unit", "note"].contains(member.name) {
@@ -205,7 +205,7 @@ struct PlainRecord {
             case .unknown? where type.kind != .quantity && member.name == "unit": return
             case .unknown?:
                 if member.value == .null { continue }
-                throw ItemFault(
+                throw ItemError(
                     code: "unit",
                     reason: "\(member.name.prefix(64)): \(text.map { "\"\($0.prefix(64))\"" } ?? "this") is no unit of "
                         + "\(type.id); expected \(type.unit ?? "none")")
@@ -216,7 +216,7 @@ struct PlainRecord {
         members.removeAll { read.contains($0.name) && $0.name != "unit" }
         if let found { return set("unit", .text(found.unit)) }
         guard let place = HiddenUnit.place(in: members + outer, of: type) else { return }
-        throw ItemFault(
+        throw ItemError(
             code: "unit",
             reason:
                 "\(place.prefix(64)): it states another unit than \(type.unit ?? "none"); write it as unit, beside the value"
@@ -236,23 +236,23 @@ struct PlainRecord {
 
     private func agreed(
         _ found: (name: String, unit: String)?, _ next: (name: String, unit: String), _ type: HealthType
-    ) throws(ItemFault) -> (name: String, unit: String) {
+    ) throws(ItemError) -> (name: String, unit: String) {
         guard let found else { return next }
         guard UnitStatement.areSame(found.unit, next.unit, of: type) else {
-            throw ItemFault(
+            throw ItemError(
                 code: "unit", reason: "\(found.name.prefix(64)) and \(next.name.prefix(64)) state different units")
         }
         return found
     }
 
-    private mutating func readValue() throws(ItemFault) {
+    private mutating func readValue() throws(ItemError) {
         guard let type, type.kind == .quantity else { return }
         let stated = self["unit"]?.text
         let isPercent = stated == "percent"
         if case .text(let text)? = self["value"] {
-            switch SpokenNumber(text).digits(text, unit: isPercent ? "%" : stated ?? type.unit ?? "", of: type) {
+            switch LocalizedNumber(text).digits(text, unit: isPercent ? "%" : stated ?? type.unit ?? "", of: type) {
             case .success(let digits): set("value", .number(digits))
-            case .failure(let fault): throw ItemFault(code: "value", reason: fault.reason)
+            case .failure(let fault): throw ItemError(code: "value", reason: fault.reason)
             }
         }
         guard let stated else {
@@ -265,16 +265,16 @@ struct PlainRecord {
         set("unit", "%")
     }
 
-    private mutating func readTimes(_ context: PhoneContext) throws(ItemFault) {
+    private mutating func readTimes(_ context: PhoneContext) throws(ItemError) {
         guard self["start"] != nil else {
-            guard self["end"] == nil else { throw ItemFault(code: "time", reason: "end without start") }
+            guard self["end"] == nil else { throw ItemError(code: "time", reason: "end without start") }
             if let name = misnamedTime(context.arrival) {
-                throw ItemFault(
+                throw ItemError(
                     code: "time",
                     reason: "\(name): a record has no such member; the time of a record is its member start")
             }
             guard context.isFresh else {
-                throw ItemFault(
+                throw ItemError(
                     code: "time", reason: "start is missing, and the broker does not say how long it has kept it")
             }
             set("start", .text(Timestamp(microseconds: context.arrival).text))
@@ -283,14 +283,14 @@ struct PlainRecord {
         for name in ["start", "end"] {
             guard let value = self[name] else { continue }
             guard case .text(let text) = value else {
-                throw ItemFault(code: "time", reason: "\(name): a time is a text, such as 2026-02-10T06:31:02+01:00")
+                throw ItemError(code: "time", reason: "\(name): a time is a text, such as 2026-02-10T06:31:02+01:00")
             }
             if let time = PhoneTime.read(text) {
                 set(name, .text(time.text))
             } else if let local = PhoneTime.readLocal(text) {
                 set(name, .text(try placed(local, name).text))
             } else {
-                throw ItemFault(code: "time", reason: "\(name): expected a time, such as 2026-02-10T06:31:02+01:00")
+                throw ItemError(code: "time", reason: "\(name): expected a time, such as 2026-02-10T06:31:02+01:00")
             }
         }
     }
@@ -315,15 +315,15 @@ struct PlainRecord {
     }
 
     /// Converts a local time to an instant, which requires a zone.
-    private func placed(_ local: Int64, _ name: String) throws(ItemFault) -> Timestamp {
+    private func placed(_ local: Int64, _ name: String) throws(ItemError) -> Timestamp {
         guard let zone = self["zone"]?.text else {
-            throw ItemFault(code: "time", reason: "\(name): no offset, and no zone beside it")
+            throw ItemError(code: "time", reason: "\(name): no offset, and no zone beside it")
         }
         guard let times = PhoneZone.times(local, zone) else {
-            throw ItemFault(code: "time", reason: "zone: expected one of the IANA time zones, such as Europe/Berlin")
+            throw ItemError(code: "time", reason: "zone: expected one of the IANA time zones, such as Europe/Berlin")
         }
         guard times.count == 1 else {
-            throw ItemFault(
+            throw ItemError(
                 code: "time",
                 reason: times.isEmpty
                     ? "\(name): the clocks of that zone never showed this time"

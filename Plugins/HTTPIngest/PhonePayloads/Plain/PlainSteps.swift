@@ -106,28 +106,28 @@ struct PlainSteps: PayloadSteps {
     }
 
     /// Splits an element into records: one, or one for each row of the two parallel lists that a shortcut makes.
-    private func records(of element: JSONValue) throws(ItemFault) -> [PlainRecord] {
+    private func records(of element: JSONValue) throws(ItemError) -> [PlainRecord] {
         guard element.kind == .object, element.end - element.start <= RecordDecoder.maximumRecordBytes,
             let tree = JSONTree(Array(bytes[element.start..<element.end])), let members = tree.members
         else {
-            throw ItemFault(
+            throw ItemError(
                 code: "json", reason: "a record is an object of at most \(RecordDecoder.maximumRecordBytes) bytes")
         }
         guard Set(members.map(\.name)).count == members.count else {
-            throw ItemFault(code: "json", reason: "a member stands there twice")
+            throw ItemError(code: "json", reason: "a member stands there twice")
         }
         let record = PlainRecord(tree, shared)
         guard record.isTable else { return [record] }
         // Shortcuts send a list of one element as a plain value.
         let (dates, values) = record.columns
         guard dates.count == values.count else {
-            throw ItemFault(code: "value", reason: "dates and values are not equally many")
+            throw ItemError(code: "value", reason: "dates and values are not equally many")
         }
         return zip(dates, values).map { record.row($0, $1) }
     }
 
     private mutating func read(_ element: JSONValue, _ at: String, _ batch: inout PhoneBatch) {
-        do throws(ItemFault) {
+        do throws(ItemError) {
             for record in try records(of: element) {
                 batch.received += 1
                 read(record, at, &batch)
@@ -146,7 +146,7 @@ struct PlainSteps: PayloadSteps {
                 at: "\(at)/\(name.pointerText)")
         }
         var draft: PlainDraft
-        do throws(ItemFault) {
+        do throws(ItemError) {
             draft = try record.canonical(context)
         } catch {
             return batch.reject(at, error.code, error.reason)

@@ -88,7 +88,7 @@ struct IngestReport: Sendable {
     /// Whether all items were rejected and the status should say so.
     ///
     /// Some formats never get such a status: HCGateway aborts its run at an error, and openScale-sync repeats the post for ever.
-    func isInVain(_ format: PhoneFormat) -> Bool {
+    func isTotalRejection(_ format: PhoneFormat) -> Bool {
         guard rejections > 0, stored + duplicate + retracted == 0 else { return false }
         switch format {
         case .plain: return true

@@ -2,7 +2,7 @@ import HTTPServing
 
 /// Time limits.
 struct IngestLimits: Sendable {
-    var connection = PatienceLimits()
+    var connection = TimeoutLimits()
     /// Waits for the hub once a post has arrived; phones allow about 30 seconds for everything.
     var post = Duration.seconds(20)
     /// The same for senders that do not repeat a failed post.

@@ -6,12 +6,12 @@ import PluginKit
 struct Intake: Sendable {
     let hub: any IngestHub
     let settings: IngestSettings
-    let memory: IntakeMemory
+    let memory: IntakeState
     let tokens: TokenStore
-    let complaints: Complaints
+    let complaints: RefusalReports
 
     /// Why a post failed; records stored before the failure stay, and the same post again stores the rest.
-    enum Failure: Error {
+    enum IntakeError: Error {
         /// No record of the body was stored.
         case refused(PhoneError)
         /// The token was revoked in the meantime.
@@ -46,11 +46,11 @@ struct Intake: Sendable {
         let bytes = try post.body.bytes()
         let now = hub.clock.now()
         var context = try await context(of: post, arrival: now)
-        var arrival: IntakeMemory.Arrival?
+        var arrival: IntakeState.Arrival?
         if post.isForgotten, post.isFresh {
             // Fail here if the body is not JSON, so that its arrival is not remembered.
             _ = try Self.body(bytes, post.format, context)
-            let digest = IntakeMemory.digest(bytes, post.repeats)
+            let digest = IntakeState.digest(bytes, post.repeats)
             let found = try await memory.arrival(of: digest, by: post.token, now: now)
             context.arrival = found.time
             arrival = found
@@ -58,7 +58,7 @@ struct Intake: Sendable {
         var report = IngestReport()
         var body = try Self.body(bytes, post.format, context)
         while let piece = body.next() {
-            guard try await tokens.isGood(post.token) else { throw Failure.revoked }
+            guard try await tokens.isGood(post.token) else { throw IntakeError.revoked }
             try await store(piece, post, now, &report)
         }
         if let arrival { try await memory.hasStored(arrival, of: post.token, now: hub.clock.now()) }
@@ -89,7 +89,7 @@ struct Intake: Sendable {
         do throws(PhoneError) {
             return try PhoneBody(bytes, format: format, context: context)
         } catch {
-            throw Failure.refused(error)
+            throw IntakeError.refused(error)
         }
     }
 
@@ -212,14 +212,14 @@ struct Intake: Sendable {
         let bytes = try post.body.bytes()
         // Fail here if the body is not JSON, so that its arrival is not remembered.
         _ = try Self.body(bytes, post.format, await context(of: post, arrival: 0))
-        let digest = IntakeMemory.digest(bytes, post.repeats)
+        let digest = IntakeState.digest(bytes, post.repeats)
         let arrival = try await memory.arrival(of: digest, by: post.token, now: hub.clock.now())
         var body = try Self.body(bytes, post.format, await context(of: post, arrival: arrival.time))
         var (records, report): ([Record], IngestReport) = ([], IngestReport())
         while let piece = body.next() {
             report.note(piece)
             records += piece.records.map(\.record)
-            guard records.count <= Self.mostKept else { return nil }
+            guard records.count <= Self.maximumKept else { return nil }
         }
         if !records.isEmpty { try await hub.give(records) }
         report.stored = records.count
@@ -229,11 +229,11 @@ struct Intake: Sendable {
         return report
     }
 
-    private static let mostKept = 1_000
+    private static let maximumKept = 1_000
 
     /// Remembers a reading that the broker retained; returns whether it was new.
     func noteReading(_ post: Post) async throws -> Bool {
-        try await memory.noteReading(IntakeMemory.digest(try post.body.bytes(), post.repeats), of: post.token)
+        try await memory.noteReading(IntakeState.digest(try post.body.bytes(), post.repeats), of: post.token)
     }
 }
 

@@ -27,9 +27,9 @@ import Testing
         let points = names.enumerated().map { point($0, "5", $1) }
         let steps = try Reading(metric: "step_count", "count", points).samples.map(\.source)
         #expect(steps.map(\.account).prefix(2) == ["hae mira_s_apple_watch", "hae iphone"])
-        #expect(Set(steps).count == 4 && !steps.contains { $0.isOfSums })
+        #expect(Set(steps).count == 4 && !steps.contains { $0.isSumAccount })
         let hours = try Reading(metric: "step_count", "count", points, grouping: "Hours").samples
-        #expect(!hours.isEmpty && hours.allSatisfy { $0.source.account == "hae sums" && $0.source.isOfSums })
+        #expect(!hours.isEmpty && hours.allSatisfy { $0.source.account == "hae sums" && $0.source.isSumAccount })
         let rates = try Reading(metric: "heart_rate_variability", "ms", [point(1, "41")], grouping: "Hours").samples
         #expect(rates.map(\.source.account) == ["hae"], "a mean has not all in it that others say")
     }

@@ -64,7 +64,7 @@ enum UserCommands {
         let before = try await Numbers.read(call.hub.state)
         var numbers = before
         let serial = try numbers.number(call.arguments, avoiding: present)
-        let profile = try Profile(call).made(serial)
+        let profile = try ScaleUserProfile(call).made(serial)
         let slots = Slots(call)
         let position = try slots.position(call, present)
         if !call.isDryRun {
@@ -86,7 +86,7 @@ enum UserCommands {
     private static let modify = Command<IHealthHS5>(
         "users-modify", help: "Tells the scale that a user's body has changed.", arguments: who + body, canDryRun: true
     ) { plugin, call in
-        try await change(plugin, call) { serial in .modifyUser(try Profile(call).made(serial)) }
+        try await change(plugin, call) { serial in .modifyUser(try ScaleUserProfile(call).made(serial)) }
     }
 
     private static let delete = Command<IHealthHS5>(
@@ -121,7 +121,7 @@ enum UserCommands {
 }
 
 /// The body data for the scale: from the command, or else from `hub.conf`.
-struct Profile {
+struct ScaleUserProfile {
     private let height: Double?
     private let sex: String?
     private let birthDate: LocalDate?

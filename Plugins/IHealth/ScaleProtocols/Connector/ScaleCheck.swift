@@ -25,7 +25,7 @@ public struct ScaleCheck {
     private func look() async throws -> String {
         let runner: LinkRunner
         var dialogue = setup.dialogue(setup.device)
-        let door = HSLDoor(setup.link, dialogue)
+        let door = HSLAdmission(setup.link, dialogue)
         do throws(ScaleLinkError) { runner = try LinkRunner(setup.link, admission: door) } catch {
             throw PluginFailure(.failed, "\(error)")
         }

@@ -4,7 +4,7 @@ import PluginKit
 /// The vendor's cloud, to the extent that a connector needs it.
 public protocol ScaleCloud: Sendable {
     /// Checks whether the person's account is linked; it never throws, because a missing answer is also a result.
-    func verify() async -> CloudAnswer
+    func verify() async -> CloudVerdict
     /// Returns when an account is logged in, or when the state of the log-in cannot be determined.
     func untilLoggedIn() async
 }

@@ -20,7 +20,7 @@ public struct ScaleConnector {
     let rule: String
     var dialogue: any ScaleDialogue
     private var runner: LinkRunner?
-    private var door: HSLDoor?
+    private var door: HSLAdmission?
     var cloud: (any ScaleCloud)?
 
     /// The current scale, from which the last event came.
@@ -77,7 +77,7 @@ public struct ScaleConnector {
     /// Serves the scale while the verification is valid; returns true when the goal is reached.
     private mutating func serve(until goal: Goal) async throws -> Bool {
         let runner: LinkRunner
-        let door = HSLDoor(setup.link, dialogue)
+        let door = HSLAdmission(setup.link, dialogue)
         do throws(ScaleLinkError) {
             runner = try LinkRunner(setup.link, pause: setup.pause, admission: door)
         } catch {

@@ -24,7 +24,7 @@ extension ScalePlugin {
         let setup = try setup(hub.settings)
         let found = try await ScaleCheck(setup, hub.clock).run()
         guard setup.verification == .openapi else { return found }
-        let api = try OpenAPI(OpenAPISettings(hub.settings))
+        let api = try IHealthOpenAPI(OpenAPISettings(hub.settings))
         // The hub has the token, and lends it only to the running plugin.
         return "\(found) \(await api.isThere()) Whether the account is linked is asked when the plugin runs; "
             + "hub login links it."

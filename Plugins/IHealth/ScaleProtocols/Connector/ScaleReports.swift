@@ -23,9 +23,9 @@ struct ScaleReports {
     private var looks = 0
     /// The number of records that the memory announced, until the event is sent.
     private var announced: Int?
-    private var isMemoryTold = false
+    private var isMemoryReported = false
     /// Whether this connection has sent the event of an empty memory.
-    private var isEmptyTold = false
+    private var isEmptyReported = false
     private var authentication: UserAuthentication?
     /// Whether the person was refused, and no session has succeeded since.
     private var isRefused = false
@@ -44,7 +44,7 @@ struct ScaleReports {
         case .disconnected:
             hub.logger.info("the scale has disconnected")
             (told, progress, isClockSet, users) = ([], 0, false, nil)
-            (looks, announced, isMemoryTold, isEmptyTold) = (0, nil, false, false)
+            (looks, announced, isMemoryReported, isEmptyReported) = (0, nil, false, false)
             (authentication, isRefused) = (nil, false)
             await send("disconnected")
         case .clock(let time, let skew):
@@ -54,17 +54,17 @@ struct ScaleReports {
                 text: isWrong
                     ? "the scale's clock was wrong by \(skew) s; weighings of its memory are marked clockSuspect" : nil,
                 data: "{\"local\":\"\(time)\",\"skewSeconds\":\(skew)}")
-        case .memoryStart(true): (progress, announced, isMemoryTold) = (0, nil, false)
+        case .memoryStart(true): (progress, announced, isMemoryReported) = (0, nil, false)
         case .memoryStart(false): break  // An error follows.
         case .memoryCount(let count):
             announced = count
             // Afterwards the memories are checked again and again, mostly without finding anything new.
-            if looks <= 1 { await tellMemory() }
-        case .memoryProgress(let done): if isMemoryTold { await pass(done) }
+            if looks <= 1 { await reportMemory() }
+        case .memoryProgress(let done): if isMemoryReported { await pass(done) }
         case .memoryFinish(let records):
-            if isMemoryTold { await send("memory-end", data: "{\"readable\":\(records)}") }
-            (announced, isMemoryTold) = (nil, false)
-        case .memoryRecord(_, isRepeat: false): await tellMemory()
+            if isMemoryReported { await send("memory-end", data: "{\"readable\":\(records)}") }
+            (announced, isMemoryReported) = (nil, false)
+        case .memoryRecord(_, isRepeat: false): await reportMemory()
         case .memoryRecord(_, isRepeat: true): break
         case .unstableWeight(let tenths), .impedanceWeight(let tenths): await pass(weight: tenths)
         case .stableWeight(let reading, _), .bodyComposition(let reading, _):
@@ -85,9 +85,9 @@ struct ScaleReports {
         }
     }
 
-    private mutating func tellMemory() async {
+    private mutating func reportMemory() async {
         guard let count = announced else { return }
-        (announced, isMemoryTold) = (nil, true)
+        (announced, isMemoryReported) = (nil, true)
         await send("memory", data: "{\"count\":\(count)}")
     }
 
@@ -139,8 +139,8 @@ struct ScaleReports {
     mutating func report(_ error: ScaleError, text: String? = nil) async {
         // Finding these again changes nothing.
         if error == .noMemory(model) {
-            guard !isEmptyTold else { return }
-            isEmptyTold = true
+            guard !isEmptyReported else { return }
+            isEmptyReported = true
         }
         if error.code == 111, text == nil {
             guard !isRefused else { return }

@@ -12,7 +12,7 @@ public enum VerificationMode: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The cloud's answer about a person.
-public enum CloudAnswer: Sendable, Hashable {
+public enum CloudVerdict: Sendable, Hashable {
     /// The account is linked.
     case linked
     /// No account is logged in.
@@ -89,7 +89,7 @@ public struct Verification: Sendable {
     /// Verifies by the cloud's answer.
     ///
     /// - Parameter now: microseconds since 1970 by the hub's clock.
-    public mutating func online(_ user: User, _ answer: CloudAnswer, at now: Int64) -> Verdict {
+    public mutating func online(_ user: User, _ answer: CloudVerdict, at now: Int64) -> Verdict {
         if let fault = fault(of: user) { return fault }
         switch answer {
         case .linked:

@@ -26,7 +26,7 @@ public struct HS3Host: ScaleDialogue {
     var transfer: Transfer?
     var provenHourMode: HS3HourMode?
 
-    var deliveries = Deliveries<[UInt8], Origin>()
+    var deliveries = PendingDeliveries<[UInt8], Origin>()
     /// The last frames of this connection, which identify a repetition by its number and payload.
     var recentFrames: [SeenFrame] = []
 
@@ -102,7 +102,7 @@ public struct HS3Host: ScaleDialogue {
     /// The uptime at which to call with ``ScaleInput/tick``; `nil` if there is no deadline.
     public var deadline: Duration? {
         var times = [answerBy, openAt].compactMap(\.self)
-        if let command, command.resendsLeft >= 0, !isResendHeld { times.append(command.nextResend) }
+        if let command, command.resendsLeft >= 0, !isResendPending { times.append(command.nextResend) }
         if phase == .opening, hasSeenWeight, let openedAt { times.append(openedAt + settings.openTimeout) }
         if scanner.isInsideFrame, let lastReceived { times.append(lastReceived + settings.partialFrameTimeout) }
         return times.min()
@@ -156,7 +156,7 @@ public struct HS3Host: ScaleDialogue {
     // MARK: Time
 
     /// While a weight waits for its acknowledgement, the scale does not answer `23`, so repeating it is useless.
-    private var isResendHeld: Bool {
+    private var isResendPending: Bool {
         phase == .opening && deliveries.current.contains { $0.source == .weighing }
     }
 
@@ -182,7 +182,7 @@ public struct HS3Host: ScaleDialogue {
     }
 
     private mutating func resend(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
-        guard var pending = command, pending.resendsLeft >= 0, now.uptime >= pending.nextResend, !isResendHeld else {
+        guard var pending = command, pending.resendsLeft >= 0, now.uptime >= pending.nextResend, !isResendPending else {
             return
         }
         if pending.resendsLeft > 0 {

@@ -21,7 +21,7 @@ public struct HS4Host: ScaleDialogue {
     /// Whether weights of the present weighing have arrived.
     var isWeighing = false
 
-    var deliveries = Deliveries<[UInt8], Origin>()
+    var deliveries = PendingDeliveries<[UInt8], Origin>()
 
     /// Tenths of a kilogram.
     static let capacity = 1800

@@ -37,7 +37,7 @@ public struct HS5Host: ScaleDialogue {
     var shown: Weight?
     var asked: ScaleCommand?
 
-    var deliveries = Deliveries<[UInt8], Origin>()
+    var deliveries = PendingDeliveries<[UInt8], Origin>()
 
     /// Tenths of a kilogram.
     static let capacity = 1500

@@ -51,7 +51,7 @@ public struct HSLHandshakes: Sendable {
     private let settings: HSLSession.Settings
     private let seed: [UInt8]
     private var guests: [Int: Peer] = [:]
-    private var refusals = WrongProofs()
+    private var refusals = FailedProofLimit()
     private var told: [String: Duration] = [:]
 
     /// - Parameter seed: 32 random bytes, from which nonces are made.

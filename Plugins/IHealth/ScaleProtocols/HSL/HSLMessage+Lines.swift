@@ -3,9 +3,9 @@ import Platform
 
 extension HSLMessage {
     /// Parses a line without its end; unknown members are ignored.
-    public init(line: [UInt8]) throws(HSLComplaint) {
+    public init(line: [UInt8]) throws(HSLMessageError) {
         guard let json = JSONTree(line)?.canonical, case .object = json else {
-            throw HSLComplaint(.badJSON, "a line is one JSON object in UTF-8")
+            throw HSLMessageError(.badJSON, "a line is one JSON object in UTF-8")
         }
         let reader = Reader(json: json)
         switch json["t"]?.text {
@@ -21,11 +21,11 @@ extension HSLMessage {
         case "pong": self = .pong(try reader.whole("k"))
         case "error":
             self = .error(
-                HSLComplaint(
+                HSLMessageError(
                     code: try reader.text("code"), text: json["text"]?.text ?? "", ref: json["ref"]?.whole))
         case "bye": self = .bye(reason: json["reason"]?.text ?? "")
-        case let type?: throw HSLComplaint(.unknownType, "no message is called \"\(type.prefix(40))\"")
-        case nil: throw HSLComplaint(.badMessage, "t is missing: what kind of message is this?")
+        case let type?: throw HSLMessageError(.unknownType, "no message is called \"\(type.prefix(40))\"")
+        case nil: throw HSLMessageError(.badMessage, "t is missing: what kind of message is this?")
         }
     }
 
@@ -80,28 +80,28 @@ private struct Reader {
 
     var ref: Int? { json["ref"]?.whole ?? json["id"]?.whole }
 
-    func text(_ name: String) throws(HSLComplaint) -> String {
+    func text(_ name: String) throws(HSLMessageError) -> String {
         guard let text = json[name]?.text, text.utf8.count <= 512 else {
             throw wrong(name, "a text of at most 512 bytes")
         }
         return text
     }
 
-    func whole(_ name: String) throws(HSLComplaint) -> Int {
+    func whole(_ name: String) throws(HSLMessageError) -> Int {
         guard let number = json[name]?.whole, (0...0x7FFF_FFFF_FFFF).contains(number) else {
             throw wrong(name, "a whole number from 0")
         }
         return number
     }
 
-    func device(_ name: String) throws(HSLComplaint) -> HSLDeviceID {
+    func device(_ name: String) throws(HSLMessageError) -> HSLDeviceID {
         guard let device = json[name]?.text.flatMap({ HSLDeviceID($0) }) else {
             throw wrong(name, "a scale such as HS3:020000003001")
         }
         return device
     }
 
-    func rid(_ name: String) throws(HSLComplaint) -> String {
+    func rid(_ name: String) throws(HSLMessageError) -> String {
         guard let rid = json[name]?.text, (1...64).contains(rid.utf8.count) else {
             throw wrong(name, "a text of 1 to 64 bytes")
         }
@@ -110,8 +110,8 @@ private struct Reader {
 
     /// Reads an optional member; it must have the right kind if it is present.
     func optional<Value>(
-        _ name: String, _ read: (String) throws(HSLComplaint) -> Value
-    ) throws(HSLComplaint) -> Value? {
+        _ name: String, _ read: (String) throws(HSLMessageError) -> Value
+    ) throws(HSLMessageError) -> Value? {
         json[name] == nil ? nil : try read(name)
     }
 
@@ -122,15 +122,15 @@ private struct Reader {
         }
     }
 
-    func wrong(_ name: String, _ expected: String) -> HSLComplaint {
-        HSLComplaint(.badMessage, "\(name): expected \(expected)", ref: ref)
+    func wrong(_ name: String, _ expected: String) -> HSLMessageError {
+        HSLMessageError(.badMessage, "\(name): expected \(expected)", ref: ref)
     }
 }
 
 extension HSLHello {
-    fileprivate init(_ reader: Reader) throws(HSLComplaint) {
+    fileprivate init(_ reader: Reader) throws(HSLMessageError) {
         guard reader.json["v"]?.whole == 1 else {
-            throw HSLComplaint(.unsupportedVersion, "v: this side speaks version 1 alone")
+            throw HSLMessageError(.unsupportedVersion, "v: this side speaks version 1 alone")
         }
         guard let role = Role(rawValue: try reader.text("role")) else {
             throw reader.wrong("role", "connector or device")
@@ -147,7 +147,7 @@ extension HSLHello {
 }
 
 extension HSLRequest {
-    fileprivate init(_ reader: Reader) throws(HSLComplaint) {
+    fileprivate init(_ reader: Reader) throws(HSLMessageError) {
         self.init(
             id: try reader.whole("id"), device: try reader.optional("dev", reader.device),
             name: try reader.text("op"), arguments: reader.json["args"] ?? [:])
@@ -155,7 +155,7 @@ extension HSLRequest {
 }
 
 extension HSLEvent {
-    fileprivate init(_ reader: Reader) throws(HSLComplaint) {
+    fileprivate init(_ reader: Reader) throws(HSLMessageError) {
         self.init(
             ref: try reader.optional("ref", reader.whole), device: try reader.device("dev"),
             name: try reader.text("ev"), data: reader.json["data"] ?? [:], number: try reader.whole("n"),
@@ -164,7 +164,7 @@ extension HSLEvent {
 }
 
 extension HSLResult {
-    fileprivate init(_ reader: Reader) throws(HSLComplaint) {
+    fileprivate init(_ reader: Reader) throws(HSLMessageError) {
         guard let status = Status(rawValue: try reader.text("status")) else {
             throw reader.wrong("status", "done, failed or cancelled")
         }

@@ -14,7 +14,7 @@ public enum HSLMessage: Sendable, Hashable {
     case cancel(ref: Int)
     case ping(Int)
     case pong(Int)
-    case error(HSLComplaint)
+    case error(HSLMessageError)
     case bye(reason: String)
 }
 
@@ -110,7 +110,7 @@ public struct HSLResult: Sendable, Hashable {
 }
 
 /// An error of the dialogue itself.
-public struct HSLComplaint: Error, Sendable, Hashable {
+public struct HSLMessageError: Error, Sendable, Hashable {
     /// The code as written.
     public var code: String
     public var text: String

@@ -84,7 +84,7 @@ struct HSLReading {
     /// Problems with parts of the data; sentences without values.
     var warnings: [String] = []
 
-    enum Refusal: Error, Hashable {
+    enum InvalidReading: Error, Hashable {
         /// No number, or one that cannot be a weight.
         case noWeight
         case overCapacity
@@ -100,7 +100,7 @@ struct HSLReading {
     init(
         _ event: HSLEventName, _ data: JSONTree, of device: HSLDeviceID, now: WallTime, user: UInt32?,
         rid: String? = nil, occurrence: Int = 0
-    ) throws(Refusal) {
+    ) throws(InvalidReading) {
         guard let weight = HSLFields.tenths("weight", of: data), weight.tenths > 0 else { throw .noWeight }
         guard weight.tenths <= device.model.capacity else { throw .overCapacity }
         var warnings: [String] = []

@@ -18,7 +18,7 @@ extension HSLSession {
         }
         let found: HSLReading
         let name: Name
-        do throws(HSLReading.Refusal) {
+        do throws(HSLReading.InvalidReading) {
             (found, name) = try read(event, kind, data, given, request?.serial, isRepeat, at: now)
         } catch {
             let weight = HSLFields.tenths("weight", of: data)?.tenths
@@ -60,7 +60,7 @@ extension HSLSession {
     private mutating func read(
         _ event: HSLEvent, _ kind: HSLEventName, _ data: JSONTree, _ given: String?, _ user: UInt32?, _ isRepeat: Bool,
         at now: ScaleMoment
-    ) throws(HSLReading.Refusal) -> (HSLReading, Name) {
+    ) throws(HSLReading.InvalidReading) -> (HSLReading, Name) {
         let device = event.device
         let tenths = HSLFields.tenths("weight", of: data)?.tenths ?? 0
         // An id without a time is shared by every weighing with this weight, so it is not a name.
@@ -105,7 +105,7 @@ extension HSLSession {
 
     /// Acknowledges a record that will never be usable, so that it does not come again forever, and reports it.
     private mutating func unusable(
-        _ refusal: HSLReading.Refusal, _ device: HSLDeviceID, _ rid: String?, at now: ScaleMoment,
+        _ refusal: HSLReading.InvalidReading, _ device: HSLDeviceID, _ rid: String?, at now: ScaleMoment,
         _ actions: inout [Action]
     ) {
         switch refusal {
@@ -145,11 +145,11 @@ extension HSLSession {
         scales[device]?.held = nil
         scales[device]?.shown = held.reading
         guard !isKept(held.name, device) else { return acknowledge(held.name.rid, device, &actions) }
-        deliver(held.reading, [held.name], .stableWeight, device, isTold: true, &actions)
+        deliver(held.reading, [held.name], .stableWeight, device, isReported: true, &actions)
     }
 
     private mutating func deliver(
-        _ reading: ScaleReading, _ names: [Name], _ kind: HSLEventName, _ device: HSLDeviceID, isTold: Bool = false,
+        _ reading: ScaleReading, _ names: [Name], _ kind: HSLEventName, _ device: HSLDeviceID, isReported: Bool = false,
         _ actions: inout [Action]
     ) {
         // Already on its way.
@@ -161,10 +161,10 @@ extension HSLSession {
             kind == .memoryRecord ? .memory : kind == .cloudRecord ? .cloud : .weighing
         let delivery = deliveries.add(
             [reading], from: source, keys: names.map { "\(device)|\($0.own)" },
-            Origin(device: device, names: names, event: kind, isTold: isTold), isCurrent: phase == .open)
+            Origin(device: device, names: names, event: kind, isReported: isReported), isCurrent: phase == .open)
         guard let delivery else {
             // Without an acknowledgement the device repeats it in the next session.
-            let complaint = HSLComplaint(.tooManyUnacknowledged, "too many records wait to be kept")
+            let complaint = HSLMessageError(.tooManyUnacknowledged, "too many records wait to be kept")
             guard phase == .open else { return }
             actions.append(.send(HSLMessage.error(complaint).bytes))
             return closeNow(&actions)
@@ -184,7 +184,7 @@ extension HSLSession {
         let isCurrent = item.isCurrent && phase == .open
         if isKept {
             if isCurrent { for name in origin.names { acknowledge(name.rid, device, &actions) } }
-            if !origin.isTold {
+            if !origin.isReported {
                 actions.append(.event(told(origin.event, item.readings[0], isRepeat: false), of: device))
             }
         } else if isCurrent {

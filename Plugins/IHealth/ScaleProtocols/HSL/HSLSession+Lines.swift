@@ -13,7 +13,7 @@ extension HSLSession {
     mutating func receive(_ bytes: [UInt8], at now: ScaleMoment, _ actions: inout [Action]) {
         for line in lines.append(bytes) {
             guard phase == .greeting || phase == .open else { return }
-            do throws(HSLComplaint) {
+            do throws(HSLMessageError) {
                 try take(try HSLMessage(line: line), at: now, &actions)
                 complaints = 0
             } catch {
@@ -21,11 +21,11 @@ extension HSLSession {
             }
         }
         if lines.isOverlong {
-            close(HSLComplaint(.lineTooLong, "a line has at most \(HSLLines.limit) bytes"), at: now, &actions)
+            close(HSLMessageError(.lineTooLong, "a line has at most \(HSLLines.limit) bytes"), at: now, &actions)
         }
     }
 
-    private mutating func complain(_ complaint: HSLComplaint, at now: ScaleMoment, _ actions: inout [Action]) {
+    private mutating func complain(_ complaint: HSLMessageError, at now: ScaleMoment, _ actions: inout [Action]) {
         complaints += 1
         let isFatal =
             phase == .greeting && peer == nil || complaint.known == .authFailed || complaints > Self.complaintLimit
@@ -36,7 +36,7 @@ extension HSLSession {
 
     private mutating func take(
         _ message: HSLMessage, at now: ScaleMoment, _ actions: inout [Action]
-    ) throws(HSLComplaint) {
+    ) throws(HSLMessageError) {
         (pongBy, pingAt) = (nil, phase == .open ? now.uptime + settings.pingAfter : nil)
         switch (message, phase) {
         case (.ping(let mark), _): send(.pong(mark), at: now, &actions)
@@ -49,28 +49,28 @@ extension HSLSession {
         case (.auth, .open) where settings.token == nil: break
         case (.event(let event), .open): take(event, at: now, &actions)
         case (.result(let result), .open): take(result, at: now, &actions)
-        default: throw HSLComplaint(.badMessage, "this message does not belong here")
+        default: throw HSLMessageError(.badMessage, "this message does not belong here")
         }
     }
 
     private mutating func greet(
         _ hello: HSLHello, at now: ScaleMoment, _ actions: inout [Action]
-    ) throws(HSLComplaint) {
-        guard hello.role == .device else { throw HSLComplaint(.badMessage, "role: both sides are connectors") }
+    ) throws(HSLMessageError) {
+        guard hello.role == .device else { throw HSLMessageError(.badMessage, "role: both sides are connectors") }
         peer = hello
         if settings.token == nil { admit(at: now, &actions) }
     }
 
     private mutating func prove(
         _ proof: String, at now: ScaleMoment, _ actions: inout [Action]
-    ) throws(HSLComplaint) {
+    ) throws(HSLMessageError) {
         guard let token = settings.token, let peer else { return }
-        guard refusals.mayTry(caller, at: now.uptime) else {
-            throw HSLComplaint(.authFailed, "five wrong proofs in a minute; wait")
+        guard refusals.isAttemptAllowed(caller, at: now.uptime) else {
+            throw HSLMessageError(.authFailed, "five wrong proofs in a minute; wait")
         }
         guard token.accepts(proof, connector: nonce, device: peer.nonce) else {
             refusals.note(caller, at: now.uptime)
-            throw HSLComplaint(.authFailed, "the proof is not that of the token")
+            throw HSLMessageError(.authFailed, "the proof is not that of the token")
         }
         admit(at: now, &actions)
     }

@@ -33,15 +33,15 @@ extension HSLSession {
     mutating func detach(_ device: HSLDeviceID, isError: Bool, _ actions: inout [Action]) {
         guard var scale = scales[device], scale.isHere else { return }
         let asked = scale.asked
-        let isTold = scale.request?.told.contains(ScaleError.disconnected(device.model).code ?? -1) ?? false
+        let isReported = scale.request?.told.contains(ScaleError.disconnected(device.model).code ?? -1) ?? false
         (scale.isHere, scale.request, scale.asked, scale.last) = (false, nil, nil, nil)
-        (scale.isCounting, scale.undated) = (true, Undated())
+        (scale.isCounting, scale.undated) = (true, UndatedCounts())
         (scale.pauseUntil, scale.memoryAt, scale.round, scale.hasFreshList) = (nil, nil, [], false)
         scales[device] = scale
         // A weight that was shown as stable is a weighing, even without the rest of it.
         releaseHeld(device, &actions)
         if let asked { actions.append(.event(asked.refusal, of: device)) }
-        if isError, !isTold { actions.append(.event(.deviceError(.disconnected(device.model)), of: device)) }
+        if isError, !isReported { actions.append(.event(.deviceError(.disconnected(device.model)), of: device)) }
         actions.append(.event(.disconnected, of: device))
     }
 
@@ -132,7 +132,7 @@ extension HSLSession {
     private mutating func timedOut(_ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]) {
         guard let request = scales[device]?.request else { return }
         guard !request.isCancelled else {
-            return close(HSLComplaint(.timeout, "no end of a cancelled request", ref: request.id), at: now, &actions)
+            return close(HSLMessageError(.timeout, "no end of a cancelled request", ref: request.id), at: now, &actions)
         }
         if request.transfer == nil, request.operation == .hs4Memory || request.operation == .hs5Memory {
             actions.append(.event(.memoryStart(false), of: device))
@@ -159,7 +159,7 @@ extension HSLSession {
         end(device, result.status, at: now, &actions)
     }
 
-    mutating func complained(_ complaint: HSLComplaint, at now: ScaleMoment, _ actions: inout [Action]) {
+    mutating func complained(_ complaint: HSLMessageError, at now: ScaleMoment, _ actions: inout [Action]) {
         if let open = listing, complaint.ref == open.id, complaint.known == .unsupported {
             // Its scales report themselves.
             return listing = nil

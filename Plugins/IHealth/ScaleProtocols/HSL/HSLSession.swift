@@ -17,7 +17,7 @@ public struct HSLSession: Sendable {
     var listing: (id: Int, by: Duration)?
 
     /// By device and name; it allows more unanswered deliveries than any memory has records.
-    var deliveries = Deliveries<String, Origin>(limit: 256)
+    var deliveries = PendingDeliveries<String, Origin>(limit: 256)
     /// Device and rid of events that must not be acknowledged in this session.
     var withheld: Set<String> = []
     /// The number of weights without id, time and number.
@@ -45,7 +45,7 @@ public struct HSLSession: Sendable {
     var pings = 0
     /// The machine at the other end, if it has an address.
     var caller: String?
-    var refusals = WrongProofs()
+    var refusals = FailedProofLimit()
     var complaints = 0
     /// Whether this side closes the link, because the other side violates the protocol.
     var hasFailed = false
@@ -176,7 +176,7 @@ public struct HSLSession: Sendable {
     }
 
     /// Sends the reason and closes the link.
-    mutating func close(_ complaint: HSLComplaint?, at now: ScaleMoment, _ actions: inout [Action]) {
+    mutating func close(_ complaint: HSLMessageError?, at now: ScaleMoment, _ actions: inout [Action]) {
         guard phase != .offline, phase != .closing else { return }
         if let complaint {
             send(.error(complaint), at: now, &actions)
@@ -207,10 +207,10 @@ public struct HSLSession: Sendable {
     private mutating func tick(at now: ScaleMoment, _ actions: inout [Action]) {
         guard phase != .offline, phase != .closing else { return }
         if let by = helloBy, now.uptime >= by {
-            return close(HSLComplaint(.timeout, "no hello, or no proof of the token, in time"), at: now, &actions)
+            return close(HSLMessageError(.timeout, "no hello, or no proof of the token, in time"), at: now, &actions)
         }
         if let by = pongBy, now.uptime >= by {
-            return close(HSLComplaint(.timeout, "no answer to a ping"), at: now, &actions)
+            return close(HSLMessageError(.timeout, "no answer to a ping"), at: now, &actions)
         }
         if let at = reconnectAt, now.uptime >= at {
             actions.append(.send(HSLMessage.bye(reason: "to repeat unacknowledged messages").bytes))
@@ -218,7 +218,7 @@ public struct HSLSession: Sendable {
         }
         if let at = pingAt, now.uptime >= at { ping(at: now, &actions) }
         if let by = listing?.by, now.uptime >= by {
-            return close(HSLComplaint(.timeout, "no answer to devices.list", ref: listing?.id), at: now, &actions)
+            return close(HSLMessageError(.timeout, "no answer to devices.list", ref: listing?.id), at: now, &actions)
         }
         for device in scales.keys.sorted(by: { "\($0)" < "\($1)" }) {
             guard phase == .open else { return }

@@ -32,7 +32,7 @@ extension HSLSession {
         var held: Held?
         /// HS5: the weight that was delivered alone, until someone steps on again; its composition may still follow.
         var shown: ScaleReading?
-        var undated = Undated()
+        var undated = UndatedCounts()
         /// Events to report once the records before them are stored.
         var backlog: [ScaleEvent] = []
     }
@@ -51,7 +51,7 @@ extension HSLSession {
     }
 
     /// Counts identical weighings without id and date within one transfer.
-    struct Undated: Sendable {
+    struct UndatedCounts: Sendable {
         private var counts: [JSONTree: Int] = [:]
         private var request: Int?
         private var event: HSLEvent?
@@ -116,6 +116,6 @@ extension HSLSession {
         var names: [Name]
         var event: HSLEventName
         /// Whether its event was reported when it came.
-        var isTold: Bool
+        var isReported: Bool
     }
 }

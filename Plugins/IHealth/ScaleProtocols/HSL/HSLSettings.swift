@@ -29,7 +29,7 @@ public struct HSLToken: Sendable, Hashable, CustomStringConvertible {
 /// Counts the recent wrong proofs of each machine, and allows at most five a minute.
 ///
 /// A guesser thus makes little progress, and does not lock out the program that knows the token.
-struct WrongProofs: Sendable {
+struct FailedProofLimit: Sendable {
     private var byAddress: [String: [Duration]] = [:]
 
     static let limit = 5
@@ -42,7 +42,7 @@ struct WrongProofs: Sendable {
     }
 
     /// Whether to check this machine's next proof.
-    mutating func mayTry(_ address: String?, at now: Duration) -> Bool {
+    mutating func isAttemptAllowed(_ address: String?, at now: Duration) -> Bool {
         byAddress = byAddress.mapValues { $0.filter { now < $0 + .seconds(60) } }.filter { !$0.value.isEmpty }
         return byAddress[name(address), default: []].count < Self.limit
     }

@@ -3,15 +3,15 @@
 /// Without an admission, the first guest that dials is let in, and the next one when that link has ended. The methods are called on the link's
 /// thread only, one call after the other, and must not block.
 public protocol Admission: Sendable {
-    /// When to call with ``DoorEvent/tick``; `nil` if there is no deadline.
+    /// When to call with ``AdmissionEvent/tick``; `nil` if there is no deadline.
     var deadline: ContinuousClock.Instant? { get }
 
     /// Handles an event and returns the resulting orders, in order.
-    func handle(_ event: DoorEvent, at now: ContinuousClock.Instant) -> [DoorOrder]
+    func handle(_ event: AdmissionEvent, at now: ContinuousClock.Instant) -> [AdmissionAction]
 }
 
 /// An event at the door; each guest has a unique number.
-public enum DoorEvent: Sendable, Hashable {
+public enum AdmissionEvent: Sendable, Hashable {
     /// A guest has dialled; `from` is the numeric address of its machine, if it has one.
     case came(Int, from: String?)
     /// Bytes of a guest, split at any position.
@@ -26,7 +26,7 @@ public enum DoorEvent: Sendable, Hashable {
 }
 
 /// An order of an admission.
-public enum DoorOrder: Sendable, Hashable {
+public enum AdmissionAction: Sendable, Hashable {
     /// Send these bytes to a guest.
     case say(Int, [UInt8])
     /// Disconnect a guest.

@@ -23,7 +23,7 @@ package struct DatagramAddress: Sendable, Hashable {
 ///
 /// Lost datagrams are not repeated here; the dialogue that uses the port repeats unanswered ones.
 final class DatagramPort: Sendable {
-    let descriptor: Descriptor
+    let descriptor: LinkDescriptor
     private let port: UInt16
     /// The destination of searches; `nil` for broadcast.
     private let host: DatagramAddress?
@@ -37,9 +37,9 @@ final class DatagramPort: Sendable {
     ) throws(ScaleLinkError) {
         self.port = port
         self.host = try host.map { host throws(ScaleLinkError) in try Self.lookUp(link, host, port) }
-        let number = Descriptor.socket(AF_INET, SOCK_DGRAM)
+        let number = LinkDescriptor.socket(AF_INET, SOCK_DGRAM)
         guard number >= 0 else { throw .opening(link, place, errno: errno) }
-        descriptor = Descriptor(owning: number)
+        descriptor = LinkDescriptor(owning: number)
         var yes: Int32 = 1
         setsockopt(number, SOL_SOCKET, SO_BROADCAST, &yes, socklen_t(MemoryLayout<Int32>.size))
         // Without SO_REUSEADDR, because sharing a port with another program would lose half the answers.
@@ -95,7 +95,7 @@ final class DatagramPort: Sendable {
     }
 }
 
-extension Descriptor {
+extension LinkDescriptor {
     /// The next datagram and its sender; `nil` if there is none, or it is empty.
     package func receive() -> (bytes: [UInt8], sender: DatagramAddress)? {
         var (storage, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))

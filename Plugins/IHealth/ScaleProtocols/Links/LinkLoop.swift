@@ -7,11 +7,11 @@ struct LinkLoop {
     private let wakeup: Wakeup
     private let shortestPause: Duration
 
-    private var listener: Listener?
+    private var listener: LinkListener?
     /// Connections that an admission has not let in yet; `nil` without an admission.
     private var pending: PendingConnections?
     private var opening: Attempt?
-    private var connection: Descriptor?
+    private var connection: LinkDescriptor?
     /// The same connection, if it carries datagrams.
     private var datagrams: DatagramPort?
     /// Bytes that the connection has not accepted yet.
@@ -25,8 +25,8 @@ struct LinkLoop {
 
     /// A connection attempt in progress.
     private struct Attempt {
-        var opening: Opening
-        var descriptor: Descriptor
+        var opening: LinkOpening
+        var descriptor: LinkDescriptor
         var deadline: ContinuousClock.Instant
     }
 
@@ -68,7 +68,7 @@ struct LinkLoop {
                 continue
             }
             if mayBegin, opening == nil, tryAt <= now { begin() }
-            tellOfGuests()
+            reportGuests()
             wait(orders, mayBegin)
         }
         if let connection, !unsent.isEmpty { _ = connection.write(unsent[...]) }
@@ -117,7 +117,7 @@ struct LinkLoop {
         return Int32(max(0, min(60_000, left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1)))
     }
 
-    private mutating func tellOfGuests() {
+    private mutating func reportGuests() {
         for remark in pending?.takeRemarks() ?? [] { mailbox.post(.remark(remark)) }
         if connection != nil, pending?.announces() == true { mailbox.post(.contested) }
     }
@@ -126,21 +126,21 @@ struct LinkLoop {
 
     private mutating func begin() {
         do throws(ScaleLinkError) {
-            if let place = link.awaited, listener == nil { listener = try Listener(link, place) }
+            if let place = link.awaited, listener == nil { listener = try LinkListener(link, place) }
             guard let place = link.dialled else { return }
             if case .udp(let host, let port, let bind) = place {
                 let socket = try DatagramPort(link, place, host: host, port: port, bind: bind)
                 datagrams = socket
                 return opened(socket.descriptor)
             }
-            var opening = try Opening(link, place)
+            var opening = try LinkOpening(link, place)
             take(opening.begin(), of: opening)
         } catch {
             failed(error)
         }
     }
 
-    private mutating func take(_ outcome: Opening.Outcome, of opening: Opening) {
+    private mutating func take(_ outcome: LinkOpening.Outcome, of opening: LinkOpening) {
         switch outcome {
         case .open(let descriptor): opened(descriptor)
         case .pending(let descriptor):
@@ -150,7 +150,7 @@ struct LinkLoop {
         }
     }
 
-    private mutating func opened(_ descriptor: Descriptor) {
+    private mutating func opened(_ descriptor: LinkDescriptor) {
         (connection, opening, unsent, reported) = (descriptor, nil, [], nil)
         mailbox.post(.opened, caller: descriptor.otherEnd)
     }

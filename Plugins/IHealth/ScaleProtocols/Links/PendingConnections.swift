@@ -3,7 +3,7 @@ import Glibc
 /// Connections that have not been let in yet, and the orders of their admission.
 struct PendingConnections {
     private let keeper: any Admission
-    private var guests: [(number: Int, descriptor: Descriptor)] = []
+    private var guests: [(number: Int, descriptor: LinkDescriptor)] = []
     private var last = 0
     /// The guest to let in as soon as no link is open.
     private var next: Int?
@@ -36,7 +36,7 @@ struct PendingConnections {
 
     // MARK: Events
 
-    mutating func enter(_ descriptor: Descriptor, at now: ContinuousClock.Instant) {
+    mutating func enter(_ descriptor: LinkDescriptor, at now: ContinuousClock.Instant) {
         last += 1
         guests.append((last, descriptor))
         handle(.came(last, from: descriptor.otherEnd), at: now)
@@ -59,7 +59,7 @@ struct PendingConnections {
     }
 
     /// The guest to let in, if no link is open.
-    mutating func admit(at now: ContinuousClock.Instant) -> Descriptor? {
+    mutating func admit(at now: ContinuousClock.Instant) -> LinkDescriptor? {
         guard let number = next, let place = guests.firstIndex(where: { $0.number == number }) else { return nil }
         let guest = guests.remove(at: place)
         (next, isAnnounced) = (nil, false)
@@ -88,7 +88,7 @@ struct PendingConnections {
         if next == number { (next, isAnnounced) = (nil, false) }
     }
 
-    private mutating func handle(_ event: DoorEvent, at now: ContinuousClock.Instant) {
+    private mutating func handle(_ event: AdmissionEvent, at now: ContinuousClock.Instant) {
         for order in keeper.handle(event, at: now) {
             switch order {
             case .say(let number, let bytes):

@@ -21,7 +21,7 @@ struct DoorTests {
             settings.pongTimeout = pongTimeout
             let dialogue = HSLDialogue(settings: settings)
             let link = try ScaleLink("hsl-accept://127.0.0.1:\(port)")
-            let door = HSLDoor(link, dialogue)
+            let door = HSLAdmission(link, dialogue)
             let runner = try LinkRunner(link, pause: .milliseconds(1), admission: door)
             self.runner = runner
             let (startedAt, seen) = (ContinuousClock.now, seen)

@@ -6,16 +6,16 @@ import Testing
 /// Links over real sockets and terminals.
 @Suite(.timeLimit(.minutes(1)))
 struct LinkTests {
-    static func listen(_ text: String) throws -> (Listener, ScaleLink) {
+    static func listen(_ text: String) throws -> (LinkListener, ScaleLink) {
         let link = try ScaleLink(text)
-        return (try Listener(link, try #require(link.awaited)), link)
+        return (try LinkListener(link, try #require(link.awaited)), link)
     }
 
     /// Dials `text` until it answers, as a scale does.
-    static func dial(_ text: String) async throws -> Descriptor {
+    static func dial(_ text: String) async throws -> LinkDescriptor {
         let link = try ScaleLink(text)
         while true {
-            var opening = try Opening(link, try #require(link.dialled))
+            var opening = try LinkOpening(link, try #require(link.dialled))
             switch opening.begin() {
             case .open(let descriptor): return descriptor
             case .pending(let descriptor):
@@ -28,13 +28,13 @@ struct LinkTests {
         }
     }
 
-    static func accept(_ listener: Listener) throws -> Descriptor {
+    static func accept(_ listener: LinkListener) throws -> LinkDescriptor {
         var file = pollfd(fd: listener.descriptor.number, events: Int16(POLLIN), revents: 0)
         _ = poll(&file, 1, 10_000)
         return try #require(listener.accept())
     }
 
-    static func read(_ count: Int, from descriptor: Descriptor) throws -> [UInt8] {
+    static func read(_ count: Int, from descriptor: LinkDescriptor) throws -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count {
             var file = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
@@ -49,7 +49,7 @@ struct LinkTests {
     }
 
     /// Expects that bytes pass in both directions.
-    static func exchange(_ runner: LinkRunner, _ other: Descriptor) async throws {
+    static func exchange(_ runner: LinkRunner, _ other: LinkDescriptor) async throws {
         #expect(await runner.next() == .opened)
         runner.send([1, 2])
         runner.send([3])
@@ -133,7 +133,7 @@ struct LinkTests {
         var name = [CChar](repeating: 0, count: 128)
         try #require(ttyname_r(theirs, &name, name.count) == 0)
         let path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        let (master, slave) = (Descriptor(owning: ours), Descriptor(owning: theirs))
+        let (master, slave) = (LinkDescriptor(owning: ours), LinkDescriptor(owning: theirs))
         master.setNonBlocking()
         let runner = try LinkRunner(try ScaleLink("serial://\(path)"), pause: .milliseconds(1))
         try await LinkTests.exchange(runner, master)

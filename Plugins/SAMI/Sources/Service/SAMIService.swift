@@ -12,7 +12,7 @@ struct SAMIService: Sendable {
     private let accounts: CloudClient
 
     /// - Parameter limiter: shared by all calls that read; it learns the budget from the answers.
-    init(_ settings: SAMISettings, pace: Pace, limiter: RateLimiter?) {
+    init(_ settings: SAMISettings, pace: ClientClock, limiter: RateLimiter?) {
         self.settings = settings
         client = CloudClient(settings.address, pace: pace, limiter: limiter)
         posts = CloudClient(

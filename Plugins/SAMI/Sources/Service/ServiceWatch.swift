@@ -41,7 +41,7 @@ final class ServiceWatch: Sendable {
     /// Notes an answer.
     func noteAnswer() async {
         // Others may still wait: one of two concurrent calls may have been the last allowed one.
-        if limiter.closing(Pace(hub)) <= Self.longWait { await troubles.end(.limits) }
+        if limiter.closing(ClientClock(hub)) <= Self.longWait { await troubles.end(.limits) }
         // The minute window opens within a minute from now; a larger difference comes from the service's clock.
         guard let minute = limiter.allowances.first else { return }
         let (now, reset) = (hub.clock.now() / 1_000, minute.reset / 1_000)
@@ -77,7 +77,7 @@ final class ServiceWatch: Sendable {
 }
 
 /// Estimates the duration of calls under the service's limits.
-struct CallPlan: Hashable, Sendable {
+struct CallEstimate: Hashable, Sendable {
     let calls: Int
 
     /// The minimum duration, from the last known limits for the minute and the day.

@@ -15,7 +15,7 @@ struct API: Sendable {
     /// - Parameters:
     ///   - router: the router of the site, without a log-in.
     ///   - inside: the router behind ``APIGuard``.
-    func add(to router: Router<Visit>, inside: some RouterMethods<Visit>) {
+    func add(to router: Router<WebRequestContext>, inside: some RouterMethods<WebRequestContext>) {
         for (path, routes) in Dictionary(grouping: Self.routes, by: \.path) {
             let place = RouterPath(Self.root + path)
             for route in routes {
@@ -27,7 +27,7 @@ struct API: Sendable {
             let allowed = (there + (there.contains(.get) ? [.head] : [])).map(\.rawValue).sorted()
             for method in Self.methods where !there.contains(method) {
                 router.on(place, method: method) { _, _ -> Response in
-                    throw Refusal(
+                    throw RequestRefusal(
                         .methodNotAllowed, "This method is not allowed here",
                         "At this address there is \(allowed.joined(separator: ", ")).",
                         allowed: allowed.joined(separator: ", "))

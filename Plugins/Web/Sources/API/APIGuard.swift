@@ -5,10 +5,10 @@ import PluginKit
 /// Admits programs with a token, and logged-in browsers.
 struct APIGuard: RouterMiddleware {
     let parts: WebParts
-    let attempts: Attempts
+    let attempts: LogInRateLimit
 
     func handle(
-        _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
+        _ request: Request, context: WebRequestContext, next: (Request, WebRequestContext) async throws -> Response
     ) async throws -> Response {
         var context = context
         guard request.headers[.authorization] != nil else {
@@ -20,11 +20,11 @@ struct APIGuard: RouterMiddleware {
         return try await next(request, context)
     }
 
-    private static let unknown = Refusal(
+    private static let unknown = RequestRefusal(
         .unauthorized, "This needs a token",
         "Make one with hub web token new NAME, and send it as Authorization: Bearer TOKEN. It may have been revoked.")
 
-    private func program(_ request: Request, _ visit: Visit) async throws -> Viewer {
+    private func program(_ request: Request, _ visit: WebRequestContext) async throws -> Viewer {
         let words = (request.headers[.authorization] ?? "").split(separator: " ")
         if words.count == 2, words[0].lowercased() == "bearer", let token = AccessKey(words[1]),
             let grant = try await parts.access.grant(ofToken: token)
@@ -32,7 +32,7 @@ struct APIGuard: RouterMiddleware {
             return Viewer(token: token, person: grant.person, scope: grant.scope ?? .read)
         }
         guard attempts.mayTry(visit.address) else {
-            throw Refusal(
+            throw RequestRefusal(
                 .tooManyRequests, "Too many tokens were wrong", "Wait a minute, and try again.", retryAfter: 60)
         }
         attempts.fail(visit.address)
@@ -47,7 +47,7 @@ struct APIGuard: RouterMiddleware {
             request.method == .get || request.method == .head
                 || browser.viewer.sends(formToken: request.headers[.formToken])
         else {
-            throw Refusal(
+            throw RequestRefusal(
                 .forbidden, "This browser only reads here",
                 "X-Form-Token: send the value that the page keeps in localStorage as hub-form-token.",
                 member: "X-Form-Token")

@@ -29,7 +29,7 @@ struct APIParameter: Sendable {
 
     // MARK: - Reading
 
-    /// - Throws: ``Refusal`` that names the parameter.
+    /// - Throws: ``RequestRefusal`` that names the parameter.
     func check(_ text: String) throws {
         let isFit =
             switch form {
@@ -44,8 +44,8 @@ struct APIParameter: Sendable {
         guard isFit else { throw refusal("expected \(expected)") }
     }
 
-    func refusal(_ advice: String) -> Refusal {
-        Refusal(.badRequest, "\(name) is not valid", "\(name): \(advice).", member: name)
+    func refusal(_ advice: String) -> RequestRefusal {
+        RequestRefusal(.badRequest, "\(name) is not valid", "\(name): \(advice).", member: name)
     }
 
     private var expected: String {

@@ -37,17 +37,17 @@ struct APIRoute: Sendable {
 /// A request whose parameters have been checked.
 struct APICall: Sendable {
     let request: Request
-    let visit: Visit
+    let visit: WebRequestContext
     let viewer: Viewer
     let parts: WebParts
     private let values: [String: [String]]
 
-    /// - Throws: ``Refusal`` that names the problem.
-    init(_ route: APIRoute, _ request: Request, _ visit: Visit, _ parts: WebParts) throws {
+    /// - Throws: ``RequestRefusal`` that names the problem.
+    init(_ route: APIRoute, _ request: Request, _ visit: WebRequestContext, _ parts: WebParts) throws {
         guard let viewer = visit.viewer else { throw NoSuchPage() }
         guard viewer.isOwner || !route.isOwners else { throw NoSuchPage() }
         guard viewer.scope >= route.scope else {
-            throw Refusal(
+            throw RequestRefusal(
                 .forbidden, "This token may not do that",
                 "It has the scope \(viewer.scope), and this takes \(route.scope): hub web token new NAME --scope \(route.scope)."
             )
@@ -57,7 +57,7 @@ struct APICall: Sendable {
         for (name, value) in request.uri.queryParameters { values[String(name), default: []].append(String(value)) }
         let query = route.parameters.filter { $0.place == .query }
         if let other = values.keys.sorted().first(where: { name in !query.contains { $0.name == name } }) {
-            throw Refusal(
+            throw RequestRefusal(
                 .badRequest, "There is no parameter \(other)",
                 "It takes \(query.isEmpty ? "none" : query.map(\.name).joined(separator: ", ")).", member: other)
         }
@@ -85,11 +85,11 @@ struct APICall: Sendable {
 
     /// The person in the request; nil for everybody's values, which only the owner may read.
     ///
-    /// - Throws: ``Refusal``, with the same text for an unknown person and for one that this viewer may not see.
+    /// - Throws: ``RequestRefusal``, with the same text for an unknown person and for one that this viewer may not see.
     func person() throws -> String? {
         guard let name = text("person") else { return viewer.person }
         guard let person = viewer.persons(parts.hub.persons).named(name) else {
-            throw Refusal(
+            throw RequestRefusal(
                 .notFound, "There is no such person", "person: GET /api/v1/persons lists the persons.",
                 member: "person")
         }
@@ -98,12 +98,12 @@ struct APICall: Sendable {
 
     /// The ids of the types in the request; nil for all types.
     ///
-    /// - Throws: ``Refusal`` for an unknown type.
+    /// - Throws: ``RequestRefusal`` for an unknown type.
     func types() throws -> [String]? {
         try texts("type")?.map { name in
             if let type = EverydayNames.type(name) { return type.id.rawValue }
             guard name.hasPrefix("x.") || name.hasPrefix("hc."), (try? TypeID(name)) != nil else {
-                throw Refusal(
+                throw RequestRefusal(
                     .notFound, "There is no such type", "type: GET /api/v1/types lists the types.",
                     member: "type")
             }

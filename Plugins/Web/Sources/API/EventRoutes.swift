@@ -35,7 +35,7 @@ enum EventRoutes {
         ]
         guard call.request.method == .get else { return Response(status: .ok, headers: headers) }
         let seat = try call.parts.seats.take(call.viewer)
-        let (events, request, body) = (call.parts.events, call.request, OpenBody(call.visit.channel))
+        let (events, request, body) = (call.parts.events, call.request, StreamedBody(call.visit.channel))
         let stream = EventStream(
             call.viewer, person: person, types: types.map(Set.init), write: body.write, close: body.close)
         return Response(

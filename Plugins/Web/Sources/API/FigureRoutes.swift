@@ -71,7 +71,8 @@ enum FigureRoutes {
             query.interval = StatisticsInterval(
                 every: Int(call.integer("every") ?? 1), unit, anchor: call.time("anchor"), zone: call.text("zone"))
         } else if let other = ["every", "zone", "anchor"].first(where: { call.text($0) != nil }) {
-            throw Refusal(.conflict, "Without interval there is one", "\(other): it needs interval.", member: other)
+            throw RequestRefusal(
+                .conflict, "Without interval there is one", "\(other): it needs interval.", member: other)
         }
         query.figures = call.texts("figure")
         return try await call.answer(query)
@@ -86,7 +87,7 @@ enum FigureRoutes {
         }
         (filter.from, filter.to) = (try midnight("from", 0), try midnight("to", 1))
         if let from = filter.from, let to = filter.to, from.microseconds >= to.microseconds {
-            throw Refusal(
+            throw RequestRefusal(
                 .conflict, "This is not a span of days", "from: expected a day no later than to.", member: "from")
         }
         return try await call.records(
@@ -130,10 +131,10 @@ enum FigureRoutes {
     @Sendable private static func trend(_ call: APICall) async throws -> Response {
         let (name, parts) = (try call.onePerson(), call.parts)
         guard let person = parts.hub.persons.first(where: { $0.name == name }) else { throw NoSuchPage() }
-        let subject = try Subject(person, parts.hub.clock)
+        let subject = try PagePerson(person, parts.hub.clock)
         guard let id = try call.types()?.first, let type = TypeRegistry.standard.resolve(id), let unit = type.unit
         else {
-            throw Refusal(
+            throw RequestRefusal(
                 .unprocessableContent, "Its values are no numbers", "type: a trend is of a type that has a unit.",
                 member: "type")
         }
@@ -175,7 +176,7 @@ extension APICall {
     /// The day in a parameter.
     fileprivate func date(_ name: String, _ text: String) throws -> LocalDate {
         if let date = LocalDate(text) { return date }
-        throw Refusal(
+        throw RequestRefusal(
             .unprocessableContent, "There is no such day", "\(name): expected a day such as 2026-03-15.",
             member: name)
     }
@@ -183,14 +184,14 @@ extension APICall {
 
 extension GoalForecast {
     /// The words of the API for a forecast.
-    fileprivate enum State: String, CaseIterable { case reached, reachedOn, farAway, movesAway, tooFewDays }
+    fileprivate enum State: String, CaseIterable { case reached, reachedOn, inDistantFuture, recedes, tooFewDays }
 
     fileprivate var state: State {
         switch self {
         case .reached: .reached
         case .on: .reachedOn
-        case .farAway: .farAway
-        case .movesAway: .movesAway
+        case .inDistantFuture: .inDistantFuture
+        case .recedes: .recedes
         case .tooFewDays: .tooFewDays
         }
     }

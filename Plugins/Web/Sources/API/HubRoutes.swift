@@ -107,7 +107,7 @@ enum HubRoutes {
         APIRoute(
             method: .get, path: "/openapi.json", topic: "Hub", summary: "This description.",
             answer: .init(help: "OpenAPI 3.1.", schema: ["type": "object"]),
-            handle: { call in .json(OpenAPI.document(isSecure: call.parts.settings.isSecure)) }),
+            handle: { call in .json(OpenAPIDocument.document(isSecure: call.parts.settings.isSecure)) }),
     ]
 
     /// The arguments of `configure`, without those that the address gives.
@@ -129,14 +129,14 @@ enum HubRoutes {
         let (name, command) = (call.text("name") ?? "", call.text("command") ?? "")
         // A token made by another token, here or at another page of this hub, would outlive that token's revocation.
         guard try await call.pluginStatus()["kind"]?.text != Web.manifest.name else {
-            throw Refusal(
+            throw RequestRefusal(
                 .forbidden, "The page's own log-ins and tokens are not made here",
                 "name: hub web makes and ends them, in a terminal.", member: "name")
         }
         do {
             return try await call.command(command, of: name, try await call.arguments())
         } catch let failure as CommandFailure where failure.code == "ask" {
-            var refusal = Refusal(
+            var refusal = RequestRefusal(
                 .unprocessableContent, "This asks a person",
                 "command: \(failure.message) Do it on the page of \(name), with hub do \(name) \(command), or at /plugins/\(name)/login.",
                 member: "command")
@@ -159,7 +159,7 @@ extension APICall {
     fileprivate func configure(_ section: ChangedSection) async throws -> Response {
         var arguments = try await arguments()
         if let other = ["instance", "person", "hub"].first(where: { arguments[$0] != nil }) {
-            throw Refusal(
+            throw RequestRefusal(
                 .badRequest, "The body says whose section it is", "\(other): the address says it; leave it out.",
                 member: other)
         }

@@ -82,7 +82,7 @@ enum LogInRoutes {
             ("detail", ["type": "string", "description": "Why not, in words."]),
         ], optional: ["question", "prompt", "url", "redirect", "secret", "user", "detail"])
 
-    private static func state(_ talk: LogInTalk?, _ viewer: Viewer) async -> JSONTree {
+    private static func state(_ talk: LogInSession?, _ viewer: Viewer) async -> JSONTree {
         func members(_ state: String, _ more: [(String, JSONTree?)] = []) -> JSONTree {
             .object(([("state", .text(state))] + more).compactMap { name, value in value.map { .init(name, $0) } })
         }
@@ -110,7 +110,7 @@ enum LogInRoutes {
         let (name, arguments) = (try await call.pluginWithLogIn(), try await call.arguments())
         try call.demand(.commands)
         guard let talk = await call.parts.logIns.begin(name, arguments, call.parts.hub, for: call.viewer) else {
-            throw Refusal(
+            throw RequestRefusal(
                 .conflict, "Log-ins are under way already",
                 "name: finish or cancel the one of \(name), or one of another plugin.", member: "name")
         }
@@ -120,20 +120,20 @@ enum LogInRoutes {
     @Sendable private static func answer(_ call: APICall) async throws -> Response {
         let (name, arguments) = (try await call.pluginWithLogIn(), try await call.arguments())
         guard let question = arguments["question"]?.integer, let number = Int(exactly: question) else {
-            throw Refusal(
+            throw RequestRefusal(
                 .badRequest, "question is not valid", "question: expected the number of the current question.",
                 member: "question")
         }
         guard let text = arguments["answer"]?.string else {
-            throw Refusal(
+            throw RequestRefusal(
                 .badRequest, "answer is not valid", "answer: expected a text.", member: "answer")
         }
         if let other = arguments.keys.sorted().first(where: { !["question", "answer"].contains($0) }) {
-            throw Refusal(
+            throw RequestRefusal(
                 .badRequest, "There is no member \(other)", "\(other): it takes question and answer.", member: other)
         }
         guard let talk = await call.parts.logIns.answer(name, text, to: number, for: call.viewer) else {
-            throw Refusal(
+            throw RequestRefusal(
                 .conflict, "This question is not open",
                 "question: GET /api/v1/plugins/\(name)/login has the current question.",
                 member: "question")
@@ -154,10 +154,10 @@ extension APICall {
         return facts.name
     }
 
-    /// - Throws: ``Refusal`` with the command that grants the right.
+    /// - Throws: ``RequestRefusal`` with the command that grants the right.
     fileprivate func demand(_ right: OwnerRight) throws {
         guard !parts.grants.have(right) else { return }
-        var refusal = Refusal(
+        var refusal = RequestRefusal(
             .forbidden, "hub.conf does not grant this",
             "\(right.rawValue) is not granted to the page: \(parts.grants.command) grants it all that it asks for.")
         refusal.code = "forbidden"

@@ -74,7 +74,7 @@ enum Schemas {
 extension APICall {
     /// The filter of the request, limited to records that the viewer may see.
     ///
-    /// - Throws: ``Refusal`` that names the problem.
+    /// - Throws: ``RequestRefusal`` that names the problem.
     func filter() throws -> QueryRequest.Filter {
         var filter = QueryRequest.Filter()
         filter.persons = try person().map { [$0] }
@@ -82,7 +82,8 @@ extension APICall {
         filter.sources = texts("source")
         (filter.from, filter.to) = (time("from"), time("to"))
         if let from = filter.from, let to = filter.to, from.microseconds >= to.microseconds {
-            throw Refusal(.conflict, "This is not a span of time", "from: expected a time before to.", member: "from")
+            throw RequestRefusal(
+                .conflict, "This is not a span of time", "from: expected a time before to.", member: "from")
         }
         return filter
     }
@@ -90,7 +91,7 @@ extension APICall {
     /// Queries the hub and returns a page of records; the owner gets them as the hub printed them.
     func records(_ query: QueryRequest) async throws -> Response {
         guard case .records(let records, let next, let cursor) = try await parts.hub.link.ask(query).content else {
-            throw RecordEvent.Unreadable()
+            throw RecordEvent.EventError()
         }
         var bytes = Array(#"{"records":["#.utf8)
         bytes += try
@@ -106,7 +107,7 @@ extension APICall {
     /// Returns an answer of the hub unchanged.
     func answer(_ query: QueryRequest) async throws -> Response {
         guard case .answer(_, let answer) = try await parts.hub.link.ask(query).content else {
-            throw RecordEvent.Unreadable()
+            throw RecordEvent.EventError()
         }
         return .json(answer.bytes)
     }

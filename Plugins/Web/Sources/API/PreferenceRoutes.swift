@@ -42,12 +42,12 @@ enum PreferenceRoutes {
 extension APICall {
     /// The person in the request, or the only person.
     ///
-    /// - Throws: ``Refusal`` if there are several.
+    /// - Throws: ``RequestRefusal`` if there are several.
     func onePerson() throws -> String {
         if let person = try person() { return person }
         let persons = parts.hub.persons.map(\.name)
         guard persons.count == 1 else {
-            throw Refusal(
+            throw RequestRefusal(
                 .unprocessableContent, "Whose?",
                 "person: it is missing, and there \(persons.isEmpty ? "is none" : "are several").", member: "person")
         }

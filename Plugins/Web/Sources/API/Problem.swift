@@ -6,7 +6,7 @@ import PluginKit
 
 /// Errors in the form for programs (RFC 9457).
 enum Problem {
-    static func response(_ refusal: Refusal) -> Response {
+    static func response(_ refusal: RequestRefusal) -> Response {
         var members: [JSONTree.Member] = [
             .init("title", .text(refusal.title)), .init("status", JSONTree(Int(refusal.status.code))),
             .init("detail", .text(refusal.advice)),
@@ -23,7 +23,7 @@ enum Problem {
     }
 }
 
-extension Refusal {
+extension RequestRefusal {
     /// A refusal for a failed request to the hub.
     init(_ error: AskError) {
         let status: HTTPResponse.Status =

@@ -118,7 +118,7 @@ enum RecordRoutes {
         if let word = call.text("order") {
             query.order = word == "sequence" ? .sequence : SortKey(rawValue: word).map { QueryRequest.Order.by([$0]) }
             guard query.since == nil || query.order == .sequence else {
-                throw Refusal(
+                throw RequestRefusal(
                     .conflict, "since has a fixed order", "order: leave it out, or leave since out.", member: "order")
             }
         }

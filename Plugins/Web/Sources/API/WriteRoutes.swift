@@ -64,14 +64,14 @@ enum WriteRoutes {
             var found = RawRecords()
             repeat {
                 guard case .records(let records, let next, _) = try await call.parts.hub.link.ask(query).content else {
-                    throw RecordEvent.Unreadable()
+                    throw RecordEvent.EventError()
                 }
                 for record in records { found.append(record) }
                 query.next = next
             } while query.next != nil
             return found.joined
         }
-        let unassigned = try await newest { $0.isOfNobody = true }
+        let unassigned = try await newest { $0.isOfNoPerson = true }
         let implausible = try await newest { $0.isImplausible = true }
         return .json(
             Array(#"{"unassigned":["#.utf8) + unassigned + Array(#"],"implausible":["#.utf8) + implausible
@@ -81,26 +81,26 @@ enum WriteRoutes {
 
 extension APICall {
     /// More than the arguments of any command need.
-    private static let mostBytes = 65_536
+    private static let maximumBytes = 65_536
 
     /// The body: arguments of a hub command, by name.
     ///
-    /// - Throws: ``Refusal`` if the body is not a JSON object, or has values that no command takes.
+    /// - Throws: ``RequestRefusal`` if the body is not a JSON object, or has values that no command takes.
     func arguments() async throws -> [String: SettingValue] {
         let type = request.headers[.contentType]?.split(separator: ";").first?.trimmingCharacters(in: .whitespaces)
         guard type?.lowercased() == "application/json" else {
-            throw Refusal(
+            throw RequestRefusal(
                 .unsupportedMediaType, "This is not JSON", "Content-Type: expected application/json.",
                 member: "Content-Type")
         }
         let body: ByteBuffer
         do {
-            body = try await request.body.collect(upTo: Self.mostBytes)
+            body = try await request.body.collect(upTo: Self.maximumBytes)
         } catch {
-            throw Refusal(.contentTooLarge, "This is too long", "The body may have \(Self.mostBytes) bytes.")
+            throw RequestRefusal(.contentTooLarge, "This is too long", "The body may have \(Self.maximumBytes) bytes.")
         }
         guard let members = JSONTree(Array(body.readableBytesView))?.members else {
-            throw Refusal(.badRequest, "The body is not valid", "The body: expected a JSON object.")
+            throw RequestRefusal(.badRequest, "The body is not valid", "The body: expected a JSON object.")
         }
         var arguments: [String: SettingValue] = [:]
         for member in members { arguments[member.name] = try Self.value(member.value, member.name) }
@@ -114,7 +114,7 @@ extension APICall {
         var arguments = try await arguments()
         guard let version = integer("version") else { return arguments }
         guard arguments["seq"] == nil, name == "number" || arguments["seqs"] == nil else {
-            throw Refusal(
+            throw RequestRefusal(
                 .conflict, "The version is given twice", "version: leave it out, because the body has versions.",
                 member: "version")
         }
@@ -123,7 +123,7 @@ extension APICall {
         } else if name == "numbers", arguments[name]?.list?.count == 1 {
             arguments["seqs"] = .list([.integer(version)])
         } else {
-            throw Refusal(
+            throw RequestRefusal(
                 .conflict, "Of which record?", "version: it needs a body that names one record.", member: "version")
         }
         return arguments
@@ -131,10 +131,10 @@ extension APICall {
 
     /// Returns the result for each record.
     ///
-    /// - Throws: ``Refusal`` if a record no longer has the version in the address.
+    /// - Throws: ``RequestRefusal`` if a record no longer has the version in the address.
     private func told(_ answer: ManualAnswer) throws -> Response {
         if integer("version") != nil, let entry = answer.entries.first(where: { $0.outcome == "changed" }) {
-            throw Refusal(
+            throw RequestRefusal(
                 .conflict, "The record has changed", "version: \(entry.reason ?? "read record \(entry.number) again").",
                 member: "version")
         }
@@ -154,7 +154,7 @@ extension APICall {
             }
         case .null, .object: break
         }
-        throw Refusal(
+        throw RequestRefusal(
             .badRequest, "\(name) is not valid",
             "\(name): expected a text, a number, true, false, or a list of these.", member: name)
     }
@@ -164,7 +164,7 @@ extension APICall {
         guard let value, viewer.person != nil,
             value.string.flatMap({ viewer.persons(parts.hub.persons).named($0) }) == nil
         else { return }
-        throw Refusal(
+        throw RequestRefusal(
             .notFound, "There is no such person", "person: GET /api/v1/persons lists the persons.",
             member: "person")
     }

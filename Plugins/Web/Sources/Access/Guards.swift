@@ -10,10 +10,10 @@ struct HostGuard: RouterMiddleware {
     private var hosts: Set<String> { settings.hosts }
 
     func handle(
-        _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
+        _ request: Request, context: WebRequestContext, next: (Request, WebRequestContext) async throws -> Response
     ) async throws -> Response {
         guard let host = request.head.authority?.lowercased(), hosts.contains(host) else {
-            throw Refusal(
+            throw RequestRefusal(
                 .misdirectedRequest, "This page does not have that name",
                 "A browser may call it \(settings.shownHosts.sorted().joined(separator: " or ")). For another name, add it to hosts in "
                     + "the section of this plugin in hub.conf.")
@@ -30,7 +30,8 @@ struct HostGuard: RouterMiddleware {
             origin.range(of: "://").map { String(origin[$0.upperBound...]).lowercased() } ?? origin
         }
         guard !isOther, origin.map(hosts.contains) ?? true else {
-            throw Refusal(.forbidden, "This was sent from another page", "Open the page itself, and do it there.")
+            throw RequestRefusal(
+                .forbidden, "This was sent from another page", "Open the page itself, and do it there.")
         }
     }
 }
@@ -38,10 +39,10 @@ struct HostGuard: RouterMiddleware {
 /// Refuses methods that no address takes.
 struct MethodGuard: RouterMiddleware {
     func handle(
-        _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
+        _ request: Request, context: WebRequestContext, next: (Request, WebRequestContext) async throws -> Response
     ) async throws -> Response {
         guard API.methods.contains(request.method) || request.method == .head else {
-            throw Refusal(
+            throw RequestRefusal(
                 .methodNotAllowed, "This method is not allowed here", "Addresses of this page take GET, HEAD and POST.",
                 allowed: "GET, HEAD, POST")
         }
@@ -54,11 +55,11 @@ struct SessionGuard: RouterMiddleware {
     let parts: WebParts
 
     func handle(
-        _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
+        _ request: Request, context: WebRequestContext, next: (Request, WebRequestContext) async throws -> Response
     ) async throws -> Response {
         guard let browser = try await parts.browser(request) else {
             guard request.method == .get || request.method == .head else {
-                throw Refusal(
+                throw RequestRefusal(
                     .forbidden, "You are not logged in", "Type hub web on the hub's machine, and open the link.")
             }
             return Response(status: .seeOther, headers: [.location: "/login"])
@@ -109,7 +110,7 @@ enum SessionCookie {
 }
 
 /// A refused request, with words for people.
-struct Refusal: Error {
+struct RequestRefusal: Error {
     let status: HTTPResponse.Status
     let title: String
     let advice: String
@@ -135,7 +136,7 @@ struct ErrorPages: RouterMiddleware {
     let hub: PluginContext
 
     func handle(
-        _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
+        _ request: Request, context: WebRequestContext, next: (Request, WebRequestContext) async throws -> Response
     ) async throws -> Response {
         var response: Response
         do {
@@ -148,31 +149,33 @@ struct ErrorPages: RouterMiddleware {
         return response
     }
 
-    private static let nothing = Refusal(.notFound, "There is nothing at this address", "The first page leads on.")
+    private static let nothing = RequestRefusal(
+        .notFound, "There is nothing at this address", "The first page leads on.")
 
-    private func refusal(_ error: any Error) -> Refusal {
+    private func refusal(_ error: any Error) -> RequestRefusal {
         switch error {
         case let error as any HTTPResponseError where error.status == .notFound: Self.nothing
         case is NoSuchPage: Self.nothing
-        case let refusal as Refusal: refusal
-        case let error as AskError: Refusal(error)
-        case let failure as CommandFailure: Refusal(failure)
+        case let refusal as RequestRefusal: refusal
+        case let error as AskError: RequestRefusal(error)
+        case let failure as CommandFailure: RequestRefusal(failure)
         case let fault as UnreadableResult:
-            Refusal(.badGateway, "The hub's answer is not understood", fault.description)
+            RequestRefusal(.badGateway, "The hub's answer is not understood", fault.description)
         case let error as any HTTPResponseError:
-            Refusal(error.status, error.status.reasonPhrase, "The request is not one of this page.")
+            RequestRefusal(error.status, error.status.reasonPhrase, "The request is not one of this page.")
         default: unexpected(error)
         }
     }
 
-    private func unexpected(_ error: any Error) -> Refusal {
+    private func unexpected(_ error: any Error) -> RequestRefusal {
         hub.logger.error("an answer could not be made", metadata: ["error": "\(error)"])
-        return Refusal(.internalServerError, "This answer could not be made", "hub logs \(hub.instance) says more.")
+        return RequestRefusal(
+            .internalServerError, "This answer could not be made", "hub logs \(hub.instance) says more.")
     }
 
-    private func page(_ refusal: Refusal) -> Response {
+    private func page(_ refusal: RequestRefusal) -> Response {
         var response = PageAnswer.page(
-            Frame(title: refusal.title).html("<p>\(refusal.advice)</p><p><a href=\"/\">The first page</a></p>"),
+            PageFrame(title: refusal.title).html("<p>\(refusal.advice)</p><p><a href=\"/\">The first page</a></p>"),
             refusal.status)
         if let seconds = refusal.retryAfter { response.headers[.retryAfter] = "\(seconds)" }
         return response

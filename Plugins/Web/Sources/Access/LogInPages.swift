@@ -6,12 +6,12 @@ import PluginKit
 /// The link alone does not log in, because preview programs follow links.
 struct LogInPages: Sendable {
     let parts: WebParts
-    let attempts: Attempts
+    let attempts: LogInRateLimit
 
     /// The page for visitors without a link.
     var advice: Response {
         PageAnswer.page(
-            Frame(title: "Log in").html(
+            PageFrame(title: "Log in").html(
                 """
                 <p>Type <code>hub web</code> on the hub's machine, and open the link that it prints. For someone with access
                 to their own values alone: <code>hub web --person NAME</code>.</p>
@@ -21,7 +21,7 @@ struct LogInPages: Sendable {
     func question(_ link: String) throws -> Response {
         guard let link = AccessKey(link) else { throw Self.unknown }
         return PageAnswer.page(
-            Frame(title: "Log in").html(
+            PageFrame(title: "Log in").html(
                 """
                 <form method="post" action="/login"><input type="hidden" name="link" value="\(link.text)">
                 <p>This browser stays logged in for thirty days after it was used last.</p>
@@ -30,11 +30,11 @@ struct LogInPages: Sendable {
                 """))
     }
 
-    private static let unknown = Refusal(
+    private static let unknown = RequestRefusal(
         .forbidden, "This link lets no one in",
         "A link is good for one log-in within ten minutes. Type hub web on the hub's machine for another.")
 
-    func answer(_ request: Request, _ visit: Visit) async throws -> Response {
+    func answer(_ request: Request, _ visit: WebRequestContext) async throws -> Response {
         let form = try await WebForm(request)
         if let link = AccessKey(try form.text("link")),
             let session = try await parts.access.logIn(
@@ -44,7 +44,7 @@ struct LogInPages: Sendable {
             return redirect(to: "/", cookie: session)
         }
         guard attempts.mayTry(visit.address) else {
-            throw Refusal(
+            throw RequestRefusal(
                 .tooManyRequests, "Too many log-ins failed", "Wait a minute, and try again.", retryAfter: 60)
         }
         attempts.fail(visit.address)
@@ -52,7 +52,7 @@ struct LogInPages: Sendable {
         throw Self.unknown
     }
 
-    func end(_ request: Request, _ visit: Visit) async throws -> Response {
+    func end(_ request: Request, _ visit: WebRequestContext) async throws -> Response {
         let (_, viewer) = try await WebForm.read(request, visit)
         try await parts.access.end(viewer.session)
         await parts.events.end(viewer.session.hash)

@@ -5,7 +5,7 @@ import PluginKit
 extension Viewer {
     /// Limits a record.
     func cut(_ record: ArraySlice<UInt8>) throws -> ArraySlice<UInt8> {
-        try person.map { try RecordCut(person: $0).record(record) } ?? record
+        try person.map { try RecordRedaction(person: $0).record(record) } ?? record
     }
 
     /// Limits a decoded record.
@@ -13,8 +13,8 @@ extension Viewer {
         guard person != nil, case .sample(var sample) = record.record, let metadata = sample.metadata else {
             return record
         }
-        guard let tree = JSONTree(Array(metadata.text.utf8)) else { throw RecordEvent.Unreadable() }
-        let cut = RecordCut.withoutProfile(tree)
+        guard let tree = JSONTree(Array(metadata.text.utf8)) else { throw RecordEvent.EventError() }
+        let cut = RecordRedaction.withoutProfile(tree)
         guard cut != tree else { return record }
         sample.metadata = cut.members?.isEmpty == true ? nil : JSONObject(String(decoding: cut.bytes, as: UTF8.self))
         var record = record
@@ -23,16 +23,18 @@ extension Viewer {
     }
 
     /// Limits a page of a record's story.
-    func cut(story: RawJSON) throws -> RawJSON { try person.map { try RecordCut(person: $0).story(story) } ?? story }
+    func cut(story: RawJSON) throws -> RawJSON {
+        try person.map { try RecordRedaction(person: $0).story(story) } ?? story
+    }
 }
 
 /// Removes what only the owner may read from records and stories, because it may concern others: reasons of deletions and edits,
 /// the person whom a device assumed, versions and days of others, and messages of sinks.
-struct RecordCut {
+struct RecordRedaction {
     let person: String
 
     func record(_ bytes: ArraySlice<UInt8>) throws -> ArraySlice<UInt8> {
-        guard let tree = JSONTree(Array(bytes)) else { throw RecordEvent.Unreadable() }
+        guard let tree = JSONTree(Array(bytes)) else { throw RecordEvent.EventError() }
         let cut = record(tree)
         return cut == tree ? bytes : cut.bytes[...]
     }
@@ -63,9 +65,9 @@ struct RecordCut {
         .object((tree.members ?? []).filter { !names.contains($0.name) })
     }
 
-    /// - Throws: `RecordEvent.Unreadable` if the answer is not a story.
+    /// - Throws: `RecordEvent.EventError` if the answer is not a story.
     func story(_ answer: RawJSON) throws -> RawJSON {
-        guard let members = JSONTree(answer.bytes)?.members else { throw RecordEvent.Unreadable() }
+        guard let members = JSONTree(answer.bytes)?.members else { throw RecordEvent.EventError() }
         let cut = members.compactMap { member -> JSONTree.Member? in
             switch member.name {
             case "versions": .init(member.name, .list((member.value.list ?? []).compactMap(version)))

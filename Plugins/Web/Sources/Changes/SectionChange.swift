@@ -23,7 +23,7 @@ enum ChangedSection: Sendable, Hashable {
     }
 
     /// The page of its form.
-    var page: String { if case .plugin(let name) = self { NextPage.of(name) } else { "/setup" } }
+    var page: String { if case .plugin(let name) = self { PluginAddresses.of(name) } else { "/setup" } }
 }
 
 /// A change of a section: arguments of the hub's command `configure`.
@@ -91,7 +91,7 @@ extension ConfigureReport {
 }
 
 /// Changes that were shown to a person and not yet confirmed; in memory only, because they may contain secrets.
-final class ChangeBook: Sendable {
+final class PendingChanges: Sendable {
     private struct Entry: Sendable {
         let id: String
         let session: String

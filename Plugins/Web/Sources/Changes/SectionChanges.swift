@@ -4,7 +4,7 @@ import PluginKit
 /// Changes `hub.conf`: shows the hub's plan first, then writes, and offers an undo.
 struct SectionChanges: Sendable {
     let parts: WebParts
-    private let book = ChangeBook()
+    private let book = PendingChanges()
 
     init(parts: WebParts) { self.parts = parts }
 
@@ -14,7 +14,7 @@ struct SectionChanges: Sendable {
     ///
     /// - Parameter again: renders the form as it was filled in, with errors beside the fields and for the whole.
     func plan(
-        _ change: SectionChange, _ fields: [SettingField], _ choice: Choice,
+        _ change: SectionChange, _ fields: [SettingField], _ choice: SelectedPerson,
         again: ([SettingField], HTML) async throws -> Response
     ) async throws -> Response {
         let grants = OwnerGrants(hub)
@@ -70,7 +70,7 @@ struct SectionChanges: Sendable {
         return "<p>Nothing was changed: something is wrong.</p>\(PlanText.problems(others))"
     }
 
-    private func question(_ answer: ConfigureReport, _ change: SectionChange, _ choice: Choice) -> Response {
+    private func question(_ answer: ConfigureReport, _ change: SectionChange, _ choice: SelectedPerson) -> Response {
         var change = change
         change.revision = answer.revision
         let id = book.put(change, for: choice.viewer)
@@ -82,7 +82,7 @@ struct SectionChanges: Sendable {
                 ? "<p>The old value of \(lost[0]) is not shown, and cannot be restored.</p>"
                 : "<p>The old values of \(lost.joined(separator: ", ")) are not shown, and cannot be restored.</p>"
         return PageAnswer.page(
-            Frame(title: "\(change.adds ? "Add" : "Change") \(section.title)?", choice: choice, path: section.page)
+            PageFrame(title: "\(change.adds ? "Add" : "Change") \(section.title)?", choice: choice, path: section.page)
                 .html(
                     """
                     <h2>Changes in hub.conf</h2>\(PlanText.changes(answer, of: section))\(warning)
@@ -96,7 +96,7 @@ struct SectionChanges: Sendable {
     /// Writes a change that was shown.
     ///
     /// - Parameter page: the page of its form.
-    func save(_ form: WebForm, _ choice: Choice, from page: String) async throws -> Response {
+    func save(_ form: WebForm, _ choice: SelectedPerson, from page: String) async throws -> Response {
         func told(_ notice: HTML) -> Response { parts.told(notice, choice.viewer, on: page) }
         guard let change = book.take(form["change"], of: choice.viewer), change.section.page == page else {
             return told("<p>Nothing was changed: this was shown too long ago, or was done already.</p>")

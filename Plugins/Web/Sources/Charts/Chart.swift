@@ -44,7 +44,7 @@ public struct Chart: Sendable {
 
     let format: ValueFormat
     let zone: String
-    let reader: Reader
+    let reader: DisplayPreferences
     private let from, to: Int64
 
     /// - Parameters:
@@ -56,7 +56,7 @@ public struct Chart: Sendable {
     public init(
         id: String, title: String, form: Form, points: [ChartPoint], trend: [ChartPoint] = [], goal: Goal? = nil,
         from: Int64? = nil, to: Int64? = nil, longestGap: Int64 = .max, isSmall: Bool = false, format: ValueFormat,
-        zone: String, reader: Reader
+        zone: String, reader: DisplayPreferences
     ) {
         let shown = points.filter(\.isFinite)
         (self.id, self.title, self.form, self.goal) = (id, title, form, goal)
@@ -70,14 +70,14 @@ public struct Chart: Sendable {
     /// The measured points to draw: all if there are few; otherwise a selection that shows their shape, or stretches of them.
     var drawn: [ChartPoint] {
         let measured = points.filter { !$0.isCarried }
-        if isOfStretches { return measured.stretches(Chart.most / 2) }
+        if usesStretches { return measured.stretches(Chart.most / 2) }
         return measured.thinned(to: isSmall ? Chart.most / 4 : Chart.most)
     }
 
     /// Whether the number of points is so large that each mark shows a stretch of them, from minimum to maximum.
     ///
     /// Single points would not be visible.
-    public var isOfStretches: Bool { form == .points && points.count { !$0.isCarried } > Chart.most }
+    public var usesStretches: Bool { form == .points && points.count { !$0.isCarried } > Chart.most }
 
     /// Whether each figure has a mark, instead of being only part of the line.
     var hasMarks: Bool { form != .line || points.count <= 100 }
@@ -130,12 +130,12 @@ public struct Chart: Sendable {
         var items: [HTML] = []
         if form == .points {
             items.append(
-                isOfStretches
+                usesStretches
                     ? item(
                         "<line class=\"range\" x1=\"50%\" x2=\"50%\" y1=\"0\" y2=\"100%\"/>",
                         "measured, from the least to the greatest of some days")
                     : item("<circle class=\"mark\" cx=\"50%\" cy=\"50%\" r=\"3.5\"/>", "measured"))
-            if !isOfStretches, points.contains(where: \.isCarried) {
+            if !usesStretches, points.contains(where: \.isCarried) {
                 items.append(
                     item(
                         "<line class=\"carried\" x1=\"2\" x2=\"98%\" y1=\"50%\" y2=\"50%\"/>",

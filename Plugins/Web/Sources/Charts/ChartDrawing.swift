@@ -21,11 +21,11 @@ struct ChartDrawing {
         case .bars: html += bars(drawn)
         case .line:
             html += stretched(band(drawn) + path(drawn, "line"))
-            html += chart.hasMarks && !chart.isSmall ? dots(drawn) : lonely(drawn)
+            html += chart.hasMarks && !chart.isSmall ? dots(drawn) : isolatedPoints(drawn)
         case .points:
             let trend = stretched(path(chart.trend.thinned(to: Chart.most), "trend"))
             html +=
-                chart.isOfStretches ? ranges(drawn) + trend : carried + trend + (chart.isSmall ? HTML() : dots(drawn))
+                chart.usesStretches ? ranges(drawn) + trend : carried + trend + (chart.isSmall ? HTML() : dots(drawn))
         }
         return html
     }
@@ -122,7 +122,7 @@ struct ChartDrawing {
     }
 
     /// Marks figures without a neighbour, which a line would not show.
-    private func lonely(_ points: [ChartPoint]) -> HTML {
+    private func isolatedPoints(_ points: [ChartPoint]) -> HTML {
         HTML.each(runs(points).filter { $0.count == 1 }.joined()) { point in
             "<circle class=\"mark\" cx=\"\(x(point.middle))\" cy=\"\(y(point.value))\" r=\"2\">\(title(point))</circle>"
         }

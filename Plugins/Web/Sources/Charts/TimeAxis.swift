@@ -13,7 +13,7 @@ struct TimeAxis {
     /// Microseconds since 1970.
     let from, to: Int64
     private let zone: String
-    private let reader: Reader
+    private let reader: DisplayPreferences
 
     private static let most = 6
     private static let steps: [(count: Int, unit: Intervals.Unit)] = [
@@ -23,7 +23,7 @@ struct TimeAxis {
     ]
 
     /// - Parameter zone: IANA name; UTC if this machine does not know it.
-    init(from: Int64, to: Int64, zone: String, reader: Reader) {
+    init(from: Int64, to: Int64, zone: String, reader: DisplayPreferences) {
         let middle = from + (max(from, to) - from) / 2
         (self.from, self.to) = from < to ? (from, to) : (middle - 43_200_000_000, middle + 43_200_000_000)
         self.zone = Intervals(.day, zone: zone) == nil ? "UTC" : zone

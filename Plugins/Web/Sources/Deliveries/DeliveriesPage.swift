@@ -6,9 +6,9 @@ import PluginKit
 struct DeliveriesPage: Sendable {
     let hub: PluginContext
 
-    func response(_ choice: Choice) async throws -> Response {
+    func response(_ choice: SelectedPerson) async throws -> Response {
         let state = try await hub.hubState().state
-        let frame = Frame(title: "Deliveries", choice: choice, path: "/deliveries")
+        let frame = PageFrame(title: "Deliveries", choice: choice, path: "/deliveries")
         guard !state.sinks.isEmpty else {
             return PageAnswer.page(
                 frame.html(

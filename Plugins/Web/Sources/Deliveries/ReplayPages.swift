@@ -17,7 +17,8 @@ struct ReplayPages: Sendable {
         /// - Parameter zone: the zone of the day.
         init(in zone: TimeZone, _ field: (String) -> String?) throws {
             guard let sink = field("sink") else {
-                throw Refusal(.badRequest, "The form lacks sink", "Open the page of a sink, and fill it in there.")
+                throw RequestRefusal(
+                    .badRequest, "The form lacks sink", "Open the page of a sink, and fill it in there.")
             }
             (self.sink, from, type) = (sink, field("from"), field("type"))
             var arguments: [String: SettingValue] = ["to": .string(sink)]
@@ -26,7 +27,7 @@ struct ReplayPages: Sendable {
                 guard
                     let known = TypeRegistry.standard.resolve(type)?.id.rawValue ?? (type.hasPrefix("x.") ? type : nil)
                 else {
-                    throw Refusal(
+                    throw RequestRefusal(
                         .badRequest, "There is no type \(type.prefix(128))",
                         "type takes the name of a type, such as weight; leave it empty for all.")
                 }
@@ -37,7 +38,7 @@ struct ReplayPages: Sendable {
 
         private static func start(of day: String, in zone: TimeZone) throws -> String {
             guard let date = LocalDate(day), (1970...9999).contains(date.year) else {
-                throw Refusal(
+                throw RequestRefusal(
                     .badRequest, "\(day.prefix(32)) is not a day",
                     "from takes a day such as 2026-03-15; leave it empty for all.")
             }
@@ -60,7 +61,7 @@ struct ReplayPages: Sendable {
     }
 
     /// Shows the plan of a replay.
-    func plan(_ request: Request, _ choice: Choice) async throws -> Response {
+    func plan(_ request: Request, _ choice: SelectedPerson) async throws -> Response {
         let order = try Order(in: zone) { name in
             request.uri.queryParameters[Substring(name)].map(String.init).flatMap(Self.filled)
         }
@@ -79,7 +80,7 @@ struct ReplayPages: Sendable {
                 [("sink", order.sink), ("from", order.from ?? ""), ("type", order.type ?? "")], isMain: true
             ).html
         return PageAnswer.page(
-            Frame(title: "Deliver again to \(order.sink)", choice: choice, path: "/deliveries").html(
+            PageFrame(title: "Deliver again to \(order.sink)", choice: choice, path: "/deliveries").html(
                 """
                 <p>Records \(what.isEmpty ? "of all types and times" : what.joined(separator: ", ")), in their current version:</p>
                 <ul>\(lines)</ul>\(form)
@@ -87,7 +88,7 @@ struct ReplayPages: Sendable {
                 """))
     }
 
-    func run(_ request: Request, _ visit: Visit) async throws -> Response {
+    func run(_ request: Request, _ visit: WebRequestContext) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
         let order = try Order(in: zone) { form[$0] }
         let entries = try await replay(order, isDryRun: false)

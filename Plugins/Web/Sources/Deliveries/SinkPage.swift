@@ -6,13 +6,13 @@ import PluginKit
 struct SinkPage: Sendable {
     let hub: PluginContext
 
-    func response(_ name: Substring?, _ choice: Choice) async throws -> Response {
+    func response(_ name: Substring?, _ choice: SelectedPerson) async throws -> Response {
         guard let sink = try await hub.hubState().state.sinks.first(where: { $0.name == name ?? "" }) else {
             throw NoSuchPage()
         }
         let advice = sink.note.map { LocalTime.inSentence($0) } ?? "You need not do anything."
         return PageAnswer.page(
-            Frame(title: "Deliveries to \(sink.name)", choice: choice, path: "/deliveries").html(
+            PageFrame(title: "Deliveries to \(sink.name)", choice: choice, path: "/deliveries").html(
                 """
                 <p>\(DeliveriesPage.lamp(sink)): \(advice)</p>
                 \(Self.account(sink))\(Self.times(sink))\(Self.unwell(sink))\(ReplayPages.question(sink.name))

@@ -6,10 +6,10 @@ import PluginKit
 struct DevicesArea: SiteArea {
     let parts: WebParts
 
-    func add(to router: some RouterMethods<Visit>) {
+    func add(to router: some RouterMethods<WebRequestContext>) {
         let (page, users) = (DevicesPage(hub: parts.hub), ScaleUsersPage(parts: parts))
         router.get(RouterPath(DevicesPage.path)) { request, visit in
-            try await page.response(Choice(request, visit, parts))
+            try await page.response(SelectedPerson(request, visit, parts))
         }
         router.get("/devices/:instance/users") { request, visit in try await users.show(request, visit) }
         router.post("/devices/:instance/users") { request, visit in try await users.change(request, visit) }
@@ -24,9 +24,9 @@ struct DevicesPage: Sendable {
 
     let hub: PluginContext
 
-    func response(_ choice: Choice) async throws -> Response {
+    func response(_ choice: SelectedPerson) async throws -> Response {
         let state = try await hub.hubState().state
-        let frame = Frame(title: "Devices", choice: choice, path: Self.path)
+        let frame = PageFrame(title: "Devices", choice: choice, path: Self.path)
         let scales = state.plugins.filter { $0.kind == Self.withUsers && $0.enabled }
         let users = HTML.each(scales) { plugin in
             "<p><a class=\"button\" href=\"\(url: ScaleUsersPage.path(plugin.name))\">Users of \(plugin.name)</a></p>"

@@ -16,7 +16,7 @@ struct ScaleUsersPage: Sendable {
     }
 
     /// The instance in the address; its kind must have users.
-    private func instance(_ visit: Visit) async throws -> String {
+    private func instance(_ visit: WebRequestContext) async throws -> String {
         let plugins = try await parts.hub.hubState().state.plugins
         guard let name = visit.parameters.get("instance"),
             plugins.contains(where: { $0.name == name && $0.kind == DevicesPage.withUsers && $0.enabled })
@@ -24,10 +24,10 @@ struct ScaleUsersPage: Sendable {
         return name
     }
 
-    func show(_ request: Request, _ visit: Visit) async throws -> Response {
+    func show(_ request: Request, _ visit: WebRequestContext) async throws -> Response {
         let instance = try await instance(visit)
-        let choice = try Choice(request, visit, parts)
-        let frame = Frame(title: "Users of \(instance)", choice: choice)
+        let choice = try SelectedPerson(request, visit, parts)
+        let frame = PageFrame(title: "Users of \(instance)", choice: choice)
         guard parts.grants.have(.commands) else {
             return PageAnswer.page(
                 frame.html("<p>\(parts.grants.advice(.commands, to: "Seeing the users of a scale"))</p>"))
@@ -47,7 +47,7 @@ struct ScaleUsersPage: Sendable {
         return PageAnswer.page(frame.html(list(users, instance, choice)))
     }
 
-    private func list(_ users: [User], _ instance: String, _ choice: Choice) -> HTML {
+    private func list(_ users: [User], _ instance: String, _ choice: SelectedPerson) -> HTML {
         var table = HTMLTable(caption: "On the scale", columns: ["Position", "Number", "Person", "What to do"])
         for user in users {
             table.rows.append([
@@ -71,10 +71,10 @@ struct ScaleUsersPage: Sendable {
     }
 
     /// Creates a user, or deletes one after a confirmation.
-    func change(_ request: Request, _ visit: Visit) async throws -> Response {
+    func change(_ request: Request, _ visit: WebRequestContext) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
         let instance = try await instance(visit)
-        let choice = try Choice(request, visit, parts)
+        let choice = try SelectedPerson(request, visit, parts)
         switch form["deed"] {
         case "create":
             let person = try form.text("person")
@@ -86,7 +86,7 @@ struct ScaleUsersPage: Sendable {
             let button = ButtonForm(
                 Self.path(instance), "Delete the user", [("deed", "delete"), ("serial", serial), ("sure", "yes")])
             return PageAnswer.page(
-                Frame(title: "Delete user \(serial) of the scale?", choice: choice).html(
+                PageFrame(title: "Delete user \(serial) of the scale?", choice: choice).html(
                     """
                     <p>This also deletes the user's weighings in the scale's memory. The hub's records stay.</p>
                     \(button.html)
@@ -97,7 +97,7 @@ struct ScaleUsersPage: Sendable {
             _ = try await parts.hub.command(
                 "users-delete", of: instance, ["serial": .integer(serial)], deadline: .seconds(15))
             parts.notices.put("The user \(serial) is no longer on the scale.", for: viewer)
-        default: throw Refusal(.badRequest, "The form lacks deed", "Open the page again, and press its button.")
+        default: throw RequestRefusal(.badRequest, "The form lacks deed", "Open the page again, and press its button.")
         }
         return PageAnswer.redirect(to: Self.path(instance))
     }

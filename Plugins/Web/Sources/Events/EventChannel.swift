@@ -9,11 +9,11 @@ struct RecordEvent: Sendable {
     let bytes: ByteBuffer
 
     /// - Parameter json: the record as the hub printed it.
-    /// - Throws: ``Unreadable``.
+    /// - Throws: ``EventError``.
     init(_ json: ArraySlice<UInt8>, epoch: String) throws {
         guard let tree = JSONTree(Array(json)), let sequence = tree["seq"]?.integer.map(Int64.init),
             let type = tree["type"]?.text
-        else { throw Unreadable() }
+        else { throw EventError() }
         (self.sequence, self.type) = (sequence, type)
         let cursor = Cursor(epoch: epoch, sequence: sequence)
         bytes =
@@ -22,7 +22,7 @@ struct RecordEvent: Sendable {
     }
 
     /// The hub sent something other than a record.
-    struct Unreadable: Error {}
+    struct EventError: Error {}
 }
 
 /// The listeners of the same persons, and their recent records.
@@ -39,7 +39,7 @@ struct EventChannel {
     private var start: Int64
 
     /// At most half of a stream's buffer.
-    private static let (mostEvents, mostBytes) = (EventStream.mostEvents / 2, EventStream.mostBytes / 2)
+    private static let (maximumEvents, maximumBytes) = (EventStream.maximumEvents / 2, EventStream.maximumBytes / 2)
 
     init(_ serial: Int, from cursor: Cursor) {
         (self.serial, self.cursor, start) = (serial, cursor, cursor.sequence)
@@ -66,7 +66,7 @@ struct EventChannel {
         }
         if let end, end.sequence > cursor.sequence { cursor.sequence = end.sequence }
         var surplus = 0
-        while recent.count - surplus > Self.mostEvents || recentBytes > Self.mostBytes, surplus < recent.count {
+        while recent.count - surplus > Self.maximumEvents || recentBytes > Self.maximumBytes, surplus < recent.count {
             (start, recentBytes) = (recent[surplus].sequence, recentBytes - recent[surplus].bytes.readableBytes)
             surplus += 1
         }

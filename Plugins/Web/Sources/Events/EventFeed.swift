@@ -21,9 +21,9 @@ actor EventFeed {
     private static let passing = 256
 
     private let hub: PluginContext
-    private let access: AccessBook
-    private let preferences: PreferenceBook
-    private let bell: FeedBell
+    private let access: AccessStore
+    private let preferences: PreferenceStore
+    private let bell: FeedNotifier
     private var channels: [String?: EventChannel] = [:]
     private var lastSerial = 0
     private var streams: [ObjectIdentifier: EventStream] = [:]
@@ -31,9 +31,9 @@ actor EventFeed {
     /// Only one listener catches up at a time, so that pages find the hub free.
     private let turn = AsyncLock()
 
-    init(_ hub: PluginContext, _ access: AccessBook, _ preferences: PreferenceBook) {
+    init(_ hub: PluginContext, _ access: AccessStore, _ preferences: PreferenceStore) {
         (self.hub, self.access, self.preferences) = (hub, access, preferences)
-        bell = FeedBell(beside: hub.link)
+        bell = FeedNotifier(beside: hub.link)
     }
 
     // MARK: - Reading the feed
@@ -50,7 +50,7 @@ actor EventFeed {
             group.addTask { await self.follow() }
             group.addTask { for await value in values { await self.pass(value) } }
             group.addTask { await self.ringForSessions() }
-            group.addTask { await self.lookAfterConnections() }
+            group.addTask { await self.maintainConnections() }
             group.addTask { await self.watchPlugins() }
         }
         for stream in streams.values { stream.end() }
@@ -103,9 +103,9 @@ actor EventFeed {
         var query = QueryRequest(id: 0, since: cursor, limit: limit)
         (query.filter.persons, query.filter.types) = (person.map { [$0] }, types)
         guard case .records(let records, let next, let end) = try await hub.link.ask(query).content else {
-            throw RecordEvent.Unreadable()
+            throw RecordEvent.EventError()
         }
-        let cut = person.map(RecordCut.init)
+        let cut = person.map(RecordRedaction.init)
         return Page(
             // Limit records to those parts that the person of the channel may read.
             events: try records.map {
@@ -119,7 +119,7 @@ actor EventFeed {
         var query = QueryRequest(id: 0)
         query.filter.numbers = [0]
         guard case .records(_, _, let cursor?) = try await hub.link.ask(query).content else {
-            throw RecordEvent.Unreadable()
+            throw RecordEvent.EventError()
         }
         return cursor
     }
@@ -147,7 +147,7 @@ actor EventFeed {
         }
     }
 
-    private func lookAfterConnections() async {
+    private func maintainConnections() async {
         while (try? await Task.sleep(for: Self.heartbeat)) != nil {
             let limit = ContinuousClock.now - Self.patience
             for person in Array(channels.keys) { channels[person]?.mark() }

@@ -7,8 +7,8 @@ import Synchronization
 /// Only the latest passing value of each kind waits. If records exceed the buffer, all waiting ones are dropped, and the listener
 /// reads them from the hub.
 final class EventStream: Sendable {
-    static let mostEvents = 1_000
-    static let mostBytes = 262_144
+    static let maximumEvents = 1_000
+    static let maximumBytes = 262_144
 
     /// Why a listener left its channel.
     enum Pause: Equatable {
@@ -84,7 +84,7 @@ final class EventStream: Sendable {
         }
 
         func hasRoom(for piece: Piece) -> Bool {
-            waiting.count < EventStream.mostEvents && size + piece.bytes.readableBytes <= EventStream.mostBytes
+            waiting.count < EventStream.maximumEvents && size + piece.bytes.readableBytes <= EventStream.maximumBytes
         }
     }
 

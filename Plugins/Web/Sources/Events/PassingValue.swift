@@ -22,7 +22,7 @@ struct PassingValue {
         members.removeAll { $0.name == "type" || $0.name == "text" || $0.name == "person" && name == nil }
         members.insert(.init("type", .text(type)), at: 0)
         if let value = body["value"]?.double, let id = try? TypeID(type) {
-            let reader = persons.first { $0.name == name }?.reader ?? Reader()
+            let reader = persons.first { $0.name == name }?.reader ?? DisplayPreferences()
             let unit = body["unit"]?.text ?? TypeRegistry.standard.type(id)?.unit ?? ""
             members.append(.init("text", .text(reader.format(unit, of: id).text(value))))
         }

@@ -9,27 +9,28 @@ struct WebForm: Sendable {
 
     /// Reads the body.
     ///
-    /// - Throws: ``Refusal`` if the body is too long or not a form.
+    /// - Throws: ``RequestRefusal`` if the body is too long or not a form.
     init(_ request: Request) async throws {
         let body: ByteBuffer
         do {
             body = try await request.body.collect(upTo: 65_536)
         } catch {
-            throw Refusal(.contentTooLarge, "This is more than a form of this page", "Open the page again.")
+            throw RequestRefusal(.contentTooLarge, "This is more than a form of this page", "Open the page again.")
         }
         do {
             fields = try URLEncodedFormDecoder().decode([String: String].self, from: String(buffer: body))
         } catch {
-            throw Refusal(.badRequest, "This is not a form of this page", "Open the page again, and fill it in there.")
+            throw RequestRefusal(
+                .badRequest, "This is not a form of this page", "Open the page again, and fill it in there.")
         }
     }
 
     /// Reads the form of a logged-in browser, and checks the form token, which only pages of this address have.
-    static func read(_ request: Request, _ visit: Visit) async throws -> (WebForm, Viewer) {
+    static func read(_ request: Request, _ visit: WebRequestContext) async throws -> (WebForm, Viewer) {
         guard let viewer = visit.viewer else { throw NoSuchPage() }
         let form = try await WebForm(request)
         guard viewer.sends(formToken: form["token"]) else {
-            throw Refusal(
+            throw RequestRefusal(
                 .forbidden, "This browser only reads here",
                 "Nothing was changed. A log-in without JavaScript, or by a former version of this page, only reads: type "
                     + "hub web on the hub's machine, and open the link with JavaScript switched on.")
@@ -50,7 +51,7 @@ struct WebForm: Sendable {
         fields.filter { $0.key != "token" }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// - Throws: ``Refusal`` that names the field.
+    /// - Throws: ``RequestRefusal`` that names the field.
     func text(_ name: String) throws -> String {
         guard let text = self[name] else { throw Self.missing(name) }
         return text
@@ -58,19 +59,19 @@ struct WebForm: Sendable {
 
     /// A record's number.
     ///
-    /// - Throws: ``Refusal`` that names the field.
+    /// - Throws: ``RequestRefusal`` that names the field.
     func number(_ name: String) throws -> Int64 {
         guard let number = Int64(try text(name)) else { throw Self.missing(name) }
         return number
     }
 
-    private static func missing(_ name: String) -> Refusal {
-        Refusal(.badRequest, "The form lacks \(name)", "Open the page again, and fill it in there.")
+    private static func missing(_ name: String) -> RequestRefusal {
+        RequestRefusal(.badRequest, "The form lacks \(name)", "Open the page again, and fill it in there.")
     }
 }
 
 /// Results of forms for the next page of each session, each shown once.
-final class NoticeBook: Sendable {
+final class NoticeStore: Sendable {
     private let notices = Mutex<[String: HTML]>([:])
     /// The maximum number of sessions.
     private static let most = 100

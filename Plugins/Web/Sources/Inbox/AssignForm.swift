@@ -6,8 +6,8 @@ import Samples
 /// Buttons that assign records to persons.
 enum AssignForm {
     /// A button for each person with the hub's odds, likeliest first, one for a guest, and one to delete the record.
-    static func candidates(_ weighing: Weighing, _ choice: Choice, _ grants: OwnerGrants) -> HTML {
-        let odds = Odds(weighing.why)
+    static func candidates(_ weighing: PendingWeighing, _ choice: SelectedPerson, _ grants: OwnerGrants) -> HTML {
+        let odds = WeightOddsText(weighing.why)
         let persons = choice.persons.enumerated().sorted { left, right in
             let (first, second) = (odds.rank(of: left.element.name), odds.rank(of: right.element.name))
             return first != second ? first < second : left.offset < right.offset
@@ -29,7 +29,7 @@ enum AssignForm {
     }
 
     /// Buttons on the page of a record, for the owner: another person, a guest, or an undo of that.
-    static func html(_ record: StoredRecord, _ choice: Choice, _ grants: OwnerGrants) -> HTML {
+    static func html(_ record: StoredRecord, _ choice: SelectedPerson, _ grants: OwnerGrants) -> HTML {
         let others = choice.persons.filter { $0.name != record.assignment.person?.name }
         guard choice.viewer.isOwner, grants.have(.assign) else { return HTML() }
         let records = RecordVersions.text([record])
@@ -50,10 +50,10 @@ enum AssignForm {
 
 /// A button that confirms a value that looks wrong.
 enum ConfirmForm {
-    static func html(_ record: StoredRecord, _ choice: Choice, _ grants: OwnerGrants) -> HTML {
+    static func html(_ record: StoredRecord, _ choice: SelectedPerson, _ grants: OwnerGrants) -> HTML {
         guard grants.have(.edit) else { return HTML() }
         return ButtonForm(
-            "\(RecordPage.path(record.number))/confirm", "It is so", [("version", "\(record.sequence)")]
+            "\(RecordDetailPage.path(record.number))/confirm", "It is so", [("version", "\(record.sequence)")]
         ).html
     }
 }

@@ -7,9 +7,9 @@ import Samples
 struct InboxArea: SiteArea {
     let parts: WebParts
 
-    func add(to router: some RouterMethods<Visit>) {
-        let (page, assigning) = (InboxPage(parts: parts), Assigning(parts: parts))
-        router.get("/inbox") { request, visit in try await page.show(Choice(request, visit, parts)) }
+    func add(to router: some RouterMethods<WebRequestContext>) {
+        let (page, assigning) = (InboxPage(parts: parts), AssignmentActions(parts: parts))
+        router.get("/inbox") { request, visit in try await page.show(SelectedPerson(request, visit, parts)) }
         router.post("/inbox/assign") { request, visit in try await assigning.assign(request, visit) }
         router.post("/inbox/delete") { request, visit in try await assigning.delete(request, visit) }
         router.post("/inbox/restore") { request, visit in try await assigning.restore(request, visit) }
@@ -23,11 +23,11 @@ struct InboxPage: Sendable {
 
     let parts: WebParts
 
-    func show(_ choice: Choice) async throws -> Response {
-        let (unassigned, moreUnassigned) = try await newest { $0.isOfNobody = true }
-        let waiting = Weighing.all(of: unassigned)
+    func show(_ choice: SelectedPerson) async throws -> Response {
+        let (unassigned, moreUnassigned) = try await newest { $0.isOfNoPerson = true }
+        let waiting = PendingWeighing.all(of: unassigned)
         let (implausible, moreImplausible) = try await newest { $0.isImplausible = true }
-        let frame = Frame(title: "Inbox", choice: choice, path: Self.path)
+        let frame = PageFrame(title: "Inbox", choice: choice, path: Self.path)
         guard !waiting.isEmpty || !implausible.isEmpty else {
             return PageAnswer.page(
                 frame.html(
@@ -63,7 +63,7 @@ struct InboxPage: Sendable {
     /// Sorts systolic before diastolic, and keeps the order of the others.
     private static func place(_ record: StoredRecord) -> Int { record.type == .bloodPressureDiastolic ? 1 : 0 }
 
-    private func card(_ weighing: Weighing, _ choice: Choice) -> HTML {
+    private func card(_ weighing: PendingWeighing, _ choice: SelectedPerson) -> HTML {
         let reader = choice.withoutPerson.reader
         let first = weighing.records.first
         let values = weighing.records.filter { record in
@@ -71,7 +71,7 @@ struct InboxPage: Sendable {
             return true
         }.sorted { Self.place($0) < Self.place($1) }
         let lines = HTML.each(values) { record in
-            "<li>\(TypeName.text(record.type)) <strong>\(ValueText.marked(record, for: reader))</strong> (\(RecordPage.link(record.number)))</li>"
+            "<li>\(TypeName.text(record.type)) <strong>\(ValueText.marked(record, for: reader))</strong> (\(RecordDetailPage.link(record.number)))</li>"
         }
         let source = first.map { RecordText.source($0.record.source) } ?? ""
         return """
@@ -81,7 +81,7 @@ struct InboxPage: Sendable {
             """
     }
 
-    private func doubtful(_ records: [StoredRecord], _ choice: Choice) -> HTML {
+    private func doubtful(_ records: [StoredRecord], _ choice: SelectedPerson) -> HTML {
         var table = HTMLTable(
             caption: "Edit wrong values; saving a value unchanged confirms it; delete values that are not real",
             columns: ["Number", "Type", "Value", "When", "Whose", "Why", "What to do"])
@@ -90,14 +90,14 @@ struct InboxPage: Sendable {
             plain.implausible = []
             let reader = choice.with(record).reader
             table.rows.append([
-                RecordPage.link(record.number), "\(TypeName.text(record.type))",
+                RecordDetailPage.link(record.number), "\(TypeName.text(record.type))",
                 "\(ValueText.marked(plain, for: reader))", "\(RecordLine.when(record, reader))",
                 "\(choice.owner(record) ?? "no one's yet")",
-                "\(Doubts.of(record, for: reader).joined(separator: "; "))",
+                "\(PlausibilityWarnings.of(record, for: reader).joined(separator: "; "))",
                 """
                 <div class="deeds">\(ConfirmForm.html(record, choice, parts.grants))
-                <a class="button" href="\(url: "\(RecordPage.path(record.number))/edit")">Edit</a>
-                <a class="button" href="\(url: "\(RecordPage.path(record.number))/delete")">Delete</a></div>
+                <a class="button" href="\(url: "\(RecordDetailPage.path(record.number))/edit")">Edit</a>
+                <a class="button" href="\(url: "\(RecordDetailPage.path(record.number))/delete")">Delete</a></div>
                 """,
             ])
         }

@@ -8,22 +8,22 @@ import PluginKit
 /// `/metrics` for programs with the owner's token, and the probes `/health` and `/ready`, which answer only yes or no.
 struct MetricsArea: Sendable {
     let parts: WebParts
-    private let readiness: Readiness
+    private let readiness: ReadinessProbe
 
     init(parts: WebParts) {
         self.parts = parts
-        readiness = Readiness(hub: parts.hub)
+        readiness = ReadinessProbe(hub: parts.hub)
     }
 
     /// The probes need no log-in: a supervisor learns whether the plugin answers, and whether it could show data.
-    func addProbes(to router: some RouterMethods<Visit>) {
+    func addProbes(to router: some RouterMethods<WebRequestContext>) {
         router.get("/health") { _, _ in Self.plain("ok\n") }
         router.get("/ready") { _, _ in
             await readiness.isReady ? Self.plain("ready\n") : Self.plain("not ready\n", .serviceUnavailable)
         }
     }
 
-    func add(to router: some RouterMethods<Visit>) {
+    func add(to router: some RouterMethods<WebRequestContext>) {
         router.get("/metrics") { _, _ in
             Self.plain(try await text(), type: "text/plain; version=0.0.4; charset=utf-8")
         }
@@ -37,7 +37,7 @@ struct MetricsArea: Sendable {
     }
 
     private func text() async throws -> String {
-        let figures = HubFigures()
+        let figures = HubMetrics()
         var missing = ""
         do {
             figures.put(try await parts.hub.hubState(within: .seconds(5)).state)
@@ -51,7 +51,7 @@ struct MetricsArea: Sendable {
         let own = parts.metrics
         own.gauge("web_sessions", Double(try await parts.access.sessions(at: parts.now).count))
         own.gauge("web_event_streams", Double(parts.seats.count))
-        own.gauge("web_resident_memory_bytes", ProcessFigures.residentBytes)
+        own.gauge("web_resident_memory_bytes", ProcessMetrics.residentBytes)
         return missing + figures.registry.text + own.text
     }
 }
@@ -65,7 +65,7 @@ extension MetricRegistry {
 }
 
 /// The hub's figures at one moment, so that removed plugins and sinks have none.
-struct HubFigures {
+struct HubMetrics {
     let registry = MetricRegistry(MetricCatalogue.hub)
 
     private func gauge(_ name: String, _ value: Double?, _ labels: [(String, String)] = []) {
@@ -126,7 +126,7 @@ struct HubFigures {
 }
 
 /// Figures of this process from the system.
-enum ProcessFigures {
+enum ProcessMetrics {
     /// Nil if the system does not provide it.
     static var residentBytes: Double? {
         guard let line = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return nil }

@@ -7,7 +7,7 @@ struct RequestMeter: RouterMiddleware {
     let registry: MetricRegistry
 
     func handle(
-        _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
+        _ request: Request, context: WebRequestContext, next: (Request, WebRequestContext) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
         let response = try await next(request, context)

@@ -15,15 +15,15 @@ extension WebParts {
         answer: (_ result: Command.Result, _ json: RawJSON, _ isToCome: Bool) async throws -> Response
     ) async throws -> Response {
         let (hub, notices) = (hub, notices)
-        let deed = OwnDeed(hub: hub, command: command.name, arguments: arguments)
+        let deed = SelfEndingCommand(hub: hub, command: command.name, arguments: arguments)
         let plan = try await deed.plan()
-        guard try OwnDeed.Outlook(plan).ends(hub.instance) else {
+        guard try SelfEndingCommand.RestartEffects(plan).ends(hub.instance) else {
             let result = try await deed.run(plan)
             return try await answer(try Command.result(result), result, false)
         }
         return try await answer(try Command.result(plan), plan, true).followed {
             do {
-                guard try OwnDeed.Outlook(try await deed.begin()).applied ?? true else {
+                guard try SelfEndingCommand.RestartEffects(try await deed.begin()).applied ?? true else {
                     throw CommandFailure("configuration", "hub.conf now has errors; hub check lists them")
                 }
             } catch let failure as CommandFailure {
@@ -39,9 +39,9 @@ extension WebParts {
 }
 
 /// A hub command that may end this program or its session.
-private struct OwnDeed: Sendable {
+private struct SelfEndingCommand: Sendable {
     /// The part of the result that says what ends and what remains to do.
-    struct Outlook: Decodable {
+    struct RestartEffects: Decodable {
         /// In the result of `restart` and `configure`; a plugin cannot have its own section changed.
         private var instance: String?
         /// Nil for commands that do not concern hub.conf.
@@ -90,9 +90,9 @@ private struct OwnDeed: Sendable {
         do {
             return try await begin()
         } catch let error as AskError where error.code == .lost {
-            guard try Outlook(plan).applied != nil else { throw error }
-            let now = try await Deadline.run(.seconds(20)) { try await look(beyond: known) }
-            guard try Outlook(now).isDone else {
+            guard try RestartEffects(plan).applied != nil else { throw error }
+            let now = try await HubTimeLimit.run(.seconds(20)) { try await look(beyond: known) }
+            guard try RestartEffects(now).isDone else {
                 throw CommandFailure(
                     "lost", "the session with the hub ended, and it is not done so far; look, and try again")
             }
@@ -139,9 +139,9 @@ private struct OwnDeed: Sendable {
 
 extension PageAnswer {
     /// The page that is shown while this plugin is restarted.
-    static func away(_ words: HTML, _ choice: Choice, _ back: String) -> Response {
+    static func away(_ words: HTML, _ choice: SelectedPerson, _ back: String) -> Response {
         page(
-            Frame(title: "One moment", choice: choice).html(
+            PageFrame(title: "One moment", choice: choice).html(
                 """
                 <p>\(words): it makes this page, which is away for a moment.</p>
                 <p><a class="button main" href="\(url: back)">Go on</a></p>
@@ -167,9 +167,9 @@ extension CommandFailure {
     ///
     /// - Parameter undone: names the action that was not done; omitted if the outcome is unknown.
     func words(_ undone: String) -> String {
-        isUnheard ? "It is not known how it ended: \(message)" : "\(undone): \(message)"
+        isUnanswered ? "It is not known how it ended: \(message)" : "\(undone): \(message)"
     }
 
     /// Whether there was no answer, so that it may have been done.
-    var isUnheard: Bool { ["deadline", "lost"].contains(code) }
+    var isUnanswered: Bool { ["deadline", "lost"].contains(code) }
 }

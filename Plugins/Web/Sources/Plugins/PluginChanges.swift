@@ -9,7 +9,7 @@ struct PluginChanges: Sendable {
     init(parts: WebParts) { (hub, changes) = (parts.hub, SectionChanges(parts: parts)) }
 
     /// Shows the hub's plan and asks for confirmation, or shows errors beside the settings.
-    func plan(_ call: PluginCall) async throws -> Response {
+    func plan(_ call: PluginFormRequest) async throws -> Response {
         let facts = try await hub.pluginFacts(of: call.instance)
         let fields = facts.description.map { SettingField.all(of: $0).map { $0.filled(from: call.form) } } ?? []
         var change = SectionChange(.plugin(call.instance), fields: call.form["enabled"] == nil ? fields : [])
@@ -20,7 +20,7 @@ struct PluginChanges: Sendable {
     }
 
     /// Writes a change that was shown.
-    func save(_ call: PluginCall) async throws -> Response {
-        try await changes.save(call.form, call.choice, from: NextPage.of(call.instance))
+    func save(_ call: PluginFormRequest) async throws -> Response {
+        try await changes.save(call.form, call.choice, from: PluginAddresses.of(call.instance))
     }
 }

@@ -6,15 +6,16 @@ import PluginKit
 struct PluginLogIns: Sendable {
     let parts: WebParts
 
-    private var talks: LogInTalks { parts.logIns }
+    private var talks: LogInSessions { parts.logIns }
     private var hub: PluginContext { parts.hub }
 
     /// The present state.
-    func response(_ name: String?, _ choice: Choice) async throws -> Response {
+    func response(_ name: String?, _ choice: SelectedPerson) async throws -> Response {
         let facts = try await hub.pluginFacts(of: name)
         guard facts.has("login") else { throw NoSuchPage() }
-        let frame = Frame(title: "Log in to \(facts.name)", choice: choice, path: NextPage.of(facts.name, "/login"))
-        let way: HTML = "<p><a href=\"\(url: NextPage.of(facts.name))\">\(facts.name)</a></p>"
+        let frame = PageFrame(
+            title: "Log in to \(facts.name)", choice: choice, path: PluginAddresses.of(facts.name, "/login"))
+        let way: HTML = "<p><a href=\"\(url: PluginAddresses.of(facts.name))\">\(facts.name)</a></p>"
         guard let talk = talks.talk(of: facts.name, for: choice.viewer) else {
             return PageAnswer.page(frame.html("\(way)\(beginning(facts))"))
         }
@@ -29,7 +30,7 @@ struct PluginLogIns: Sendable {
             return PageAnswer.page(
                 frame.html(
                     """
-                    \(way)<p>The plugin is logging in.</p><p><a class="button" href="\(url: NextPage.of(facts.name, "/login"))">Look \
+                    \(way)<p>The plugin is logging in.</p><p><a class="button" href="\(url: PluginAddresses.of(facts.name, "/login"))">Look \
                     again</a></p>\(cancelling(facts.name))
                     """))
         case .asking(let question, let number):
@@ -45,7 +46,7 @@ struct PluginLogIns: Sendable {
         }
         let form = OwnerGrants(hub).shown(.commands, to: "Logging in") {
             """
-            <form class="entry" method="post" action="\(url: NextPage.of(facts.name, "/login"))">
+            <form class="entry" method="post" action="\(url: PluginAddresses.of(facts.name, "/login"))">
             \(HTML.each(declaration?.arguments ?? []) { SettingField(argument: $0, of: "login").html(isEnabled: true) })\
             <button class="main">Begin</button></form>
             """
@@ -73,7 +74,7 @@ struct PluginLogIns: Sendable {
             "required autocomplete=\"off\" spellcheck=\"false\" autocapitalize=\"off\"")
         return """
             <p>\(question.prompt)</p>\(page)\(ending)
-            <form class="entry" method="post" action="\(url: NextPage.of(name, "/login/answer"))">
+            <form class="entry" method="post" action="\(url: PluginAddresses.of(name, "/login/answer"))">
             \(FormFields.hidden("question", "\(number)"))\(answer)
             <button class="main">Go on</button></form>
             \(cancelling(name))
@@ -81,17 +82,17 @@ struct PluginLogIns: Sendable {
     }
 
     private func cancelling(_ name: String) -> HTML {
-        ButtonForm(NextPage.of(name, "/login/cancel"), "Give it up").html
+        ButtonForm(PluginAddresses.of(name, "/login/cancel"), "Give it up").html
     }
 
     // MARK: - Forms
 
-    func begin(_ call: PluginCall) async throws -> Response {
+    func begin(_ call: PluginFormRequest) async throws -> Response {
         let facts = try await hub.pluginFacts(of: call.instance)
         guard let declaration = facts.description?.commands?.first(where: { $0.name == "login" }) else {
             throw NoSuchPage()
         }
-        let page = NextPage.of(call.instance, "/login")
+        let page = PluginAddresses.of(call.instance, "/login")
         let grants = OwnerGrants(hub)
         guard grants.have(.commands) else {
             return parts.told("<p>\(grants.advice(.commands, to: "Logging in"))</p>", call.viewer, on: page)
@@ -104,8 +105,8 @@ struct PluginLogIns: Sendable {
         return await next(talk, call)
     }
 
-    func answer(_ call: PluginCall) async throws -> Response {
-        let page = NextPage.of(call.instance, "/login")
+    func answer(_ call: PluginFormRequest) async throws -> Response {
+        let page = PluginAddresses.of(call.instance, "/login")
         guard let talk = talks.talk(of: call.instance, for: call.viewer), talk.session == call.viewer.session.hash
         else { return parts.told("<p>This log-in is over; begin another.</p>", call.viewer, on: page) }
         guard let answer = call.form["answer"], let question = call.form["question"].flatMap({ Int($0) }),
@@ -114,24 +115,24 @@ struct PluginLogIns: Sendable {
         return await next(answered, call)
     }
 
-    func cancel(_ call: PluginCall) async throws -> Response {
+    func cancel(_ call: PluginFormRequest) async throws -> Response {
         await talks.cancel(call.instance)
         if let talk = talks.talk(of: call.instance, for: call.viewer) { return end(talk, call.viewer) }
-        return parts.told("<p>The log-in was given up.</p>", call.viewer, on: NextPage.of(call.instance))
+        return parts.told("<p>The log-in was given up.</p>", call.viewer, on: PluginAddresses.of(call.instance))
     }
 
-    private func next(_ talk: LogInTalk, _ call: PluginCall) async -> Response {
+    private func next(_ talk: LogInSession, _ call: PluginFormRequest) async -> Response {
         if case .ended = await talk.state { return end(talk, call.viewer) }
-        return PageAnswer.redirect(to: NextPage.of(call.instance, "/login"))
+        return PageAnswer.redirect(to: PluginAddresses.of(call.instance, "/login"))
     }
 
-    private func end(_ talk: LogInTalk, _ viewer: Viewer) -> Response {
+    private func end(_ talk: LogInSession, _ viewer: Viewer) -> Response {
         talks.remove(talk)
-        return parts.told(Self.words(talk), viewer, on: NextPage.of(talk.instance))
+        return parts.told(Self.words(talk), viewer, on: PluginAddresses.of(talk.instance))
     }
 
     /// The outcome, for people.
-    private static func words(_ talk: LogInTalk) -> HTML {
+    private static func words(_ talk: LogInSession) -> HTML {
         switch talk.outcome {
         case .loggedIn(let user)?:
             let who: HTML = user.map { " as \($0)" } ?? HTML()

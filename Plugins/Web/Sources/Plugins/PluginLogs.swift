@@ -10,11 +10,11 @@ struct PluginLogs: Sendable {
 
     private static let most = 200
 
-    func response(_ name: String?, _ choice: Choice) async throws -> Response {
+    func response(_ name: String?, _ choice: SelectedPerson) async throws -> Response {
         guard let name, PeerName.isValid(name) else { throw NoSuchPage() }
         let grants = OwnerGrants(hub)
-        let frame = Frame(
-            title: "Log of \(name)", choice: choice, path: NextPage.of(name, "/logs"), scripts: [Asset.logs])
+        let frame = PageFrame(
+            title: "Log of \(name)", choice: choice, path: PluginAddresses.of(name, "/logs"), scripts: [Asset.logs])
         guard grants.have(.logs) else {
             return PageAnswer.page(frame.html("<p>\(grants.advice(.logs, to: "Reading logs"))</p>"))
         }
@@ -23,10 +23,10 @@ struct PluginLogs: Sendable {
         return PageAnswer.page(
             frame.html(
                 """
-                <p><a href="\(url: NextPage.of(name))">\(name)</a></p>\(note)
+                <p><a href="\(url: PluginAddresses.of(name))">\(name)</a></p>\(note)
                 <p class="faint" id="log-state" role="status">Load the page again for newer lines.</p>
                 <pre class="log" id="log" role="region" tabindex="0" aria-label="Log of \(name)" \
-                data-lines="\(url: NextPage.of(name, "/logs/lines"))">\(text)</pre>
+                data-lines="\(url: PluginAddresses.of(name, "/logs/lines"))">\(text)</pre>
                 """))
     }
 

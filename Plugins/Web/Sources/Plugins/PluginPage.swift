@@ -6,11 +6,11 @@ import PluginKit
 struct PluginPage: Sendable {
     let hub: PluginContext
 
-    func response(_ name: String?, _ choice: Choice) async throws -> Response {
+    func response(_ name: String?, _ choice: SelectedPerson) async throws -> Response {
         let grants = OwnerGrants(hub)
         guard grants.have(.status) else {
             return PageAnswer.page(
-                Frame(title: "Plugins", choice: choice, path: "/plugins").html(
+                PageFrame(title: "Plugins", choice: choice, path: "/plugins").html(
                     "<p>\(grants.advice(.status, to: "How the plugins are"))</p>"))
         }
         return page(try await hub.pluginFacts(of: name), choice)
@@ -20,17 +20,17 @@ struct PluginPage: Sendable {
     ///   - fields: as a person has filled them in; nil for the present settings.
     ///   - refusal: an error of the whole form.
     func page(
-        _ facts: PluginFacts, _ choice: Choice, fields: [SettingField]? = nil, refusal: HTML? = nil
+        _ facts: PluginFacts, _ choice: SelectedPerson, fields: [SettingField]? = nil, refusal: HTML? = nil
     ) -> Response {
         let grants = OwnerGrants(hub)
         let actions = PluginActions(grants: grants)
-        let frame = Frame(title: facts.name, choice: choice, path: "/plugins/\(facts.name)")
+        let frame = PageFrame(title: facts.name, choice: choice, path: "/plugins/\(facts.name)")
         let html = frame.html(
             """
             <p><a href="/plugins">All plugins</a></p>
             \(refusal.map { "<div class=\"notice bad\" role=\"alert\">\($0)</div>" } ?? HTML())
-            <p class="state">\(PluginWords.state(facts))</p>
-            \(PluginWords.trouble(facts.condition))
+            <p class="state">\(PluginStateText.state(facts))</p>
+            \(PluginStateText.trouble(facts.condition))
             <div class="deeds">\(buttons(facts, actions))</div>
             \(self.facts(facts))
             \(settings(facts, fields, grants))
@@ -42,7 +42,7 @@ struct PluginPage: Sendable {
     private func buttons(_ facts: PluginFacts, _ actions: PluginActions) -> HTML {
         var parts: [HTML] = []
         if facts.has("login") {
-            parts.append("<a class=\"button\" href=\"\(url: NextPage.of(facts.name, "/login"))\">Log in</a>")
+            parts.append("<a class=\"button\" href=\"\(url: PluginAddresses.of(facts.name, "/login"))\">Log in</a>")
         }
         if facts.condition.enabled, facts.condition.remote != true {
             let waits = ["quarantined", "failed", "finished", "restarting", "resting"].contains(facts.condition.state)
@@ -51,7 +51,7 @@ struct PluginPage: Sendable {
                     ? actions.button(facts.name, "release", "Start again", right: .release)
                     : actions.button(facts.name, "restart", "Restart", right: .restart))
         }
-        parts.append("<a class=\"button\" href=\"\(url: NextPage.of(facts.name, "/logs"))\">Log lines</a>")
+        parts.append("<a class=\"button\" href=\"\(url: PluginAddresses.of(facts.name, "/logs"))\">Log lines</a>")
         return HTML.joined(parts, by: "")
     }
 
@@ -61,8 +61,8 @@ struct PluginPage: Sendable {
         if let description = facts.description {
             if let summary = description.summary { rows.append(("What", summary)) }
             if let version = description.version { rows.append(("Version", version)) }
-            rows.append(("Reads", PluginWords.types(description.grants.read)))
-            rows.append(("Shares", PluginWords.types(description.grants.write)))
+            rows.append(("Reads", PluginStateText.types(description.grants.read)))
+            rows.append(("Shares", PluginStateText.types(description.grants.write)))
             rows.append(("Persons", description.persons?.joined(separator: ", ") ?? "all"))
             if condition.remote != true {
                 let reached = description.reaches.map { $0.isEmpty ? "" : "; reaches \($0.joined(separator: ", "))" }
@@ -90,7 +90,7 @@ struct PluginPage: Sendable {
     // MARK: - Settings
 
     private func settings(_ facts: PluginFacts, _ fields: [SettingField]?, _ grants: OwnerGrants) -> HTML {
-        let action = NextPage.of(facts.name, "/change")
+        let action = PluginAddresses.of(facts.name, "/change")
         guard grants.have(.plugins) else {
             return "<h2 id=\"settings\">Settings</h2><p>\(grants.advice(.plugins, to: "Its settings"))</p>"
         }
@@ -135,7 +135,7 @@ struct PluginPage: Sendable {
             HTML.each(commands) { command in
                 """
                 <details><summary>\(command.name): \(command.help)</summary>
-                <form class="entry" method="post" action="\(url: NextPage.of(facts.name, "/do/\(command.name)"))">
+                <form class="entry" method="post" action="\(url: PluginAddresses.of(facts.name, "/do/\(command.name)"))">
                 \(HTML.each(command.arguments) { SettingField(argument: $0, of: command.name).html(isEnabled: true) })\
                 <button>Do it</button></form></details>
 

@@ -6,8 +6,8 @@ import PluginKit
 struct PluginsPage: Sendable {
     let hub: PluginContext
 
-    func response(_ choice: Choice) async throws -> Response {
-        let frame = Frame(title: "Plugins", choice: choice, path: "/plugins")
+    func response(_ choice: SelectedPerson) async throws -> Response {
+        let frame = PageFrame(title: "Plugins", choice: choice, path: "/plugins")
         let grants = OwnerGrants(hub)
         guard grants.have(.status) else {
             return PageAnswer.page(frame.html("<p>\(grants.advice(.status, to: "How the plugins are"))</p>"))
@@ -48,11 +48,11 @@ struct PluginsPage: Sendable {
 
     private func card(_ facts: PluginFacts, _ actions: PluginActions) -> HTML {
         """
-        <li class="box"><h2><a href="\(url: NextPage.of(facts.name))">\(facts.name)</a></h2>
-        <p class="state">\(PluginWords.state(facts))</p>
+        <li class="box"><h2><a href="\(url: PluginAddresses.of(facts.name))">\(facts.name)</a></h2>
+        <p class="state">\(PluginStateText.state(facts))</p>
         \(facts.description?.summary.map { "<p class=\"faint\">\($0)</p>" } ?? HTML())
-        \(PluginWords.trouble(facts.condition))
-        \(facts.description.map { "<p class=\"faint\">\(PluginWords.shares($0))</p>" } ?? HTML())
+        \(PluginStateText.trouble(facts.condition))
+        \(facts.description.map { "<p class=\"faint\">\(PluginStateText.shares($0))</p>" } ?? HTML())
         \(actions.repairs(facts))</li>
 
         """
@@ -60,7 +60,7 @@ struct PluginsPage: Sendable {
 }
 
 /// The state of an instance in words.
-enum PluginWords {
+enum PluginStateText {
     static func state(_ facts: PluginFacts) -> HTML {
         let condition = facts.condition
         var words = [condition.state]
@@ -112,7 +112,8 @@ struct PluginActions: Sendable {
         let condition = facts.condition
         var parts: [HTML] = []
         if facts.needsLogIn, facts.has("login") {
-            parts.append("<a class=\"button main\" href=\"\(url: NextPage.of(facts.name, "/login"))\">Log in</a>")
+            parts.append(
+                "<a class=\"button main\" href=\"\(url: PluginAddresses.of(facts.name, "/login"))\">Log in</a>")
         }
         if ["quarantined", "failed", "finished", "restarting"].contains(condition.state) {
             parts.append(button(facts.name, "release", "Start again", right: .release))
@@ -120,7 +121,7 @@ struct PluginActions: Sendable {
             parts.append(button(facts.name, "restart", "Restart", right: .restart))
         }
         if condition.isFallback == true || condition.state == "failed" {
-            parts.append("<a class=\"button\" href=\"\(url: NextPage.of(facts.name))#settings\">Settings</a>")
+            parts.append("<a class=\"button\" href=\"\(url: PluginAddresses.of(facts.name))#settings\">Settings</a>")
         }
         return parts.isEmpty ? HTML() : "<div class=\"deeds\">\(HTML.joined(parts, by: ""))</div>"
     }
@@ -131,7 +132,7 @@ struct PluginActions: Sendable {
             return "<p class=\"faint\">\(grants.advice(right, to: "\(label)"))</p>"
         }
         return ButtonForm(
-            NextPage.of(instance, "/\(deed)"), "\(label)<span class=\"hidden\"> \(instance)</span>"
+            PluginAddresses.of(instance, "/\(deed)"), "\(label)<span class=\"hidden\"> \(instance)</span>"
         ).html
     }
 }

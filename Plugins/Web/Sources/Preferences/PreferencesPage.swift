@@ -7,9 +7,9 @@ import Samples
 struct PreferencesArea: SiteArea {
     let parts: WebParts
 
-    func add(to router: some RouterMethods<Visit>) {
+    func add(to router: some RouterMethods<WebRequestContext>) {
         let page = PreferencesPage(parts: parts)
-        router.get("/preferences") { request, visit in try await page.show(Choice(request, visit, parts)) }
+        router.get("/preferences") { request, visit in try await page.show(SelectedPerson(request, visit, parts)) }
         router.post("/preferences") { request, visit in try await page.save(request, visit) }
     }
 }
@@ -21,15 +21,15 @@ struct PreferencesPage: Sendable {
 
     let parts: WebParts
 
-    func show(_ choice: Choice) async throws -> Response {
-        let frame = Frame(title: "Preferences", choice: choice, path: Self.path)
+    func show(_ choice: SelectedPerson) async throws -> Response {
+        let frame = PageFrame(title: "Preferences", choice: choice, path: Self.path)
         guard let person = choice.person else {
             return PageAnswer.page(frame.html("<p>There is no person whose values could be read.</p>"))
         }
         var fields = FormFields(values: parts.preferences.units(of: person.name))
         let types = try await types(of: person)
         for type in types where fields.values[type.id.rawValue] == nil { fields.values[type.id.rawValue] = "" }
-        let own = parts.hub.persons.first { $0.name == person.name }?.reader ?? Reader()
+        let own = parts.hub.persons.first { $0.name == person.name }?.reader ?? DisplayPreferences()
         let choices = HTML.each(types) { type in
             let usual = own.unit(type.unit ?? "", of: type)
             let options =
@@ -64,9 +64,9 @@ struct PreferencesPage: Sendable {
         return types
     }
 
-    func save(_ request: Request, _ visit: Visit) async throws -> Response {
+    func save(_ request: Request, _ visit: WebRequestContext) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
-        guard let person = try Choice(request, visit, parts).person else { throw NoSuchPage() }
+        guard let person = try SelectedPerson(request, visit, parts).person else { throw NoSuchPage() }
         let before = parts.preferences.units(of: person.name)
         try await parts.preferences.set(
             try Units.changed(before, by: form.others.map { ($0.name, $0.text) }), of: person.name)
@@ -89,7 +89,7 @@ enum Units {
 
     /// The units after a choice; an empty choice restores the unit of `hub.conf`.
     ///
-    /// - Throws: ``Refusal`` for a unit that the type does not have.
+    /// - Throws: ``RequestRefusal`` for a unit that the type does not have.
     static func changed(
         _ units: [String: String], by chosen: [(name: String, unit: String?)]
     ) throws -> [String: String] {
@@ -97,7 +97,7 @@ enum Units {
         for (name, unit) in chosen {
             let known = TypeRegistry.standard.type(try? TypeID(name)).map(of) ?? []
             guard let unit, unit.isEmpty ? !known.isEmpty : known.contains(unit) else {
-                throw Refusal(
+                throw RequestRefusal(
                     .badRequest, "\(name): there is no such unit",
                     "\(name): \(known.isEmpty ? "it is no type with units" : "it is read in \(known.joined(separator: ", "))").",
                     member: name)

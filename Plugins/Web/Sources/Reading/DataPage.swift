@@ -10,10 +10,10 @@ struct DataPage: Sendable {
     /// Maximum number of concurrent queries.
     private static let together = 4
 
-    func response(_ request: Request, _ choice: Choice) async throws -> Response {
+    func response(_ request: Request, _ choice: SelectedPerson) async throws -> Response {
         guard let person = choice.person else { return PageAnswer.page(EmptyStates.nobody(choice)) }
-        let subject = try Subject(person, parts.hub.clock)
-        let frame = Frame(title: "All data", choice: choice, path: "/data")
+        let subject = try PagePerson(person, parts.hub.clock)
+        let frame = PageFrame(title: "All data", choice: choice, path: "/data")
         let latest = try await parts.reader.latest(of: person)
         guard !latest.isEmpty else { return PageAnswer.page(frame.html(EmptyStates.noValues(subject, choice.viewer))) }
         let pages = (latest.count + Self.most - 1) / Self.most
@@ -28,7 +28,7 @@ struct DataPage: Sendable {
                 """))
     }
 
-    private func pager(_ page: Int, _ pages: Int, _ subject: Subject) -> HTML {
+    private func pager(_ page: Int, _ pages: Int, _ subject: PagePerson) -> HTML {
         guard pages > 1 else { return HTML() }
         return ChartFigure.choices(
             "Pages",
@@ -38,7 +38,7 @@ struct DataPage: Sendable {
     }
 
     /// Loads a few at a time, so that a page does not delay others.
-    private func cards(_ records: [StoredRecord], _ subject: Subject) async throws -> [HTML] {
+    private func cards(_ records: [StoredRecord], _ subject: PagePerson) async throws -> [HTML] {
         try await withThrowingTaskGroup(of: (Int, HTML).self) { group in
             var cards = [HTML](repeating: HTML(), count: records.count)
             for (place, record) in records.enumerated() {
@@ -53,13 +53,13 @@ struct DataPage: Sendable {
         }
     }
 
-    private func chart(_ record: StoredRecord, _ place: Int, _ subject: Subject) async throws -> HTML {
+    private func chart(_ record: StoredRecord, _ place: Int, _ subject: PagePerson) async throws -> HTML {
         guard let (_, unit) = ValueText.quantity(record) else { return HTML() }
         let start = subject.today.adding(months: -12)
         let rows: [FigureRow]
         do {
             rows = try await parts.reader.rows(record.type, of: subject, from: start, through: nil, by: .week, most: 60)
-        } catch let error as AskError where error.isOfNoStatistics {
+        } catch let error as AskError where error.hasNoStatistics {
             // The hub has no statistics for a type that only a plugin knows.
             return HTML()
         }

@@ -26,7 +26,7 @@ struct DayLine: Sendable {
     let isSum: Bool
 
     /// Loads days from a date, with the earlier days that a trend needs.
-    init(_ reader: HealthReader, _ type: TypeID, of subject: Subject, from: LocalDate?) async throws {
+    init(_ reader: HealthReader, _ type: TypeID, of subject: PagePerson, from: LocalDate?) async throws {
         isSum = TypeRegistry.standard.type(type)?.aggregation == .cumulative
         let from = from?.adding(days: -Self.before)
         let filled = try await Self.filled(reader, type, of: subject, from: from)
@@ -48,7 +48,7 @@ struct DayLine: Sendable {
     }
 
     private static func filled(
-        _ reader: HealthReader, _ type: TypeID, of subject: Subject, from: LocalDate?
+        _ reader: HealthReader, _ type: TypeID, of subject: PagePerson, from: LocalDate?
     ) async throws -> (String, [Day])? {
         var filter = QueryRequest.Filter()
         (filter.types, filter.persons, filter.kinds) = ([type.rawValue], [subject.name], [.day])

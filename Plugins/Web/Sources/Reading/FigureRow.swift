@@ -8,7 +8,7 @@ struct FigureRow: Sendable {
     let figures: StatisticsPage.Figures
 
     /// The point in a chart: the sum, or the average with minimum and maximum; nil without measurements.
-    func point(_ subject: Subject) -> ChartPoint? {
+    func point(_ subject: PagePerson) -> ChartPoint? {
         guard let value = figures.sum ?? figures.average else { return nil }
         let hasRange = figures.sum == nil && figures.count > 1
         return ChartPoint(
@@ -19,7 +19,7 @@ struct FigureRow: Sendable {
 
 extension AskError {
     /// Whether the hub has no statistics for this type, as for one that only a plugin knows; other errors are faults.
-    var isOfNoStatistics: Bool { error?.code == .field || error?.code == .query }
+    var hasNoStatistics: Bool { error?.code == .field || error?.code == .query }
 }
 
 extension HealthReader {
@@ -27,7 +27,7 @@ extension HealthReader {
     ///
     /// - Parameter through: the last day, included; nil for the latest.
     func rows(
-        _ type: TypeID, of subject: Subject, from: LocalDate?, through: LocalDate?, by unit: StatisticsInterval.Unit,
+        _ type: TypeID, of subject: PagePerson, from: LocalDate?, through: LocalDate?, by unit: StatisticsInterval.Unit,
         most: Int
     ) async throws -> [FigureRow] {
         let interval = StatisticsInterval(

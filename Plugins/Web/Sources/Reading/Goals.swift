@@ -64,8 +64,8 @@ enum GoalForecast: Equatable {
     case reached
     case on(LocalDate)
     /// In more than five years.
-    case farAway
-    case movesAway
+    case inDistantFuture
+    case recedes
     case tooFewDays
 
     /// Uses the same days for any range of a chart.
@@ -91,21 +91,21 @@ enum GoalForecast: Equatable {
         }
         let days = (goal - rate.today) / rate.perDay
         if (goal - latest) * rate.perDay <= 0 {
-            self = .movesAway
+            self = .recedes
         } else if days > 5 * 366 || !days.isFinite {
-            self = .farAway
+            self = .inDistantFuture
         } else {
             // The line may have crossed the goal already, but the values have not: tomorrow at the earliest.
             self = .on(today.adding(days: max(1, Int(days.rounded(.up)))))
         }
     }
 
-    func words(_ reader: Reader) -> String {
+    func words(_ reader: DisplayPreferences) -> String {
         switch self {
         case .reached: "It is reached."
         case .on(let date): "At the rate of the last four weeks it is reached on \(reader.date(date))."
-        case .farAway: "At the rate of the last four weeks it is not reached within five years."
-        case .movesAway: "At the rate of the last four weeks it is not reached: the values move away from it."
+        case .inDistantFuture: "At the rate of the last four weeks it is not reached within five years."
+        case .recedes: "At the rate of the last four weeks it is not reached: the values move away from it."
         case .tooFewDays:
             "The date cannot be estimated yet: that takes measurements on three days, a week or more apart, within four weeks."
         }

@@ -8,7 +8,7 @@ struct LatestCard: Sendable {
     let when: String
 
     /// Makes another query for sums, and for correlations, whose values are those of their members.
-    init(_ record: StoredRecord, _ reader: HealthReader, _ subject: Subject) async throws {
+    init(_ record: StoredRecord, _ reader: HealthReader, _ subject: PagePerson) async throws {
         self.record = record
         guard case .sample(let sample) = record.record else {
             (value, when) = ("", "")
@@ -32,7 +32,7 @@ struct LatestCard: Sendable {
     }
 
     /// - Parameter chart: shown below the value.
-    func html(_ subject: Subject, chart: HTML = HTML()) -> HTML {
+    func html(_ subject: PagePerson, chart: HTML = HTML()) -> HTML {
         """
         <li><a href="\(url: subject.address("/types/\(record.type.rawValue)"))"><span class="name">\(TypeName.text(record.type))</span>\
         <span class="value">\(value)</span><span class="faint">\(when)</span>\(chart)</a></li>
@@ -42,7 +42,7 @@ struct LatestCard: Sendable {
 
 extension HealthReader {
     /// The members of correlations of one type, in words, by number: `134/74 mmHg`, `Lunch: Carbohydrates 40 g, …`.
-    func members(of correlations: [StoredRecord], _ subject: Subject) async throws -> [Int64: String] {
+    func members(of correlations: [StoredRecord], _ subject: PagePerson) async throws -> [Int64: String] {
         let samples = correlations.compactMap { record in
             if case .sample(let sample) = record.record, sample.value == .correlation { (record, sample) } else { nil }
         }

@@ -5,16 +5,16 @@ import PluginKit
 struct ReadingArea: SiteArea {
     let parts: WebParts
 
-    func add(to router: some RouterMethods<Visit>) {
+    func add(to router: some RouterMethods<WebRequestContext>) {
         router.get("/") { request, visit in
-            try await TodayPage(parts: parts).response(request, Choice(request, visit, parts))
+            try await TodayPage(parts: parts).response(request, SelectedPerson(request, visit, parts))
         }
         router.get("/data") { request, visit in
-            try await DataPage(parts: parts).response(request, Choice(request, visit, parts))
+            try await DataPage(parts: parts).response(request, SelectedPerson(request, visit, parts))
         }
         router.get("/types/:type") { request, visit in
             try await TypePage(parts: parts).response(
-                visit.parameters.get("type") ?? "", request, Choice(request, visit, parts))
+                visit.parameters.get("type") ?? "", request, SelectedPerson(request, visit, parts))
         }
     }
 }

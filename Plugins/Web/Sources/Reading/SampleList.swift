@@ -30,14 +30,15 @@ struct SampleList: Sendable {
     let records: [StoredRecord]
     private let hasNewer, hasOlder: Bool
 
-    /// - Throws: ``Refusal`` for an invalid position in the address.
+    /// - Throws: ``RequestRefusal`` for an invalid position in the address.
     init(
-        _ reader: HealthReader, _ type: TypeID, of subject: Subject, from: Int64, to: Int64, _ request: Request
+        _ reader: HealthReader, _ type: TypeID, of subject: PagePerson, from: Int64, to: Int64, _ request: Request
     ) async throws {
         func place(_ name: String) throws -> Place? {
             guard let text = request.field(name) else { return nil }
             guard let place = Place(text) else {
-                throw Refusal(.badRequest, "\(name) is not a place in a list", "Go on from the page of the type.")
+                throw RequestRefusal(
+                    .badRequest, "\(name) is not a place in a list", "Go on from the page of the type.")
             }
             return place
         }
@@ -81,7 +82,9 @@ struct SampleList: Sendable {
     }
 
     /// - Parameter fields: query parameters to keep in links.
-    func html(_ type: TypeID, _ subject: Subject, _ fields: [(name: String, value: String)], details: [Int64: String])
+    func html(
+        _ type: TypeID, _ subject: PagePerson, _ fields: [(name: String, value: String)], details: [Int64: String]
+    )
         -> HTML
     {
         guard let first = records.first, let last = records.last else {
@@ -92,7 +95,7 @@ struct SampleList: Sendable {
             let cells = RecordCells(record, for: subject.reader)
             table.rows.append([
                 cells.when, details[record.number].map { "\($0)" } ?? cells.value, cells.source,
-                RecordPage.link(record.number),
+                RecordDetailPage.link(record.number),
             ])
         }
         func link(_ text: String, _ name: String, _ place: Place) -> HTML {
@@ -113,7 +116,7 @@ struct SampleList: Sendable {
 struct RecordCells: Sendable {
     let when, value, source: HTML
 
-    init(_ stored: StoredRecord, for reader: Reader) {
+    init(_ stored: StoredRecord, for reader: DisplayPreferences) {
         guard case .sample(let sample) = stored.record else {
             (when, value, source) = ("", "", "\(stored.record.source.plugin)")
             return
@@ -124,7 +127,7 @@ struct RecordCells: Sendable {
     }
 
     /// The value; for a category or workout also the duration, and for a workout its totals.
-    static func words(_ sample: Sample, _ stored: StoredRecord, _ reader: Reader) -> String {
+    static func words(_ sample: Sample, _ stored: StoredRecord, _ reader: DisplayPreferences) -> String {
         let text = ValueText.marked(stored, for: reader)
         let seconds = Double(sample.end.microseconds - sample.start.microseconds) / 1_000_000
         switch sample.value {

@@ -4,7 +4,7 @@ import Samples
 
 /// The main type of the page: its last value, changes, chart and goal.
 struct TodayFigures: Sendable {
-    private let subject: Subject
+    private let subject: PagePerson
     private let range: TodayPage.Range
     private let record: StoredRecord
     private let sample: Sample?
@@ -13,7 +13,7 @@ struct TodayFigures: Sendable {
     private let format: ValueFormat
     private let goal: Double?
 
-    init(_ parts: WebParts, _ record: StoredRecord, of subject: Subject, _ range: TodayPage.Range) async throws {
+    init(_ parts: WebParts, _ record: StoredRecord, of subject: PagePerson, _ range: TodayPage.Range) async throws {
         (self.subject, self.range, self.record) = (subject, range, record)
         line = try await DayLine(
             parts.reader, record.type, of: subject, from: range.start(subject.today))
@@ -121,16 +121,16 @@ struct TodayFigures: Sendable {
             longestGap: 31 * 86_400_000_000, format: format, zone: subject.zone, reader: subject.reader)
         return ChartFigure(
             chart: chart, columns: line.isSum ? ["Sum"] : ["Value", "How", "Trend"], rows: rows(days, trend),
-            note: days.count > Self.mostRows
-                ? "\(NumberText.grouped(days.count)) days. The table has the newest \(Self.mostRows)." : nil
+            note: days.count > Self.maximumRows
+                ? "\(NumberText.grouped(days.count)) days. The table has the newest \(Self.maximumRows)." : nil
         ).html
     }
 
-    private static let mostRows = 370
+    private static let maximumRows = 370
 
     private func rows(_ days: [DayLine.Day], _ trend: [(date: LocalDate, value: Double)]) -> [[HTML]] {
         let lines = Dictionary(trend.map { ($0.date, $0.value) }) { first, _ in first }
-        return days.suffix(Self.mostRows).reversed().map { day in
+        return days.suffix(Self.maximumRows).reversed().map { day in
             let start: [HTML] = ["\(subject.reader.date(day.date))", "\(format.text(day.value))"]
             guard !line.isSum else { return start }
             let how = day.observedOn.map { "carried from \(subject.reader.date($0))" } ?? "measured"

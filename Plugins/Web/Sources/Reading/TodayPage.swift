@@ -30,10 +30,10 @@ struct TodayPage: Sendable {
         }
     }
 
-    func response(_ request: Request, _ choice: Choice) async throws -> Response {
+    func response(_ request: Request, _ choice: SelectedPerson) async throws -> Response {
         guard let person = choice.person else { return PageAnswer.page(EmptyStates.nobody(choice)) }
-        let subject = try Subject(person, parts.hub.clock)
-        let frame = Frame(title: "Today", choice: choice, path: "/", scripts: [.charts, .live])
+        let subject = try PagePerson(person, parts.hub.clock)
+        let frame = PageFrame(title: "Today", choice: choice, path: "/", scripts: [.charts, .live])
         let latest = try await reader.latest(of: person)
         guard !latest.isEmpty else { return PageAnswer.page(frame.html(EmptyStates.noValues(subject, choice.viewer))) }
         let range = request.field("range").flatMap(Range.init) ?? .month
@@ -49,7 +49,7 @@ struct TodayPage: Sendable {
     }
 
     /// The latest weight; without one, the latest record of the type with the most samples in the last 90 days.
-    private func mainRecord(_ latest: [StoredRecord], _ subject: Subject) async throws -> StoredRecord? {
+    private func mainRecord(_ latest: [StoredRecord], _ subject: PagePerson) async throws -> StoredRecord? {
         if let weight = latest.first(where: { $0.type == .weight }) { return weight }
         let newest = latest.filter { TypeRegistry.standard.type($0.type)?.kind == .quantity }
             .sorted { ($0.end, $0.number) > ($1.end, $1.number) }.prefix(6)
@@ -67,7 +67,7 @@ struct TodayPage: Sendable {
 
     // MARK: - Other types
 
-    private func others(_ records: [StoredRecord], _ subject: Subject) async throws -> HTML {
+    private func others(_ records: [StoredRecord], _ subject: PagePerson) async throws -> HTML {
         let newest = records.sorted { ($0.end, $0.number) > ($1.end, $1.number) }.prefix(12)
         guard !newest.isEmpty else { return HTML() }
         var cards = HTML()
@@ -78,7 +78,7 @@ struct TodayPage: Sendable {
             """
     }
 
-    private func rings(_ records: [StoredRecord], _ subject: Subject) -> HTML {
+    private func rings(_ records: [StoredRecord], _ subject: PagePerson) -> HTML {
         guard case .sample(let sample)? = records.first(where: { $0.type == .activitySummary })?.record,
             let summary = sample.activitySummary
         else { return HTML() }
@@ -106,8 +106,8 @@ extension StoredRecord {
 
 /// Texts and advice for pages without values.
 enum EmptyStates {
-    static func nobody(_ choice: Choice) -> HTML {
-        Frame(title: "Today", choice: choice, path: "/").html(
+    static func nobody(_ choice: SelectedPerson) -> HTML {
+        PageFrame(title: "Today", choice: choice, path: "/").html(
             "<p>hub.conf has no person for this page: \(setup(choice.viewer)) asks who there is, and has the hub follow.</p>"
         )
     }
@@ -118,7 +118,7 @@ enum EmptyStates {
             : "<code>hub setup</code>, in a terminal,"
     }
 
-    static func noValues(_ subject: Subject, _ viewer: Viewer) -> HTML {
+    static func noValues(_ subject: PagePerson, _ viewer: Viewer) -> HTML {
         """
         <section class="empty"><h2>No values yet</h2>
         <p>They come from plugins, such as a scale's: \(setup(viewer)) shows those that there are, and sets them up.

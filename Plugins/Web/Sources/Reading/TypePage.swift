@@ -7,13 +7,13 @@ struct TypePage: Sendable {
     let parts: WebParts
     private var reader: HealthReader { parts.reader }
 
-    func response(_ name: String, _ request: Request, _ choice: Choice) async throws -> Response {
+    func response(_ name: String, _ request: Request, _ choice: SelectedPerson) async throws -> Response {
         guard let person = choice.person, let type = EverydayNames.type(name)?.id ?? Self.foreign(name)
         else {
             throw NoSuchPage()
         }
-        let subject = try Subject(person, parts.hub.clock)
-        let frame = Frame(
+        let subject = try PagePerson(person, parts.hub.clock)
+        let frame = PageFrame(
             title: TypeName.text(type), choice: choice, path: "/types/\(type.rawValue)", scripts: [.charts])
         guard let newest = try await reader.newest(type, of: subject.name, limit: 1).first,
             case .sample(let sample) = newest.record
@@ -50,7 +50,7 @@ struct TypePage: Sendable {
     /// A type that only plugins know.
     private static func foreign(_ name: String) -> TypeID? { name.hasPrefix("x.") ? try? TypeID(name) : nil }
 
-    private func header(_ newest: StoredRecord, _ subject: Subject) async throws -> HTML {
+    private func header(_ newest: StoredRecord, _ subject: PagePerson) async throws -> HTML {
         let card = try await LatestCard(newest, reader, subject)
         let isSum = TypeRegistry.standard.type(newest.type)?.aggregation == .cumulative
         let cells = RecordCells(newest, for: subject.reader)
@@ -68,7 +68,7 @@ struct TypePage: Sendable {
 
     // MARK: - Time window
 
-    private func windows(_ type: TypeID, _ window: TypeWindow, _ latest: LocalDate, _ subject: Subject) -> HTML {
+    private func windows(_ type: TypeID, _ window: TypeWindow, _ latest: LocalDate, _ subject: PagePerson) -> HTML {
         let path = "/types/\(type.rawValue)"
         let spans: [(String, LocalDate)] = [
             ("Day", latest), ("Week", latest.adding(days: -6)), ("Month", latest.adding(months: -1).adding(days: 1)),
@@ -96,14 +96,14 @@ struct TypePage: Sendable {
 
     // MARK: - Statistics
 
-    private func statistics(_ type: TypeID, _ unit: String, _ window: TypeWindow, _ subject: Subject) async throws
+    private func statistics(_ type: TypeID, _ unit: String, _ window: TypeWindow, _ subject: PagePerson) async throws
         -> HTML
     {
         let rows: [FigureRow]
         do {
             rows = try await reader.rows(
                 type, of: subject, from: window.first, through: window.last, by: window.unit, most: TypeWindow.most + 2)
-        } catch let error as AskError where error.isOfNoStatistics {
+        } catch let error as AskError where error.hasNoStatistics {
             return "<p class=\"faint\">Of this type the hub computes no statistics.</p>"
         }
         let isSum = rows.contains { $0.figures.sum != nil }
@@ -145,7 +145,8 @@ struct TypePage: Sendable {
     }
 
     private func cells(
-        _ row: FigureRow, _ isSum: Bool, _ format: ValueFormat, _ type: TypeID, _ window: TypeWindow, _ subject: Subject
+        _ row: FigureRow, _ isSum: Bool, _ format: ValueFormat, _ type: TypeID, _ window: TypeWindow,
+        _ subject: PagePerson
     ) -> [HTML] {
         func text(_ value: Double?) -> HTML { "\(value.map { format.text($0) } ?? "")" }
         let words = subject.words(row.from, row.unit)

@@ -20,12 +20,12 @@ struct TypeWindow: Sendable {
 
     /// - Parameters:
     ///   - extent: the days of the first and the latest sample.
-    /// - Throws: ``Refusal`` that says which values a parameter takes.
+    /// - Throws: ``RequestRefusal`` that says which values a parameter takes.
     init(_ request: Request, extent: ClosedRange<LocalDate>, today: LocalDate) throws {
         func date(_ name: String) throws -> LocalDate? {
             guard let text = request.field(name) else { return nil }
             guard let date = LocalDate(text), Self.years.contains(date.year) else {
-                throw Refusal(
+                throw RequestRefusal(
                     .badRequest, "\(name) is not a day",
                     "The address takes a day of the years 1800 to 2200, such as \(name)=\(today.text).")
             }
@@ -41,7 +41,8 @@ struct TypeWindow: Sendable {
                 ? max(min(extent.lowerBound, end), end.adding(months: -12 * 200))
                 : end.adding(months: -12).adding(days: 1))
         guard start <= end else {
-            throw Refusal(.badRequest, "from is after to", "Write an earlier day for from, or a later one for to.")
+            throw RequestRefusal(
+                .badRequest, "from is after to", "Write an earlier day for from, or a later one for to.")
         }
         (first, last) = (start, end)
         let days = Self.days(start, end)
@@ -52,7 +53,8 @@ struct TypeWindow: Sendable {
             return
         }
         guard let asked = Unit(rawValue: name) else {
-            throw Refusal(.badRequest, "by is not a unit", "The address takes by=hour, day, week, month or year.")
+            throw RequestRefusal(
+                .badRequest, "by is not a unit", "The address takes by=hour, day, week, month or year.")
         }
         unit = fitting.contains(asked) ? asked : fitting.first ?? .year
     }

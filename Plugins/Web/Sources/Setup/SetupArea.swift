@@ -12,26 +12,26 @@ struct SetupArea: SiteArea {
         page = SetupPage(hub: parts.hub, changes: SectionChanges(parts: parts))
     }
 
-    func add(to router: some RouterMethods<Visit>) {
+    func add(to router: some RouterMethods<WebRequestContext>) {
         let (parts, page) = (parts, page)
         router.get("/setup") { request, visit in
-            try await page.response(Choice(request, visit, parts))
+            try await page.response(SelectedPerson(request, visit, parts))
         }
         router.post("/setup") { request, visit in
-            let choice = try Choice(request, visit, parts)
+            let choice = try SelectedPerson(request, visit, parts)
             return try await plan(try await WebForm.read(request, visit).0, choice)
         }
         router.post("/setup/save") { request, visit in
-            let choice = try Choice(request, visit, parts)
+            let choice = try SelectedPerson(request, visit, parts)
             return try await page.changes.save(try await WebForm.read(request, visit).0, choice, from: "/setup")
         }
     }
 
-    private func plan(_ form: WebForm, _ choice: Choice) async throws -> Response {
+    private func plan(_ form: WebForm, _ choice: SelectedPerson) async throws -> Response {
         if form.has("name") {
             let name = (form["name"] ?? "").split(separator: " ").joined(separator: " ")
             let person: EnteredPerson?
-            do throws(PersonName.Fault) {
+            do throws(PersonName.InvalidNames) {
                 person = try PersonName.entered([name], besides: parts.hub.persons).first
             } catch {
                 let typed = FormFields(values: ["name": name], faults: ["name": error.reason])

@@ -16,7 +16,7 @@ struct SetupPage: Sendable {
         var text = HTML()
     }
 
-    func response(_ choice: Choice, _ refused: Refused? = nil) async throws -> Response {
+    func response(_ choice: SelectedPerson, _ refused: Refused? = nil) async throws -> Response {
         let grants = OwnerGrants(hub)
         var content: HTML? = refused.map { "<div class=\"notice bad\" role=\"alert\">\($0.text)</div>" }
         if grants.have(.configure) {
@@ -28,7 +28,8 @@ struct SetupPage: Sendable {
         } else {
             content = "\(content)<p>\(grants.advice(.configure, to: "Setting up"))</p>"
         }
-        let html = Frame(title: "Set up", choice: choice, path: "/setup").html("\(content)\(try await plugins(grants))")
+        let html = PageFrame(title: "Set up", choice: choice, path: "/setup").html(
+            "\(content)\(try await plugins(grants))")
         return PageAnswer.page(html, refused == nil ? .ok : .unprocessableContent)
     }
 
@@ -71,7 +72,7 @@ struct SetupPage: Sendable {
         }
         let waiting = try await hub.pluginFacts().filter { !$0.condition.enabled }
         let list = HTML.each(waiting) { facts in
-            "<li><a href=\"\(url: NextPage.of(facts.name))#settings\">\(facts.name)</a>\(facts.description?.summary.map { ": \($0)" as HTML })</li>"
+            "<li><a href=\"\(url: PluginAddresses.of(facts.name))#settings\">\(facts.name)</a>\(facts.description?.summary.map { ": \($0)" as HTML })</li>"
         }
         let text: HTML =
             waiting.isEmpty

@@ -97,16 +97,16 @@ struct HubState: Decodable {
 extension PluginContext {
     /// The hub's state, decoded and raw.
     ///
-    /// - Throws: ``AskError``; ``Refusal`` if the hub does not answer in time.
+    /// - Throws: ``AskError``; ``RequestRefusal`` if the hub does not answer in time.
     func hubState(within limit: Duration = .seconds(10)) async throws -> (state: HubState, answer: RawJSON) {
-        let answer = try await Deadline.run(limit) { try await self.ask(.status) }
+        let answer = try await HubTimeLimit.run(limit) { try await self.ask(.status) }
         return (try HubState(answer), answer)
     }
 }
 
 /// Limits the time that a page waits for the hub.
-enum Deadline {
-    /// - Throws: errors of `body`; ``Refusal`` after the time limit.
+enum HubTimeLimit {
+    /// - Throws: errors of `body`; ``RequestRefusal`` after the time limit.
     static func run<Value: Sendable>(
         _ limit: Duration, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -118,7 +118,7 @@ enum Deadline {
             }
             defer { group.cancelAll() }
             guard let first = try await group.next(), let value = first else {
-                throw Refusal(
+                throw RequestRefusal(
                     .gatewayTimeout, "The hub does not answer",
                     "It may be starting, or busy with its disk. Open the page again in a moment; hub status says more.",
                     retryAfter: 5)

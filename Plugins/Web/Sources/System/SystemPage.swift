@@ -6,9 +6,9 @@ import PluginKit
 struct SystemArea: SiteArea {
     let parts: WebParts
 
-    func add(to router: some RouterMethods<Visit>) {
+    func add(to router: some RouterMethods<WebRequestContext>) {
         router.get("/system") { request, visit in
-            try await SystemPage(parts: parts).response(Choice(request, visit, parts))
+            try await SystemPage(parts: parts).response(SelectedPerson(request, visit, parts))
         }
     }
 }
@@ -17,11 +17,11 @@ struct SystemArea: SiteArea {
 struct SystemPage: Sendable {
     let parts: WebParts
 
-    func response(_ choice: Choice) async throws -> Response {
+    func response(_ choice: SelectedPerson) async throws -> Response {
         let (state, answer) = try await parts.hub.hubState()
         let browsers = try await parts.access.sessions(at: parts.now)
         return PageAnswer.page(
-            Frame(title: "System", choice: choice, path: "/system").html(
+            PageFrame(title: "System", choice: choice, path: "/system").html(
                 Self.findings(StatusFinding.all(in: answer.bytes)) + Self.hub(state) + Self.store(state)
                     + Self.plugins(state) + Self.deliveries(state.sinks) + Self.sessions(state.sessions, browsers)))
     }
@@ -128,7 +128,7 @@ struct SystemPage: Sendable {
         for plugin in state.plugins {
             let advice = plugin.advice ?? plugin.lastError ?? ""
             table.rows.append([
-                "<a href=\"\(url: NextPage.of(plugin.name))\">\(plugin.name)</a>",
+                "<a href=\"\(url: PluginAddresses.of(plugin.name))\">\(plugin.name)</a>",
                 "\(state.version(of: plugin.name) ?? "–")", "\(plugin.state)",
                 plugin.enabled ? lamp(plugin.alive) : "–", lamp(plugin.fresh), lamp(plugin.delivering),
                 "\(plugin.restarts)", "\(LocalTime.inSentence(advice))",

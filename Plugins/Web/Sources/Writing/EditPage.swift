@@ -16,7 +16,7 @@ struct EditPage: Sendable {
         let group: [StoredRecord]
         /// The members that change with it, if the viewer may see all of them.
         let members: [StoredRecord]
-        let choice: Choice
+        let choice: SelectedPerson
 
         /// Arguments that name the record with its version, so that an edit fails if it has changed since.
         var asSeen: [String: SettingValue] {
@@ -54,8 +54,8 @@ struct EditPage: Sendable {
         (unit == "%" ? NumberText.percent(value) : NumberText.shortest(value), PeopleUnit(unit).spelling)
     }
 
-    private func subject(_ request: Request, _ visit: Visit) async throws -> Subject {
-        let plain = try Choice(request, visit, parts)
+    private func subject(_ request: Request, _ visit: WebRequestContext) async throws -> Subject {
+        let plain = try SelectedPerson(request, visit, parts)
         let (record, sample) = try await parts.reader.sample(try visit.record, for: plain.viewer)
         let form = TypeRegistry.standard.type(record.type).flatMap(EntryForm.init)
         return Subject(
@@ -66,7 +66,7 @@ struct EditPage: Sendable {
 
     // MARK: - Showing the form
 
-    func show(_ request: Request, _ visit: Visit) async throws -> Response {
+    func show(_ request: Request, _ visit: WebRequestContext) async throws -> Response {
         let subject = try await subject(request, visit)
         return page(subject, FormFields(values: subject.values), was: subject.values)
     }
@@ -75,7 +75,7 @@ struct EditPage: Sendable {
         _ subject: Subject, _ fields: FormFields, was: [String: String], words: HTML = HTML(), sure: String? = nil
     ) -> Response {
         let number = subject.record.number
-        let frame = Frame(
+        let frame = PageFrame(
             title: "Edit \(TypeName.lowered(subject.record.type)), record \(number)", choice: subject.choice)
         guard parts.grants.have(.edit) else {
             return PageAnswer.page(frame.html("<p>\(parts.grants.advice(.edit, to: "Editing"))</p>"))
@@ -86,7 +86,7 @@ struct EditPage: Sendable {
                 """
                 \(fields.summary(besides: subject.names))\(words)
                 <p>Now: \(RecordLine.line(subject.record, subject.choice.reader))</p>
-                <form class="entry" method="post" action="\(url: "\(RecordPage.path(number))/edit")">\
+                <form class="entry" method="post" action="\(url: "\(RecordDetailPage.path(number))/edit")">\
                 \(FormFields.hidden("version", "\(subject.record.sequence)"))\
                 \(FormFields.hidden("members", RecordVersions.text(subject.members)))\
                 \(FormFields.hidden("was", before))\(sure.map { FormFields.hidden("sure", $0) } ?? HTML())
@@ -96,13 +96,13 @@ struct EditPage: Sendable {
                 \(fields.area("note", "Note"))
                 \(fields.line("reason", "Why it is edited", hint: "For readers of the record's history."))
                 <p><button class="main">\(sure == nil ? "Save" : "Save anyway")</button>
-                <a href="\(url: RecordPage.path(number))">Not now</a></p></form>
+                <a href="\(url: RecordDetailPage.path(number))">Not now</a></p></form>
                 """), fields.faults.isEmpty ? .ok : .unprocessableContent)
     }
 
     // MARK: - Saving
 
-    func save(_ request: Request, _ visit: Visit) async throws -> Response {
+    func save(_ request: Request, _ visit: WebRequestContext) async throws -> Response {
         let (sent, viewer) = try await WebForm.read(request, visit)
         let subject = try await subject(request, visit)
         let was = FormText.read(sent["was"] ?? "").filter { subject.names.contains($0.key) }
@@ -122,13 +122,13 @@ struct EditPage: Sendable {
             if !doubts.isEmpty, sent["sure"] != content {
                 return page(subject, fields, was: was, words: EntryPage.question(doubts), sure: content)
             }
-            let done = try await parts.hand.runWhole(.edit, arguments, for: viewer)
+            let done = try await parts.hand.runAll(.edit, arguments, for: viewer)
             parts.notices.put(Self.notice(done, subject), for: viewer)
-            return PageAnswer.redirect(to: RecordPage.path(subject.record.number))
-        } catch let refusal as Refusal where refusal.status == .conflict {
+            return PageAnswer.redirect(to: RecordDetailPage.path(subject.record.number))
+        } catch let refusal as RequestRefusal where refusal.status == .conflict {
             // The record has changed between the check above and the command.
             return conflict(try await self.subject(request, visit), fields, was)
-        } catch let fault as EntryFault {
+        } catch let fault as FormError {
             fields.faults[fault.field] = fault.message
         } catch let failure as CommandFailure {
             fields.faults[failure.code == "time" ? "at" : failure.code == "metadata" ? "note" : "hub"] = failure.message
@@ -158,11 +158,11 @@ struct EditPage: Sendable {
             try form.value(sent).add(to: &arguments)
         }
         let clock: PersonClock
-        do throws(HandFault) {
+        do throws(EntryError) {
             clock = try PersonClock(zone: subject.choice.person?.zone, now: parts.hub.clock.now())
-        } catch { throw EntryFault("at", error.message) }
+        } catch { throw FormError("at", error.message) }
         if isChanged("at") {
-            guard let text = sent["at"] else { throw EntryFault("at", "when was it?") }
+            guard let text = sent["at"] else { throw FormError("at", "when was it?") }
             arguments["start"] = .string(subject.sample.there(try TimeFields.moment(text, "at", clock).time).text)
         }
         if isChanged("to") {
@@ -175,7 +175,7 @@ struct EditPage: Sendable {
         }
         if lines(fields.values["note"]) != lines(was["note"]) { arguments["note"] = .string(lines(sent["note"])) }
         guard arguments.count > seen.count else {
-            throw EntryFault("hub", "Nothing was changed, so there is nothing to save.")
+            throw FormError("hub", "Nothing was changed, so there is nothing to save.")
         }
         arguments["reason"] = sent["reason"].map(SettingValue.string)
         return arguments
@@ -185,7 +185,7 @@ struct EditPage: Sendable {
         answer.entries.flatMap { entry in
             // A member may belong to another person by now; the page does not mention it.
             entry.record.flatMap { subject.choice.viewer.maySee($0) ? $0 : nil }.map { record in
-                SlipCheck.about(
+                TypoCheck.about(
                     record, last: subject.group.first { $0.number == record.number }, now: parts.hub.clock.now(),
                     for: subject.choice.reader)
             } ?? []
@@ -205,7 +205,7 @@ struct EditPage: Sendable {
     }
 
     /// Confirms an implausible value by entering the same value by hand.
-    func confirm(_ request: Request, _ visit: Visit) async throws -> Response {
+    func confirm(_ request: Request, _ visit: WebRequestContext) async throws -> Response {
         let (sent, viewer) = try await WebForm.read(request, visit)
         let subject = try await subject(request, visit)
         let (record, sample) = (subject.record, subject.sample)
@@ -217,10 +217,10 @@ struct EditPage: Sendable {
         if record.implausible.contains(.start) { arguments["start"] = .string(sample.start.text) }
         if record.implausible.contains(.end) { arguments["end"] = .string(sample.end.text) }
         guard arguments.count > subject.asSeen.count else {
-            throw Refusal(.conflict, "Record \(record.number) looks true", "There is nothing to confirm.")
+            throw RequestRefusal(.conflict, "Record \(record.number) looks true", "There is nothing to confirm.")
         }
-        let done = try await parts.hand.runWhole(.edit, arguments, for: viewer)
+        let done = try await parts.hand.runAll(.edit, arguments, for: viewer)
         parts.notices.put(Self.notice(done, subject), for: viewer)
-        return PageAnswer.redirect(to: viewer.isOwner ? InboxPage.path : RecordPage.path(record.number))
+        return PageAnswer.redirect(to: viewer.isOwner ? InboxPage.path : RecordDetailPage.path(record.number))
     }
 }

@@ -47,7 +47,7 @@ struct EntryForm: Sendable {
 
     // MARK: - Rendering
 
-    func html(_ fields: FormFields, for reader: Reader) -> HTML {
+    func html(_ fields: FormFields, for reader: DisplayPreferences) -> HTML {
         switch shape {
         case .number:
             return fields.line("value", TypeName.text(type.id), hint: hint(reader), isNumber: true, isNeeded: true)
@@ -99,7 +99,7 @@ struct EntryForm: Sendable {
         return fields.choice("unit", "Unit", options)
     }
 
-    private func hint(_ reader: Reader) -> String? {
+    private func hint(_ reader: DisplayPreferences) -> String? {
         switch unit(for: reader) {
         case "st": "Such as 12st 8lb."
         case "ft": "Such as 5'10\"."
@@ -108,7 +108,7 @@ struct EntryForm: Sendable {
     }
 
     /// The unit in which the person reads the type.
-    func unit(for reader: Reader) -> String {
+    func unit(for reader: DisplayPreferences) -> String {
         guard shape == .number || shape == .pair else { return "" }
         let member = shape == .pair ? TypeRegistry.standard.type(type.requiredMembers[0]) : type
         return PeopleUnit(reader.unit(member?.unit ?? "", of: member)).spelling
@@ -126,21 +126,21 @@ struct EntryForm: Sendable {
 
     /// The typed value.
     ///
-    /// - Throws: ``EntryFault`` that names the field.
-    func value(_ form: WebForm) throws(EntryFault) -> ValueArgument {
+    /// - Throws: ``FormError`` that names the field.
+    func value(_ form: WebForm) throws(FormError) -> ValueArgument {
         let words = try words(form)
-        do throws(HandFault) { return try ValueArgument(words, of: type) } catch {
-            throw EntryFault(error.field ?? "value", error.message)
+        do throws(EntryError) { return try ValueArgument(words, of: type) } catch {
+            throw FormError(error.field ?? "value", error.message)
         }
     }
 
-    private func words(_ form: WebForm) throws(EntryFault) -> [String] {
+    private func words(_ form: WebForm) throws(FormError) -> [String] {
         let text = Self.trimmed(form["value"])
         switch shape {
         case .number: return Self.words(text, unit: Self.trimmed(form["unit"]))
         case .pair:
             let second = Self.trimmed(form["second"])
-            guard !second.isEmpty else { throw EntryFault("second", "a value is missing") }
+            guard !second.isEmpty else { throw FormError("second", "a value is missing") }
             return Self.words("\(text)/\(second)", unit: Self.trimmed(form["unit"]))
         default: return text.isEmpty ? [] : [text]
         }
@@ -148,8 +148,8 @@ struct EntryForm: Sendable {
 
     /// The typed entry.
     ///
-    /// - Throws: ``EntryFault`` that names the field.
-    func entry(_ form: WebForm) throws(EntryFault) -> HandEntry {
+    /// - Throws: ``FormError`` that names the field.
+    func entry(_ form: WebForm) throws(FormError) -> ManualEntry {
         var details = EntryDetails()
         details.facts = Self.lines(form["facts"])
         details.others = Self.lines(form["with"])
@@ -160,27 +160,27 @@ struct EntryForm: Sendable {
         details.distance = amount("distance", "km")
         (details.protein, details.carbohydrates) = (amount("protein", "g"), amount("carbohydrates", "g"))
         (details.fat, details.sugar, details.fiber) = (amount("fat", "g"), amount("sugar", "g"), amount("fiber", "g"))
-        do throws(HandFault) {
+        do throws(EntryError) {
             switch shape {
             case .food:
-                guard let food = form["value"] else { throw HandFault("what was eaten?") }
-                return try HandEntry(food: Self.trimmed(food), energy: amount("energy", "kcal") ?? "", details)
+                guard let food = form["value"] else { throw EntryError("what was eaten?") }
+                return try ManualEntry(food: Self.trimmed(food), energy: amount("energy", "kcal") ?? "", details)
             case .workout:
                 guard let activity = form["value"].flatMap({ WorkoutActivity.activity(named: $0) }) else {
-                    throw HandFault("which activity?")
+                    throw EntryError("which activity?")
                 }
                 // Minutes, if no unit is given.
                 let last = amount("last", "min").map { $0.split(separator: " ").map(String.init) }
-                return try HandEntry(activity, last ?? [], details)
+                return try ManualEntry(activity, last ?? [], details)
             default:
                 let words: [String]
-                do throws(EntryFault) { words = try self.words(form) } catch {
-                    throw HandFault(error.message, field: error.field)
+                do throws(FormError) { words = try self.words(form) } catch {
+                    throw EntryError(error.message, field: error.field)
                 }
-                return try HandEntry(type.id.rawValue, words, details)
+                return try ManualEntry(type.id.rawValue, words, details)
             }
         } catch {
-            throw EntryFault(error.field == "metadata" ? "facts" : error.field ?? "value", error.message)
+            throw FormError(error.field == "metadata" ? "facts" : error.field ?? "value", error.message)
         }
     }
 
@@ -200,7 +200,7 @@ struct EntryForm: Sendable {
 }
 
 /// An error in a field of a form.
-struct EntryFault: Error {
+struct FormError: Error {
     let field, message: String
 
     init(_ field: String, _ message: String) { (self.field, self.message) = (field, message) }

@@ -24,8 +24,8 @@ struct EntryPage: Sendable {
 
     // MARK: - Showing the form
 
-    func show(_ request: Request, _ visit: Visit) throws -> Response {
-        let choice = try Choice(request, visit, parts)
+    func show(_ request: Request, _ visit: WebRequestContext) throws -> Response {
+        let choice = try SelectedPerson(request, visit, parts)
         guard let person = choice.person else { throw NoSuchPage() }
         guard let name = request.uri.queryParameters["type"].map(String.init) else { return types(choice, person) }
         let form = try Self.form(of: name)
@@ -41,7 +41,7 @@ struct EntryPage: Sendable {
     }
 
     /// The choice of a type.
-    private func types(_ choice: Choice, _ person: Welcome.PersonEntry) -> Response {
+    private func types(_ choice: SelectedPerson, _ person: Welcome.PersonEntry) -> Response {
         let common = HTML.each(EntryForm.common.filter { TypeRegistry.standard.type($0) != nil }) { type in
             "<li><a class=\"button\" href=\"\(url: Self.path(of: person.name, type))\">\(TypeName.text(type))</a></li>"
         }
@@ -54,7 +54,7 @@ struct EntryPage: Sendable {
         }
         let title = choice.persons.count > 1 ? "Add for \(person.shownName)" : "Add"
         return PageAnswer.page(
-            Frame(title: title, choice: choice, path: Self.path).html(
+            PageFrame(title: title, choice: choice, path: Self.path).html(
                 """
                 \(parts.grants.shown(.log, to: "Adding values") { HTML() })
                 <ul class="tiles">\(common)</ul>
@@ -65,7 +65,7 @@ struct EntryPage: Sendable {
     }
 
     private func page(
-        _ form: EntryForm, _ fields: FormFields, _ choice: Choice, _ person: Welcome.PersonEntry,
+        _ form: EntryForm, _ fields: FormFields, _ choice: SelectedPerson, _ person: Welcome.PersonEntry,
         doubts: HTML = HTML(), sure: String? = nil
     ) -> Response {
         var fields = fields
@@ -73,7 +73,7 @@ struct EntryPage: Sendable {
             fields.values["entry"] = EntryKey(at: parts.hub.clock.now()).text
         }
         let shown = form.names + TimeFields.names + ["note", "facts"]
-        let frame = Frame(
+        let frame = PageFrame(
             title: "Add \(TypeName.lowered(form.type.id)) for \(person.shownName)", choice: choice, path: Self.path
         )
         guard parts.grants.have(.log) else {
@@ -99,9 +99,9 @@ struct EntryPage: Sendable {
 
     // MARK: - Saving
 
-    func save(_ request: Request, _ visit: Visit) async throws -> Response {
+    func save(_ request: Request, _ visit: WebRequestContext) async throws -> Response {
         let (sent, viewer) = try await WebForm.read(request, visit)
-        let choice = try Choice(request, visit, parts)
+        let choice = try SelectedPerson(request, visit, parts)
         guard let person = choice.person, let name = request.uri.queryParameters["type"].map(String.init) else {
             throw NoSuchPage()
         }
@@ -121,12 +121,12 @@ struct EntryPage: Sendable {
             if !doubts.isEmpty, sent["sure"] != content {
                 return page(form, fields, choice, person, doubts: Self.question(doubts), sure: content)
             }
-            let done = try await parts.hand.runWhole(.log, arguments, for: viewer)
+            let done = try await parts.hand.runAll(.log, arguments, for: viewer)
             parts.notices.put(Self.notice(done, person.reader), for: viewer)
             let type = done.entries.first?.record?.type ?? form.type.id
             return PageAnswer.redirect(
                 to: "/types/\(type.rawValue)?" + FormText.write([(name: "person", value: person.name)]))
-        } catch let fault as EntryFault {
+        } catch let fault as FormError {
             fields.faults[fault.field] = fault.message
         } catch let failure as CommandFailure {
             fields.faults[Self.field(of: failure, form)] = failure.message
@@ -138,15 +138,15 @@ struct EntryPage: Sendable {
         _ form: EntryForm, _ sent: WebForm, _ person: Welcome.PersonEntry, _ now: Int64, key: String
     ) throws -> [String: SettingValue] {
         let entry = try form.entry(sent)
-        do throws(HandFault) {
+        do throws(EntryError) {
             let clock = try PersonClock(zone: person.zone, now: now)
             let times: EntryTimes
-            do throws(EntryFault) { times = try TimeFields.read(sent, by: clock) } catch {
-                throw HandFault(error.message, field: error.field)
+            do throws(FormError) { times = try TimeFields.read(sent, by: clock) } catch {
+                throw EntryError(error.message, field: error.field)
             }
             return try entry.arguments(times, of: person.name, by: clock, note: sent["note"], key: key)
         } catch {
-            throw EntryFault(
+            throw FormError(
                 error.field == "metadata" ? "facts" : error.field ?? (form.type.kind == .workout ? "last" : "at"),
                 error.message)
         }
@@ -162,10 +162,10 @@ struct EntryPage: Sendable {
         }
     }
 
-    private func doubts(about answer: ManualAnswer, _ now: Int64, _ reader: Reader) -> [HTML] {
-        let doubts: [HTML] = SlipCheck.about(answer, now: now) { _ in reader }.map { "\($0)." }
-        guard let number = SlipCheck.repeated(in: answer) else { return doubts }
-        return doubts + ["Record \(RecordPage.link(number)) says the same; it can be corrected there."]
+    private func doubts(about answer: ManualAnswer, _ now: Int64, _ reader: DisplayPreferences) -> [HTML] {
+        let doubts: [HTML] = TypoCheck.about(answer, now: now) { _ in reader }.map { "\($0)." }
+        guard let number = TypoCheck.repeated(in: answer) else { return doubts }
+        return doubts + ["Record \(RecordDetailPage.link(number)) says the same; it can be corrected there."]
     }
 
     /// Asks for confirmation above the form.
@@ -176,10 +176,10 @@ struct EntryPage: Sendable {
         """
     }
 
-    private static func notice(_ answer: ManualAnswer, _ reader: Reader) -> HTML {
+    private static func notice(_ answer: ManualAnswer, _ reader: DisplayPreferences) -> HTML {
         guard let first = answer.entries.first else { return "The hub has stored nothing." }
         guard let record = first.record else {
-            return "\(RecordPage.link(first.number)) says so already: it was entered before."
+            return "\(RecordDetailPage.link(first.number)) says so already: it was entered before."
         }
         return "\(RecordLine.line(record, reader)): saved. \(UndoForm.html("add", record))"
     }

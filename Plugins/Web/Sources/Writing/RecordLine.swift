@@ -5,13 +5,13 @@ import Samples
 /// A record in a line of words.
 enum RecordLine {
     /// For example `Weight 80.4 kg, 2026-03-15 07:30:05 +01:00`.
-    static func line(_ record: StoredRecord, _ reader: Reader) -> HTML {
+    static func line(_ record: StoredRecord, _ reader: DisplayPreferences) -> HTML {
         let value = ValueText.marked(record, for: reader)
         let parts = ["\(TypeName.text(record.type)) \(value)".trimmed, when(record, reader)]
         return "\(parts.filter { !$0.isEmpty }.joined(separator: ", "))"
     }
 
-    static func when(_ record: StoredRecord, _ reader: Reader) -> String {
+    static func when(_ record: StoredRecord, _ reader: DisplayPreferences) -> String {
         switch record.record {
         case .sample(let sample): MomentText.marked(record, sample, for: reader)
         case .day(let day): reader.date(day.date)
@@ -35,6 +35,6 @@ enum UndoForm {
     /// - Parameter what: `add`, `edit` or `delete`.
     static func html(_ what: String, _ record: StoredRecord, _ label: HTML = "Undo") -> HTML {
         let fields = [(name: "what", value: what), (name: "version", value: "\(record.sequence)")]
-        return ButtonForm("\(RecordPage.path(record.number))/undo", label, fields).html
+        return ButtonForm("\(RecordDetailPage.path(record.number))/undo", label, fields).html
     }
 }

@@ -6,8 +6,8 @@ import Samples
 struct RecordsArea: SiteArea {
     let parts: WebParts
 
-    func add(to router: some RouterMethods<Visit>) {
-        let (entry, record) = (EntryPage(parts: parts), RecordPage(parts: parts))
+    func add(to router: some RouterMethods<WebRequestContext>) {
+        let (entry, record) = (EntryPage(parts: parts), RecordDetailPage(parts: parts))
         let (edit, removal) = (EditPage(parts: parts), RemovalPage(parts: parts))
         router.get("/add") { request, visit in try entry.show(request, visit) }
         router.post("/add") { request, visit in try await entry.save(request, visit) }
@@ -21,7 +21,7 @@ struct RecordsArea: SiteArea {
     }
 }
 
-extension Visit {
+extension WebRequestContext {
     /// The record number in the address.
     var record: Int64 {
         get throws {
@@ -34,16 +34,16 @@ extension Visit {
 extension WebForm {
     /// Checks that a record still has the version that the page showed.
     ///
-    /// - Throws: ``Refusal`` if it has changed meanwhile.
+    /// - Throws: ``RequestRefusal`` if it has changed meanwhile.
     func demandVersion(of record: StoredRecord) throws {
-        guard try number("version") == record.sequence else { throw Refusal.changed(record.number) }
+        guard try number("version") == record.sequence else { throw RequestRefusal.changed(record.number) }
     }
 }
 
-extension Refusal {
+extension RequestRefusal {
     /// The refusal for a record that has changed since the page was shown.
-    static func changed(_ number: Int64) -> Refusal {
-        Refusal(
+    static func changed(_ number: Int64) -> RequestRefusal {
+        RequestRefusal(
             .conflict, "Record \(number) has changed meanwhile",
             "Nothing was done. Open it again: its page shows how it is now.")
     }

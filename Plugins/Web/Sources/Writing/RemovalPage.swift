@@ -8,11 +8,11 @@ struct RemovalPage: Sendable {
     let parts: WebParts
 
     /// Asks for confirmation, and shows which records are deleted with it.
-    func ask(_ request: Request, _ visit: Visit) async throws -> Response {
-        let plain = try Choice(request, visit, parts)
+    func ask(_ request: Request, _ visit: WebRequestContext) async throws -> Response {
+        let plain = try SelectedPerson(request, visit, parts)
         let record = try await parts.reader.sample(try visit.record, for: plain.viewer).record
         let choice = plain.with(record)
-        let frame = Frame(title: "Delete record \(record.number)?", choice: choice)
+        let frame = PageFrame(title: "Delete record \(record.number)?", choice: choice)
         guard parts.grants.have(.retract) else {
             return PageAnswer.page(frame.html("<p>\(parts.grants.advice(.retract, to: "Deleting"))</p>"))
         }
@@ -24,25 +24,27 @@ struct RemovalPage: Sendable {
                 """
                 <p>\(RecordLine.line(record, choice.reader))</p>
                 <p>\(others > 0 ? "What belongs to it goes along: \(NumberText.count(others, "more record")). " : "")It disappears from all lists, and sinks that have it are notified. No source can bring it back; you can.</p>
-                <form class="entry" method="post" action="\(url: "\(RecordPage.path(record.number))/delete")">\
+                <form class="entry" method="post" action="\(url: "\(RecordDetailPage.path(record.number))/delete")">\
                 \(FormFields.hidden("version", "\(record.sequence)"))
                 \(FormFields().line("reason", "Why", hint: "For readers of the record's history."))
-                <p><button class="main">Delete</button> <a href="\(url: RecordPage.path(record.number))">Not now</a></p></form>
+                <p><button class="main">Delete</button> <a href="\(url: RecordDetailPage.path(record.number))">Not now</a></p></form>
                 """))
     }
 
-    func remove(_ request: Request, _ visit: Visit) async throws -> Response {
+    func remove(_ request: Request, _ visit: WebRequestContext) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
         let record = try await parts.reader.any(try visit.record, for: viewer)
         try form.demandVersion(of: record)
-        try await retract(record, form["reason"], viewer, try Choice(request, visit, parts).with(record))
-        return PageAnswer.redirect(to: RecordPage.path(record.number))
+        try await retract(record, form["reason"], viewer, try SelectedPerson(request, visit, parts).with(record))
+        return PageAnswer.redirect(to: RecordDetailPage.path(record.number))
     }
 
-    private func retract(_ record: StoredRecord, _ reason: String?, _ viewer: Viewer, _ choice: Choice) async throws {
+    private func retract(_ record: StoredRecord, _ reason: String?, _ viewer: Viewer, _ choice: SelectedPerson)
+        async throws
+    {
         var arguments = [record].asSeen
         arguments["reason"] = reason.map(SettingValue.string)
-        let done = try await parts.hand.runWhole(.retract, arguments, for: viewer)
+        let done = try await parts.hand.runAll(.retract, arguments, for: viewer)
         let after = try await parts.reader.any(record.number, for: viewer)
         let line = RecordLine.line(record, choice.reader)
         parts.notices.put(
@@ -51,30 +53,31 @@ struct RemovalPage: Sendable {
             for: viewer)
     }
 
-    func undo(_ request: Request, _ visit: Visit) async throws -> Response {
+    func undo(_ request: Request, _ visit: WebRequestContext) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
         let record = try await parts.reader.any(try visit.record, for: viewer)
-        let choice = try Choice(request, visit, parts).with(record)
+        let choice = try SelectedPerson(request, visit, parts).with(record)
         try form.demandVersion(of: record)
         let number = record.number
         switch form["what"] {
         case "add":
             try await retract(record, nil, viewer, choice)
         case "delete":
-            let done = try await parts.hand.runWhole(
+            let done = try await parts.hand.runAll(
                 .retract, [record].asSeen.merging(["undo": .boolean(true)]) { $1 }, for: viewer)
             try await tell(done, number, "is back", "was not deleted", choice)
         case "edit":
-            let done = try await parts.hand.runWhole(
+            let done = try await parts.hand.runAll(
                 .edit, record.asSeen.merging(["undo": .boolean(true)]) { $1 }, for: viewer)
             try await tell(done, number, "as its source says", "was not edited", choice)
-        default: throw Refusal(.badRequest, "The form lacks what", "Open the page again, and press its button.")
+        default: throw RequestRefusal(.badRequest, "The form lacks what", "Open the page again, and press its button.")
         }
-        return PageAnswer.redirect(to: RecordPage.path(number))
+        return PageAnswer.redirect(to: RecordDetailPage.path(number))
     }
 
     private func tell(
-        _ done: ManualAnswer, _ number: Int64, _ changed: StaticString, _ unchanged: StaticString, _ choice: Choice
+        _ done: ManualAnswer, _ number: Int64, _ changed: StaticString, _ unchanged: StaticString,
+        _ choice: SelectedPerson
     ) async throws {
         let after = try await parts.reader.any(number, for: choice.viewer)
         let isChanged = done.entries.contains { $0.outcome == "stored" }

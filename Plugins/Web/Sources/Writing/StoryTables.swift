@@ -10,7 +10,7 @@ struct StoryTables: Sendable {
 
     private let story: RecordStory
     private let viewer: Viewer
-    private let persons: [String: Reader]
+    private let persons: [String: DisplayPreferences]
     private let number: Int64
     /// Whether it is the first page, which has more than versions and days.
     private let isFirst: Bool
@@ -18,25 +18,27 @@ struct StoryTables: Sendable {
     /// - Parameters:
     ///   - record: a record that the viewer may see.
     ///   - next: the position in an address of ``more``.
-    /// - Throws: `NoSuchPage` for an unknown `next`; ``Refusal``.
+    /// - Throws: `NoSuchPage` for an unknown `next`; ``RequestRefusal``.
     init(of record: StoredRecord, next: String?, _ viewer: Viewer, _ parts: WebParts) async throws {
         let hub = parts.hub
         let answer: RawJSON
         do {
-            answer = try await Deadline.run(.seconds(10)) {
+            answer = try await HubTimeLimit.run(.seconds(10)) {
                 try await hub.trace(record.number, limit: Self.most, next: next)
             }
         } catch let error as AskError where error.error?.code == .query || error.error?.code == .cursor {
             throw NoSuchPage()
         }
-        do { story = try RecordStory(viewer.cut(story: answer)) } catch let error as RecordStory.Unreadable {
-            throw Refusal(.badGateway, "The hub's answer cannot be read", error.reason)
+        do { story = try RecordStory(viewer.cut(story: answer)) } catch let error as RecordStory.StoryError {
+            throw RequestRefusal(.badGateway, "The hub's answer cannot be read", error.reason)
         }
         persons = Dictionary(parts.persons.map { ($0.name, $0.reader) }) { first, _ in first }
         (self.viewer, number, isFirst) = (viewer, record.number, next == nil)
     }
 
-    private func readers(_ person: String?) -> Reader { person.flatMap { persons[$0] } ?? Reader(zone: .current) }
+    private func readers(_ person: String?) -> DisplayPreferences {
+        person.flatMap { persons[$0] } ?? DisplayPreferences(zone: .current)
+    }
 
     /// Facts that appear nowhere else on the page.
     ///
@@ -50,7 +52,7 @@ struct StoryTables: Sendable {
 
     private var more: HTML {
         guard let next = story.next else { return HTML() }
-        let address = "\(RecordPage.path(number))?" + FormText.write([(name: "next", value: next)])
+        let address = "\(RecordDetailPage.path(number))?" + FormText.write([(name: "next", value: next)])
         return "<p>\(story.rest ?? ""): <a href=\"\(url: address)\">show more</a></p>"
     }
 
@@ -91,7 +93,7 @@ struct StoryTables: Sendable {
             table.rows.append([
                 "\(reader.date(day.value.date))", "\(day.value.series)", "\(day.text(reader))",
                 "\(DayWords.how(day.value, reader))",
-                RecordPage.link(day.number), "\(sinks)",
+                RecordDetailPage.link(day.number), "\(sinks)",
             ])
         }
         return table.html

@@ -17,40 +17,40 @@ struct TimeFields: Sendable {
 
     /// Parses the typed times in a zone.
     ///
-    /// - Throws: ``EntryFault`` that names the field.
-    static func read(_ form: WebForm, by clock: PersonClock) throws(EntryFault) -> EntryTimes {
+    /// - Throws: ``FormError`` that names the field.
+    static func read(_ form: WebForm, by clock: PersonClock) throws(FormError) -> EntryTimes {
         let start = try moment(form["at"] ?? "now", "at", clock, takesDay: form["to"] == nil)
-        let end = try form["to"].map { text throws(EntryFault) in try moment(text, "to", clock).time }
-        guard end == nil || form["at"] != nil else { throw EntryFault("at", "an interval has a beginning, too") }
+        let end = try form["to"].map { text throws(FormError) in try moment(text, "to", clock).time }
+        guard end == nil || form["at"] != nil else { throw FormError("at", "an interval has a beginning, too") }
         return EntryTimes(
             start.time, zone: start.zone, end: end, isStart: form["at"] != nil, isInterval: end != nil)
     }
 
     /// - Parameter takesDay: whether a day may be typed without a time.
-    /// - Throws: ``EntryFault`` that names the field.
+    /// - Throws: ``FormError`` that names the field.
     static func moment(
         _ text: String, _ field: String, _ clock: PersonClock, takesDay: Bool = false
-    ) throws(EntryFault) -> (time: Timestamp, zone: String?) {
+    ) throws(FormError) -> (time: Timestamp, zone: String?) {
         let text = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         guard let moment = MomentArgument(text) else {
-            throw EntryFault(field, "\"\(HandFault.cut(text))\" is none of: \(MomentArgument.forms)")
+            throw FormError(field, "\"\(EntryError.cut(text))\" is none of: \(MomentArgument.forms)")
         }
         let reading: MomentArgument.Reading
-        do throws(HandFault) {
+        do throws(EntryError) {
             if !takesDay { try moment.refuseDay() }
             reading = try moment.reading(now: clock.now, in: clock.zone)
         } catch {
-            throw EntryFault(field, error.message)
+            throw FormError(field, error.message)
         }
         switch reading {
         case .one(let time, let isLocal): return (time, isLocal ? clock.zone.identifier : nil)
         case .two(let first, let second):
-            throw EntryFault(field, "\(text) came twice that day; type \(first.text) or \(second.text)")
+            throw FormError(field, "\(text) came twice that day; type \(first.text) or \(second.text)")
         }
     }
 
     /// A moment in the editor's zone, in a form that can be typed again.
-    static func typed(_ time: Timestamp, _ reader: Reader) -> String {
+    static func typed(_ time: Timestamp, _ reader: DisplayPreferences) -> String {
         reader.local(time).text.replacing("T", with: " ")
     }
 }

@@ -22,7 +22,7 @@ import Testing
 
     private static func chart(
         _ points: [ChartPoint], _ form: Chart.Form = .points, trend: [ChartPoint] = [], goal: Chart.Goal? = nil,
-        reader: Reader = Reader(), type: TypeID = .weight, unit: String = "kg"
+        reader: DisplayPreferences = DisplayPreferences(), type: TypeID = .weight, unit: String = "kg"
     ) -> Chart {
         Chart(
             id: "c", title: "Weight", form: form, points: points, trend: trend, goal: goal,
@@ -87,9 +87,9 @@ import Testing
     }
 
     @Test func `a greater value is higher, a later one further to the right, and a bar begins at zero`() throws {
-        let axis = ValueAxis([70, 72.5, 80], fromZero: false, format: Reader().format("kg", of: .weight))
+        let axis = ValueAxis([70, 72.5, 80], fromZero: false, format: DisplayPreferences().format("kg", of: .weight))
         #expect(axis.place(70) < axis.place(72.5) && axis.place(72.5) < axis.place(80))
-        let times = TimeAxis(from: 0, to: 100, zone: "UTC", reader: Reader())
+        let times = TimeAxis(from: 0, to: 100, zone: "UTC", reader: DisplayPreferences())
         #expect(times.place(0) == 0 && times.place(25) == 0.25 && times.place(100) == 1)
         let bars = Self.chart(Self.points([5_000, 8_000]), .bars, type: .stepCount, unit: "count").html.text
         // Both end at the bottom: what is above them and their height are the whole.
@@ -106,7 +106,7 @@ import Testing
         ("st", ["11 st", "11 st 7 lb", "12 st", "12 st 7 lb", "13 st"]),
     ])
     func `marks are even numbers in the unit that the person reads`(unit: String, marks: [String]) {
-        let reader = Reader(units: [.weight: unit])
+        let reader = DisplayPreferences(units: [.weight: unit])
         let axis = ValueAxis([70.4, 80], fromZero: false, format: reader.format("kg", of: .weight))
         #expect(axis.marks.map(\.text) == marks)
         #expect(axis.marks.map(\.place) == axis.marks.map(\.place).sorted())
@@ -114,16 +114,17 @@ import Testing
     }
 
     @Test func `marks of counts are whole numbers, and those of fractions are percent`() {
-        let steps = ValueAxis([0, 2], fromZero: true, format: Reader().format("count", of: .stepCount))
+        let steps = ValueAxis([0, 2], fromZero: true, format: DisplayPreferences().format("count", of: .stepCount))
         #expect(steps.marks.map(\.text) == ["0", "1", "2"])
-        let fat = ValueAxis([0.18, 0.22], fromZero: false, format: Reader().format("%", of: .bodyFatPercentage))
+        let fat = ValueAxis(
+            [0.18, 0.22], fromZero: false, format: DisplayPreferences().format("%", of: .bodyFatPercentage))
         #expect(fat.marks.map(\.text) == ["18", "19", "20", "21", "22"])
     }
 
     @Test func `marks of time are the midnights of the person's zone, also if the clocks change`() {
         // The clocks go forward on 29 March 2026.
         let (from, to) = (Self.march + 26 * Self.day, Self.march + 31 * Self.day - 3_600_000_000)
-        let axis = TimeAxis(from: from, to: to, zone: Self.berlin, reader: Reader())
+        let axis = TimeAxis(from: from, to: to, zone: Self.berlin, reader: DisplayPreferences())
         #expect(axis.marks.map(\.text) == ["27 Mar", "28 Mar", "29 Mar", "30 Mar", "31 Mar", "1 Apr"])
         #expect(axis.marks.map { Int(($0.place * Double(to - from) / 3.6e9).rounded()) } == [0, 24, 48, 71, 95, 119])
     }
@@ -135,7 +136,7 @@ import Testing
     func `months have names in the person's language, and weeks begin with the first day of their region`(
         locale: String, marks: [String]
     ) {
-        let reader = Reader(locale: Reader.locale(locale))
+        let reader = DisplayPreferences(locale: DisplayPreferences.locale(locale))
         let from = Self.march - 7 * Self.day
         let axis = TimeAxis(from: from, to: from + 36 * Self.day, zone: Self.berlin, reader: reader)
         #expect(axis.marks.map(\.text) == marks)
@@ -145,7 +146,7 @@ import Testing
     func `a span of any length has few marks, all within it`(seconds: Int64) {
         for start in [Self.march, -62_135_510_400_000_000, 0] {
             let axis = TimeAxis(
-                from: start, to: start + seconds * 1_000_000, zone: Self.berlin, reader: Reader())
+                from: start, to: start + seconds * 1_000_000, zone: Self.berlin, reader: DisplayPreferences())
             let marks = axis.marks
             #expect(marks.count <= 6)
             #expect(marks.allSatisfy { (0...1).contains($0.place) })
@@ -236,11 +237,11 @@ import Testing
     func `a change has a sign, unless it is too small to be shown`(
         unit: String, from: Double, to: Double, text: String
     ) {
-        #expect(Reader(units: [.weight: unit]).format("kg", of: .weight).change(from: from, to: to) == text)
+        #expect(DisplayPreferences(units: [.weight: unit]).format("kg", of: .weight).change(from: from, to: to) == text)
     }
 
     @Test func `a change of degrees is converted by the size of a degree, not by the zero point`() {
-        let format = Reader(units: [.bodyTemperature: "degF"]).format("degC", of: .bodyTemperature)
+        let format = DisplayPreferences(units: [.bodyTemperature: "degF"]).format("degC", of: .bodyTemperature)
         #expect(format.change(from: 36, to: 37) == "+1.8 °F")
     }
 

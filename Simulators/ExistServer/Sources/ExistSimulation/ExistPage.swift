@@ -54,7 +54,7 @@ enum ExistPage {
         """
 }
 
-extension ExistService {
+extension SimulatedExist {
     /// Days, values, owners and the last calls.
     func page() throws -> String {
         let now = clock.now()
@@ -73,7 +73,7 @@ extension ExistService {
     private func section(_ user: String, _ zone: String, _ now: Int64, _ database: Database) throws -> String {
         var text =
             "<h2>\(Markup.escaped(user))</h2><p class=\"note\">\(Markup.escaped(zone))</p>"
-        let attributes = try ExistAttribute.all(of: user, in: database)
+        let attributes = try StoredExistAttribute.all(of: user, in: database)
         if attributes.isEmpty { text += "<p>No attributes yet.</p>" }
         for attribute in attributes {
             let values = try values(of: attribute, in: database)

@@ -55,7 +55,7 @@ struct ExistState: Sendable {
 }
 
 /// An attribute of a user, in its stored form.
-struct ExistAttribute: Sendable {
+struct StoredExistAttribute: Sendable {
     let id: Int64
     let name: String
     let template: String?
@@ -73,14 +73,14 @@ struct ExistAttribute: Sendable {
         (isManual, isActive, priority, owner) = (row["manual"], row["active"], row["priority"], row["owner"])
     }
 
-    static func find(_ name: String, of user: String, in database: Database) throws -> ExistAttribute? {
+    static func find(_ name: String, of user: String, in database: Database) throws -> StoredExistAttribute? {
         try Row.fetchOne(database, sql: "SELECT * FROM attribute WHERE user = ? AND name = ?", arguments: [user, name])
-            .map { ExistAttribute($0) }
+            .map { StoredExistAttribute($0) }
     }
 
-    static func all(of user: String, in database: Database) throws -> [ExistAttribute] {
+    static func all(of user: String, in database: Database) throws -> [StoredExistAttribute] {
         try Row.fetchAll(database, sql: "SELECT * FROM attribute WHERE user = ?", arguments: [user])
-            .map { ExistAttribute($0) }
+            .map { StoredExistAttribute($0) }
             .sorted {
                 let (left, right) = (ExistGroup.byName[$0.group]?.priority, ExistGroup.byName[$1.group]?.priority)
                 return (left ?? 99, $0.group, $0.priority, $0.name) < (right ?? 99, $1.group, $1.priority, $1.name)

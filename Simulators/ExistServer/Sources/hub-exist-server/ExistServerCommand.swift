@@ -69,7 +69,7 @@ struct ExistServerCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (host, port) = try address()
-        let standIn: StandIn<ExistService>
+        let standIn: StandIn<SimulatedExist>
         do {
             standIn = try make()
         } catch let error as WebFaultsError {
@@ -89,7 +89,7 @@ struct ExistServerCommand: AsyncParsableCommand {
         }
     }
 
-    private func make() throws -> StandIn<ExistService> {
+    private func make() throws -> StandIn<SimulatedExist> {
         let clock = try SettableClock(clock)
         var switches = ExistSwitches()
         for text in set {
@@ -97,10 +97,10 @@ struct ExistServerCommand: AsyncParsableCommand {
             try switches.set(sides[0], sides.count > 1 ? sides[1] : "")
         }
         var faults: [Fault] = []
-        for text in fault { faults.append(try Fault(text, forms: ExistService.forms)) }
-        let service = try ExistService(path: state, clock: clock, switches: switches)
+        for text in fault { faults.append(try Fault(text, forms: SimulatedExist.forms)) }
+        let service = try SimulatedExist(path: state, clock: clock, switches: switches)
         try service.register(try users(), try clients())
-        return StandIn(service, faults: FaultQueue(faults, forms: ExistService.forms, seed: seed), clock: clock)
+        return StandIn(service, faults: FaultQueue(faults, forms: SimulatedExist.forms, seed: seed), clock: clock)
     }
 
     private func users() throws -> [ExistUser] {

@@ -79,7 +79,9 @@ extension Exchange {
 
     private func addDeviceType(_ tree: JSONTree, _ database: Database) throws -> JSONTree {
         let properties = tree["properties"] ?? [:]
-        if let complaint = Manifest.complaint(about: properties) { throw WebFaultsError("properties: \(complaint)") }
+        if let complaint = ExchangeManifest.complaint(about: properties) {
+            throw WebFaultsError("properties: \(complaint)")
+        }
         let undeclared = tree["undeclared"] ?? [:]
         // An existing id gets the next version of its manifest.
         if let id = tree["id"]?.text, try DeviceTypeRow.exists(database, key: id) {

@@ -60,7 +60,7 @@ public final class Exchange: Sendable {
         database =
             try options.state.map { try DatabaseQueue(path: $0, configuration: configuration) }
             ?? DatabaseQueue(configuration: configuration)
-        try Schema.migrator.migrate(database)
+        try ExchangeSchema.migrator.migrate(database)
         try database.write { try seed($0) }
     }
 
@@ -132,19 +132,21 @@ public final class Exchange: Sendable {
             database, sql: "SELECT max(version) FROM manifest WHERE dtid = ?", arguments: [dtid]) ?? 0
     }
 
-    func manifest(_ dtid: String, version: Int64, _ database: Database) throws -> (Manifest, properties: String)? {
+    func manifest(_ dtid: String, version: Int64, _ database: Database) throws -> (
+        ExchangeManifest, properties: String
+    )? {
         let row = try Row.fetchOne(
             database, sql: "SELECT properties, undeclared FROM manifest WHERE dtid = ? AND version = ?",
             arguments: [dtid, version])
         guard let row else { return nil }
         let properties: String = row["properties"]
-        let manifest = Manifest(
+        let manifest = ExchangeManifest(
             version: version, properties: .written(properties), undeclared: .written(row["undeclared"]))
         return (manifest, properties)
     }
 
     /// The manifest that normalises a device's messages.
-    func manifest(of device: DeviceRow, _ database: Database) throws -> Manifest? {
+    func manifest(of device: DeviceRow, _ database: Database) throws -> ExchangeManifest? {
         let version =
             device.policy == "DEVICE" ? device.manifestVersion : try latestManifest(device.dtid, database)
         return try manifest(device.dtid, version: version, database)?.0

@@ -133,7 +133,7 @@ public struct FaultOption: Sendable, Hashable {
             let names = allowed.map(\.name).joined(separator: ", ")
             throw SimulatorError(.usage, "fault '\(text)': there is none of that name; there are \(names)")
         }
-        guard let value = parts.count == 2 ? Values.digits(parts[1]) : known.standard else {
+        guard let value = parts.count == 2 ? ValueParser.digits(parts[1]) : known.standard else {
             throw SimulatorError(.usage, "fault '\(text)': expected \(known.name)=n, where \(known.value)")
         }
         guard known.name != "count" || value <= 255 else {

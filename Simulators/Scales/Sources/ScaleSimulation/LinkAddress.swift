@@ -27,7 +27,7 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
         guard text.hasPrefix("tcp://") || text.hasPrefix("udp://"), let colon = text.lastIndex(of: ":") else {
             throw wrong
         }
-        guard let port = Values.digits(text[text.index(after: colon)...]).flatMap(UInt16.init(exactly:)) else {
+        guard let port = ValueParser.digits(text[text.index(after: colon)...]).flatMap(UInt16.init(exactly:)) else {
             throw wrong
         }
         var host = text[text.index(text.startIndex, offsetBy: 6)..<max(colon, text.index(text.startIndex, offsetBy: 6))]
@@ -47,12 +47,12 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// A listening socket and its actual address.
-    func listen() throws(SimulatorError) -> (Descriptor, LinkAddress) {
+    func listen() throws(SimulatorError) -> (LinkDescriptor, LinkAddress) {
         switch place {
         case .unix(let path):
             // The socket file of a killed process would make bind fail; one that answers belongs to another program.
             if (try? connect()) == nil { unlink(path) }
-            let socket = Descriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
+            let socket = LinkDescriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
             try LinkAddress.unix(path, "listen on") { Glibc.bind(socket.number, $0, $1) }
             try start(socket.number)
             return (socket, self)
@@ -66,7 +66,7 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// A socket for datagrams and its actual address.
-    func listenForDatagrams() throws(SimulatorError) -> (Descriptor, LinkAddress) {
+    func listenForDatagrams() throws(SimulatorError) -> (LinkDescriptor, LinkAddress) {
         guard case .udp(let host, let port) = place else {
             throw SimulatorError(.usage, "'\(self)': this scale is reached by datagrams, such as udp://127.0.0.1:10000")
         }
@@ -77,7 +77,7 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
 
     private static func bound(
         _ host: String, _ port: UInt16, _ kind: __socket_type
-    ) throws(SimulatorError) -> Descriptor {
+    ) throws(SimulatorError) -> LinkDescriptor {
         try LinkAddress.tcp(host, port, "listen on", flags: AI_PASSIVE, kind: kind) { number, address, length in
             var yes: Int32 = 1
             setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
@@ -92,10 +92,10 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// A connected socket.
-    func connect() throws(SimulatorError) -> Descriptor {
+    func connect() throws(SimulatorError) -> LinkDescriptor {
         switch place {
         case .unix(let path):
-            let socket = Descriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
+            let socket = LinkDescriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
             try LinkAddress.unix(path, "connect to") { Glibc.connect(socket.number, $0, $1) }
             return socket
         case .tcp(let host, let port):
@@ -119,7 +119,7 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
     private static func tcp(
         _ host: String, _ port: UInt16, _ doing: String, flags: Int32, kind: __socket_type = SOCK_STREAM,
         _ use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32
-    ) throws(SimulatorError) -> Descriptor {
+    ) throws(SimulatorError) -> LinkDescriptor {
         var hints = addrinfo()
         (hints.ai_flags, hints.ai_socktype) = (flags, Int32(kind.rawValue))
         var list: UnsafeMutablePointer<addrinfo>?
@@ -132,7 +132,7 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
         while let info = candidate?.pointee {
             let number = Glibc.socket(info.ai_family, info.ai_socktype, info.ai_protocol)
             if number >= 0, let address = info.ai_addr {
-                let socket = Descriptor(owning: number)
+                let socket = LinkDescriptor(owning: number)
                 if use(number, address, info.ai_addrlen) == 0 { return socket }
             }
             candidate = info.ai_next

@@ -37,7 +37,7 @@ public struct ReplayDevice: ScaleStandIn {
         var words = text.dropFirst().split(whereSeparator: \.isWhitespace).map(String.init)
         var after = Duration.zero
         // A byte has two digits, so a word of another length is a time.
-        if let first = words.first, first.utf8.count != 2, !first.hasPrefix("<"), let time = Values.digits(first) {
+        if let first = words.first, first.utf8.count != 2, !first.hasPrefix("<"), let time = ValueParser.digits(first) {
             after = .milliseconds(time)
             words.removeFirst()
         }
@@ -45,7 +45,7 @@ public struct ReplayDevice: ScaleStandIn {
         var place = 0
         while place < words.count {
             if words[place].hasPrefix("<"), place + 2 < words.count {
-                guard let count = Values.digits(words[place].dropFirst()), count <= 255,
+                guard let count = ValueParser.digits(words[place].dropFirst()), count <= 255,
                     let byte = UInt8(words[place + 2].prefix(2), radix: 16)
                 else { throw wrong("expected <n × ff>") }
                 bytes += Array(repeating: byte, count: count)

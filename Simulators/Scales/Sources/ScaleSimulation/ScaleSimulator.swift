@@ -132,8 +132,8 @@ public final class ScaleSimulator: Sendable {
 
 /// The opened end of a link, before a host has connected.
 enum OpenedLink: Sendable {
-    case listener(Descriptor)
+    case listener(LinkDescriptor)
     case dialling
     case terminal(PseudoTerminal)
-    case datagrams(Descriptor)
+    case datagrams(LinkDescriptor)
 }

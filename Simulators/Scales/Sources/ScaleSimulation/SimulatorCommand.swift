@@ -52,16 +52,17 @@ public enum SimulatorCommand: Sendable, Hashable {
         case ("step", 3...7) where words[1] == "on":
             let rest = try Details(words[3...])
             self = .stepOn(
-                tenthsOfKilogram: try Values.tenths(words[2]), at: rest.time, user: rest.user, hasShoes: rest.hasShoes)
+                tenthsOfKilogram: try ValueParser.tenths(words[2]), at: rest.time, user: rest.user,
+                hasShoes: rest.hasShoes)
         case ("store", 2...5):
             let rest = try Details(words[2...])
-            self = .store(tenthsOfKilogram: try Values.tenths(words[1]), at: rest.time, user: rest.user)
-        case ("fail", 2): self = .fail(try Values.errorByte(words[1]))
+            self = .store(tenthsOfKilogram: try ValueParser.tenths(words[1]), at: rest.time, user: rest.user)
+        case ("fail", 2): self = .fail(try ValueParser.errorByte(words[1]))
         case ("disconnect", 1): self = .disconnect
         case ("away", 1): self = .away
         case ("back", 1): self = .back
         case ("restart", 1): self = .restart
-        case ("clock", 2): self = .clock(seconds: try Values.signedSeconds(words[1]))
+        case ("clock", 2): self = .clock(seconds: try ValueParser.signedSeconds(words[1]))
         case ("fault", 2): self = words[1] == "none" ? .noFaults : .fault(try FaultOption(words[1]))
         case ("quit", 1): self = .quit
         default:
@@ -81,7 +82,7 @@ public enum SimulatorCommand: Sendable, Hashable {
                 switch word {
                 case "shoes": hasShoes = true
                 case "user":
-                    guard let number = rest.popFirst().flatMap({ Values.digits($0) }), number > 0 else {
+                    guard let number = rest.popFirst().flatMap({ ValueParser.digits($0) }), number > 0 else {
                         throw SimulatorError(.usage, "'user': expected a number from 1 after it")
                     }
                     user = UInt32(number)

@@ -13,10 +13,10 @@ extension SimulatorLoop {
     mutating func accept() {
         guard let listener = listenerNumber else { return }
         let number = Glibc.accept(listener, nil, nil)
-        if number >= 0 { begin(Descriptor(owning: number)) }
+        if number >= 0 { begin(LinkDescriptor(owning: number)) }
     }
 
-    mutating func begin(_ connection: Descriptor) {
+    mutating func begin(_ connection: LinkDescriptor) {
         connection.setNonBlocking()
         var yes: Int32 = 1
         // Chunks of a frame must arrive as chunks. On a unix socket the option does not exist and is not needed.

@@ -8,10 +8,10 @@ struct SimulatorLoop {
     let options: ScaleSimulator.Options
     let report: @Sendable (SimulatorEvent) -> Void
 
-    var listener: Descriptor?
+    var listener: LinkDescriptor?
     var terminal: PseudoTerminal?
-    var socket: Descriptor?
-    var datagrams: Descriptor?
+    var socket: LinkDescriptor?
+    var datagrams: LinkDescriptor?
     /// The sender of the last datagram.
     var sender: DatagramAddress?
     /// Whether a host is connected.

@@ -52,7 +52,7 @@ public struct SimulatorScript: Sendable, Hashable {
                 weighings.append(StandInWeighing(tenthsOfKilogram: tenths, user: entry.user, time: time))
             }
             for entry in raw.events ?? [] {
-                let after = try Values.duration(entry.after)
+                let after = try ValueParser.duration(entry.after)
                 guard let since = PlannedCommand.Start(rawValue: entry.since ?? "session") else {
                     throw SimulatorError(.script, "since '\(entry.since ?? "")': expected session or memory")
                 }
@@ -66,7 +66,7 @@ public struct SimulatorScript: Sendable, Hashable {
                             command: .stepOn(tenthsOfKilogram: tenths, at: time, user: entry.user)))
                 case (nil, let error?):
                     events.append(
-                        PlannedCommand(after: after, since: since, command: .fail(try Values.errorByte(error))))
+                        PlannedCommand(after: after, since: since, command: .fail(try ValueParser.errorByte(error))))
                 default:
                     throw SimulatorError(.script, "an event needs either kg or error")
                 }

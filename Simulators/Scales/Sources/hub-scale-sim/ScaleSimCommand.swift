@@ -11,5 +11,7 @@ struct ScaleSimCommand: ParsableCommand {
             be made to fail in every way a real one can.
             Pick a model: 'hub-scale-sim help hs3' tells the rest.
             """,
-        subcommands: [HS3Command.self, HS4Command.self, HS5Command.self, ReplayCommand.self])
+        subcommands: [
+            SimulateHS3Command.self, SimulateHS4Command.self, SimulateHS5Command.self, SimulateReplayCommand.self,
+        ])
 }

@@ -3,7 +3,7 @@ public import Samples
 
 /// FHIR R4: a Bundle of type collection, with the Patients and their Observations.
 public struct FHIRBundleExport: ExportWriter {
-    public private(set) var account = ExportAccount()
+    public private(set) var account = ExportSummary()
     private var patients: Set<String> = []
     private var hasEntries = false
 
@@ -46,7 +46,7 @@ public struct FHIRBundleExport: ExportWriter {
 
 /// FHIR R4 as NDJSON: one Observation per line, as in FHIR bulk data.
 public struct FHIRLinesExport: ExportWriter {
-    public private(set) var account = ExportAccount()
+    public private(set) var account = ExportSummary()
     private let joins: Bool
 
     /// - Parameter joinsCorrelations: whether the items contain the members of correlations. Use `false` if a single member may be corrected later:

@@ -71,7 +71,7 @@ struct DataPointBody {
                 ]))
         }
         guard let measure = measures[sample.type] else { return nil }
-        let digits = measure.isHundredfold ? DecimalText.hundredfold(value) : NumberWriter.text(value)
+        let digits = measure.isHundredfold ? DecimalDigits.hundredfold(value) : NumberWriter.text(value)
         return DataPointBody(
             namespace: "omh", name: measure.schema, version: measure.version,
             json: .object(
@@ -156,7 +156,7 @@ public struct DataPointExport: ExportWriter {
         case ieee1752
     }
 
-    public private(set) var account = ExportAccount()
+    public private(set) var account = ExportSummary()
     private let header: Header
     private let created: Timestamp
 

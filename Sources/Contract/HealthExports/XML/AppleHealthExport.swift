@@ -5,7 +5,7 @@ public import Samples
 ///
 /// It has no document type declaration, which parsers of Apple's file have to skip anyway, and no files beside it.
 public struct AppleHealthExport: ExportWriter {
-    public private(set) var account = ExportAccount()
+    public private(set) var account = ExportSummary()
     private let created: Timestamp
     private let characteristics: [TypeID: String]
 

@@ -5,7 +5,7 @@ public import Samples
 ///
 /// Expects items from ``RouteJoin``: each route with all of its records.
 public struct GPXExport: ExportWriter {
-    public private(set) var account = ExportAccount()
+    public private(set) var account = ExportSummary()
     /// Names for tracks: the workouts of the most recent groups.
     private var workouts: [String: String] = [:]
     private var order: [String] = []

@@ -19,7 +19,7 @@ package struct EntryDetails: Sendable {
     package var facts: [String] = []
 
     /// The reader whose units apply to plain numbers; `nil` if each number needs a unit.
-    package var reader: Reader?
+    package var reader: DisplayPreferences?
 
     package init() {}
 
@@ -33,40 +33,41 @@ package struct EntryDetails: Sendable {
     }
 
     /// The members of a food.
-    func food() throws(HandFault) -> [HandEntry.Member] {
-        if distance != nil { throw HandFault("a food has none", field: "distance") }
+    func food() throws(EntryError) -> [ManualEntry.Member] {
+        if distance != nil { throw EntryError("a food has none", field: "distance") }
         return try members(named(energy: .dietaryEnergyConsumed))
     }
 
     /// The measurements of a workout.
-    func workout(_ activity: WorkoutActivity) throws(HandFault) -> [HandEntry.Member] {
+    func workout(_ activity: WorkoutActivity) throws(EntryError) -> [ManualEntry.Member] {
         let named = named(energy: .activeEnergyBurned)
         if let other = named.first(where: { $0.field != "energy" }) {
-            throw HandFault("a workout has none; log it as a food", field: other.field)
+            throw EntryError("a workout has none; log it as a food", field: other.field)
         }
         guard let distance else { return try members(named) }
         guard let type = activity.distance else {
-            throw HandFault(
-                "HealthKit has no type for the distance of \(activity.name); give it as another quantity: 'distanceWalkingRunning \(HandFault.cut(distance))'",
+            throw EntryError(
+                "HealthKit has no type for the distance of \(activity.name); give it as another quantity: 'distanceWalkingRunning \(EntryError.cut(distance))'",
                 field: "distance", remedy: ["with"])
         }
         return try members(named + [(type, "distance", distance)])
     }
 
-    private func members(_ words: [(type: TypeID, field: String, text: String)]) throws(HandFault) -> [HandEntry.Member]
+    private func members(_ words: [(type: TypeID, field: String, text: String)]) throws(EntryError) -> [ManualEntry
+        .Member]
     {
         var all = words
         for text in others {
             guard let (type, value) = Self.quantity(text) else {
-                throw HandFault(
-                    "'\(HandFault.cut(text))': expected a quantity and its value, such as 'calcium 300mg'; hub types lists the quantities",
+                throw EntryError(
+                    "'\(EntryError.cut(text))': expected a quantity and its value, such as 'calcium 300mg'; hub types lists the quantities",
                     field: "with")
             }
             all.append((type, "with", value))
         }
-        return try all.map { type, field, text throws(HandFault) in
-            do throws(HandFault) { return try HandEntry.Member(type, text, for: reader) } catch {
-                throw HandFault(error.message, field: field)
+        return try all.map { type, field, text throws(EntryError) in
+            do throws(EntryError) { return try ManualEntry.Member(type, text, for: reader) } catch {
+                throw EntryError(error.message, field: field)
             }
         }
     }
@@ -82,38 +83,38 @@ package struct EntryDetails: Sendable {
     }
 
     /// Rejects details that only a food or a workout can have.
-    func refuseMembers(of type: String) throws(HandFault) {
+    func refuseMembers(of type: String) throws(EntryError) {
         let given = named(energy: .activeEnergyBurned).map(\.field) + (distance == nil ? [] : ["distance"])
         guard let field = given.first ?? (others.isEmpty ? nil : "with") else { return }
-        throw HandFault("only a food and a workout have it, not \(type)", field: field)
+        throw EntryError("only a food and a workout have it, not \(type)", field: field)
     }
 
     /// The typed `KEY=VALUE` pairs, each value in the form of its key.
-    func metadata() throws(HandFault) -> [(key: String, json: String)] {
-        do throws(HandFault) {
-            return try facts.map { text throws(HandFault) in
+    func metadata() throws(EntryError) -> [(key: String, json: String)] {
+        do throws(EntryError) {
+            return try facts.map { text throws(EntryError) in
                 let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
                 guard parts.count == 2, !parts[0].isEmpty else {
-                    throw HandFault(
-                        "'\(HandFault.cut(text))': expected KEY=VALUE, such as insulinDeliveryReason=bolus")
+                    throw EntryError(
+                        "'\(EntryError.cut(text))': expected KEY=VALUE, such as insulinDeliveryReason=bolus")
                 }
                 let typed = parts[0].split(separator: " ").joined(separator: " ")
                 let key =
                     MetadataKey.all.first { NameWords.means(typed, $0.name) }?.name ?? MetadataKey.name(of: parts[0])
-                if key == "note" { throw HandFault("give the note separately", remedy: ["note"]) }
+                if key == "note" { throw EntryError("give the note separately", remedy: ["note"]) }
                 guard !["wasUserEntered", "profileOf"].contains(key) else {
-                    throw HandFault("the hub sets \(key); leave it out")
+                    throw EntryError("the hub sets \(key); leave it out")
                 }
                 return (key, try Self.json(parts[1], MetadataKey.named(key)))
             }
         } catch {
-            throw HandFault(error.message, field: "metadata", remedy: error.remedy)
+            throw EntryError(error.message, field: "metadata", remedy: error.remedy)
         }
     }
 
-    private static func json(_ text: String, _ key: MetadataKey?) throws(HandFault) -> String {
-        func expected(_ what: String) -> HandFault {
-            HandFault("\(key?.name ?? "")=\(HandFault.cut(text)): expected \(what)")
+    private static func json(_ text: String, _ key: MetadataKey?) throws(EntryError) -> String {
+        func expected(_ what: String) -> EntryError {
+            EntryError("\(key?.name ?? "")=\(EntryError.cut(text)): expected \(what)")
         }
         switch key?.content {
         case .boolean:
@@ -123,13 +124,13 @@ package struct EntryDetails: Sendable {
         case .number: return NumberText.shortest(try ValueArgument.number(text))
         case .enumeration where Int(text) != nil: return text
         case .enumeration(let values):
-            return HandEntry.quoted(values.first { NameWords.means(text, $0.name) }?.name ?? text)
+            return ManualEntry.quoted(values.first { NameWords.means(text, $0.name) }?.name ?? text)
         case .quantity:
             guard case .quantity(let value, let unit) = try ValueArgument([text], of: nil) else {
                 throw expected("a number and its unit")
             }
-            return "{\"value\":\(NumberText.shortest(value)),\"unit\":\(HandEntry.quoted(unit))}"
-        case .string, .date, nil: return HandEntry.quoted(text)
+            return "{\"value\":\(NumberText.shortest(value)),\"unit\":\(ManualEntry.quoted(unit))}"
+        case .string, .date, nil: return ManualEntry.quoted(text)
         }
     }
 }

@@ -1,17 +1,17 @@
 package import Samples
 
 /// Records that were measured together and wait for a person.
-package struct Weighing: Sendable {
+package struct PendingWeighing: Sendable {
     package private(set) var records: [StoredRecord]
 
     package init(_ record: StoredRecord) { records = [record] }
 
     /// The weighings of the inbox, in the order of their first records.
-    package static func all(of records: [StoredRecord]) -> [Weighing] {
-        var (weighings, places): ([Weighing], [String: Int]) = ([], [:])
+    package static func all(of records: [StoredRecord]) -> [PendingWeighing] {
+        var (weighings, places): ([PendingWeighing], [String: Int]) = ([], [:])
         for record in records {
             guard case .sample(let sample) = record.record, let group = sample.group else {
-                weighings.append(Weighing(record))
+                weighings.append(PendingWeighing(record))
                 continue
             }
             // A group belongs to one plugin; another plugin may use the same name.
@@ -20,7 +20,7 @@ package struct Weighing: Sendable {
                 weighings[place].records.append(record)
             } else {
                 places[name] = weighings.count
-                weighings.append(Weighing(record))
+                weighings.append(PendingWeighing(record))
             }
         }
         return weighings
@@ -42,15 +42,15 @@ package struct Weighing: Sendable {
     /// ``why`` as text for people, shown beside the values.
     ///
     /// - Parameter shownName: the display name for a person's id.
-    package func why(_ shownName: (String) -> String) -> String { Odds(why).text(shownName) ?? why }
+    package func why(_ shownName: (String) -> String) -> String { WeightOddsText(why).text(shownName) ?? why }
 }
 
 /// Reasons why a record looks wrong.
-package enum Doubts {
+package enum PlausibilityWarnings {
     /// Sentences for people.
     ///
     /// - Parameter reader: the person's settings for reading values.
-    package static func of(_ stored: StoredRecord, for reader: Reader) -> [String] {
+    package static func of(_ stored: StoredRecord, for reader: DisplayPreferences) -> [String] {
         guard case .sample(let sample) = stored.record else { return [] }
         var doubts: [String] = []
         if stored.implausible.contains(.value) {

@@ -14,9 +14,9 @@ package struct MomentArgument: Hashable, Sendable {
         /// A time on the wall clock of a zone, in seconds after midnight.
         ///
         /// Without a day, it is the last time at which the clock showed it.
-        case wall(SpokenDay?, Int64)
+        case wall(TypedDay?, Int64)
         /// A day without a time.
-        case day(SpokenDay)
+        case day(TypedDay)
     }
 
     package static let forms = """
@@ -40,12 +40,12 @@ package struct MomentArgument: Hashable, Sendable {
             meaning = .instant(time)
         } else if let seconds = MomentArgument.span(text) {
             meaning = .secondsAgo(seconds)
-        } else if let day = SpokenDay(text) {
+        } else if let day = TypedDay(text) {
             meaning = .day(day)
         } else if words.count == 1, let seconds = MomentArgument.clock(words[0]) {
             meaning = .wall(nil, seconds)
         } else if let (day, clock) = MomentArgument.parts(words) {
-            if let seconds = MomentArgument.clock(clock), let day = SpokenDay(day) {
+            if let seconds = MomentArgument.clock(clock), let day = TypedDay(day) {
                 meaning = .wall(day, seconds)
             } else if let time = MomentArgument.withOffset(day, clock) {
                 meaning = .instant(time)
@@ -146,15 +146,15 @@ package struct MomentArgument: Hashable, Sendable {
     /// Rejects a day without a time.
     ///
     /// For the end of an interval, or in an edit, noon would be a guess.
-    package func refuseDay() throws(HandFault) {
-        if isDay { throw HandFault("\(text): add the time of day, such as \"\(text) 7:30\"") }
+    package func refuseDay() throws(EntryError) {
+        if isDay { throw EntryError("\(text): add the time of day, such as \"\(text) 7:30\"") }
     }
 
     /// The instant as the limit of a range.
     ///
     /// Accepts future times, and times that the clocks skip or show twice.
     package func border(by clock: PersonClock) -> Timestamp {
-        func instant(_ day: SpokenDay?, _ seconds: Int64) -> Timestamp {
+        func instant(_ day: TypedDay?, _ seconds: Int64) -> Timestamp {
             let date = day?.date(today: clock.today) ?? clock.today
             return clock.local(
                 LocalDay.instant(at: Int64(date.daysSinceEpoch) * 86_400 + seconds, in: clock.zone) * 1_000_000)
@@ -175,8 +175,8 @@ package struct MomentArgument: Hashable, Sendable {
     /// - Parameters:
     ///   - now: microseconds since 1970, by the hub's clock.
     ///   - zone: the zone of the wall clock.
-    /// - Throws: ``HandFault`` for a time that the clocks skipped, for a time later today, and for a time outside the range of records.
-    package func reading(now: Int64, in zone: TimeZone) throws(HandFault) -> Reading {
+    /// - Throws: ``EntryError`` for a time that the clocks skipped, for a time later today, and for a time outside the range of records.
+    package func reading(now: Int64, in zone: TimeZone) throws(EntryError) -> Reading {
         let reading = try reading(of: meaning, now: now, in: zone)
         let times =
             switch reading {
@@ -184,12 +184,12 @@ package struct MomentArgument: Hashable, Sendable {
             case .two(let first, let second): [first, second]
             }
         guard times.allSatisfy(\.isRepresentable) else {
-            throw HandFault("\(text): \(Timestamp.ParseError.instantOutOfRange)")
+            throw EntryError("\(text): \(Timestamp.ParseError.instantOutOfRange)")
         }
         return reading
     }
 
-    private func reading(of meaning: Meaning, now: Int64, in zone: TimeZone) throws(HandFault) -> Reading {
+    private func reading(of meaning: Meaning, now: Int64, in zone: TimeZone) throws(EntryError) -> Reading {
         switch meaning {
         case .instant(let time): return .one(time, isLocal: false)
         case .now: return .one(MomentArgument.local(now / 1_000_000, zone), isLocal: true)
@@ -210,11 +210,11 @@ package struct MomentArgument: Hashable, Sendable {
             let instants = offsets.map { wall - $0 }.filter { wall - $0 == MomentArgument.offset(of: zone, at: $0) }
                 .sorted()
             guard let first = instants.first else {
-                throw HandFault(
+                throw EntryError(
                     "\(text): that day the clocks of \(zone.identifier) skipped this hour; say which time you mean")
             }
             if day == nil, first > now / 1_000_000 {
-                throw HandFault("\(text) today is still to come; say \"yesterday \(text)\", or the date")
+                throw EntryError("\(text) today is still to come; say \"yesterday \(text)\", or the date")
             }
             let times = instants.map { MomentArgument.local($0, zone) }
             return times.count == 1 ? .one(times[0], isLocal: true) : .two(times[0], times[times.count - 1])
@@ -236,10 +236,10 @@ package struct PersonClock: Sendable {
     /// Microseconds since 1970, by the hub's clock.
     package let now: Int64
 
-    /// - Throws: ``HandFault`` if this machine does not know the zone.
-    package init(zone identifier: String?, now: Int64) throws(HandFault) {
+    /// - Throws: ``EntryError`` if this machine does not know the zone.
+    package init(zone identifier: String?, now: Int64) throws(EntryError) {
         guard let zone = identifier.map({ TimeZone(identifier: $0) }) ?? .current else {
-            throw HandFault("this machine does not know the zone \(identifier ?? ""): install tzdata, or correct it")
+            throw EntryError("this machine does not know the zone \(identifier ?? ""): install tzdata, or correct it")
         }
         (self.zone, self.now) = (zone, now)
     }

@@ -13,25 +13,25 @@ package enum ValueArgument: Hashable, Sendable {
     ///   - words: the words as split by the shell.
     ///   - type: `nil` for a type that only plugins know; then a number needs a unit, and all other text is a name.
     ///   - reader: the reader whose units apply to numbers without one; with `nil` a number needs a unit, unless the type is counted.
-    /// - Throws: ``HandFault`` with the expected input.
-    package init(_ words: [String], of type: HealthType?, for reader: Reader? = nil) throws(HandFault) {
+    /// - Throws: ``EntryError`` with the expected input.
+    package init(_ words: [String], of type: HealthType?, for reader: DisplayPreferences? = nil) throws(EntryError) {
         let text = words.joined(separator: " ").trimmingCharacters(in: .whitespaces)
         switch type?.kind {
         case .quantity: self = try .sum(of: text, type, reader)
         case .correlation: self = try .pair(text, type, reader)
         case .category:
-            guard let type else { throw HandFault("a value is missing") }
+            guard let type else { throw EntryError("a value is missing") }
             self = .name(try ValueArgument.category(text, of: type))
         case nil where text.first?.isNumber == true: self = try .sum(of: text, nil, reader)
         default:
-            guard !text.isEmpty else { throw HandFault("a value is missing") }
+            guard !text.isEmpty else { throw EntryError("a value is missing") }
             self = .name(type?.values.first { !$0.isOldName && NameWords.means(text, $0.name) }?.name ?? text)
         }
         try refuseNegative(text, type)
     }
 
     /// Rejects negative values of masses, pressures, fractions and counts.
-    private func refuseNegative(_ text: String, _ type: HealthType?) throws(HandFault) {
+    private func refuseNegative(_ text: String, _ type: HealthType?) throws(EntryError) {
         guard let type else { return }
         let numbers: [Double] =
             switch self {
@@ -43,22 +43,22 @@ package enum ValueArgument: Hashable, Sendable {
             type.kind == .correlation || type.aggregation == .cumulative
             || ["kg", "mmHg", "%"].contains(type.unit ?? "")
         guard isAmount, numbers.contains(where: { $0 < 0 }) else { return }
-        throw HandFault("\"\(text)\": \(type.id) is never negative")
+        throw EntryError("\"\(text)\": \(type.id) is never negative")
     }
 
-    private static func category(_ text: String, of type: HealthType) throws(HandFault) -> String {
+    private static func category(_ text: String, of type: HealthType) throws(EntryError) -> String {
         if let value = type.value(named: text) { return value.name }
         let names = type.values.filter { !$0.isOldName }.map(\.name)
         if let name = names.first(where: { NameWords.means(text, $0) }) { return name }
         let words = names.map(NameWords.text).joined(separator: ", ")
         guard !text.isEmpty else {
-            throw HandFault(
+            throw EntryError(
                 names.isEmpty ? "a value is missing; any word is allowed" : "a value is missing: one of \(words)")
         }
         guard !names.isEmpty else { return text }
         let isSpan = MomentArgument.span(text) != nil
         let usual = NameWords.text(names.first { $0 == "asleepUnspecified" } ?? names[0]).lowercased()
-        throw HandFault(
+        throw EntryError(
             "\(type.id) has no value \"\(text)\"; it has \(words)"
                 + (isSpan
                     ? "; give its beginning and end beside one of them, such as '\(usual)' --from 23:10 --to 7:05" : "")
@@ -69,11 +69,11 @@ package enum ValueArgument: Hashable, Sendable {
 
     /// Reads `12st 8lb` as one value in the last unit, converted exactly.
     private static func sum(
-        of text: String, _ type: HealthType?, _ reader: Reader?
-    ) throws(HandFault) -> ValueArgument {
+        of text: String, _ type: HealthType?, _ reader: DisplayPreferences?
+    ) throws(EntryError) -> ValueArgument {
         let parts = try parts(of: text, type, reader)
         guard let last = parts.last else {
-            throw HandFault("a value is missing, such as \(example(of: type))")
+            throw EntryError("a value is missing, such as \(example(of: type))")
         }
         guard parts.count > 1 else { return .quantity(last.value, unit: last.unit) }
         let pairs = zip(parts, parts.dropFirst())
@@ -85,11 +85,11 @@ package enum ValueArgument: Hashable, Sendable {
                 ones.append(try HealthUnit(greater.unit).convert(1, to: HealthUnit(less.unit)))
             }
         } catch {
-            throw HandFault("\"\(text)\": \(error)")
+            throw EntryError("\"\(text)\": \(error)")
         }
         // 15lb after stones, or 12in after feet, is more often a typing error than intended.
         for ((greater, less), one) in zip(pairs, ones) where !(0..<one).contains(less.value) {
-            throw HandFault(
+            throw EntryError(
                 "\"\(text)\": the part after \(greater.unit) must be at least 0 and less than 1\(greater.unit); or write the value in \(less.unit) alone"
             )
         }
@@ -98,18 +98,18 @@ package enum ValueArgument: Hashable, Sendable {
 
     /// Reads `120/80`, with or without a unit.
     private static func pair(
-        _ text: String, _ type: HealthType?, _ reader: Reader?
-    ) throws(HandFault) -> ValueArgument {
+        _ text: String, _ type: HealthType?, _ reader: DisplayPreferences?
+    ) throws(EntryError) -> ValueArgument {
         let members = type?.requiredMembers ?? []
         let all = text.split(separator: "/", maxSplits: max(members.count - 1, 0), omittingEmptySubsequences: false)
         guard !members.isEmpty else {
-            throw HandFault(
+            throw EntryError(
                 "\(type?.id.rawValue ?? "") is a group of records and has no value; edit its members, whose numbers hub samples shows"
             )
         }
         guard all.count == members.count else {
             let names = members.map(\.rawValue).joined(separator: "/")
-            throw HandFault("\"\(text)\": expected \(names), such as 120/80")
+            throw EntryError("\"\(text)\": expected \(names), such as 120/80")
         }
         let member = TypeRegistry.standard.type(members[members.count - 1])
         guard case .quantity(let last, let unit) = try sum(of: String(all[all.count - 1]), member, reader) else {
@@ -118,23 +118,23 @@ package enum ValueArgument: Hashable, Sendable {
         var values: [Double] = []
         for word in all.dropLast() { values.append(try number(String(word).trimmingCharacters(in: .whitespaces))) }
         if type?.id == .bloodPressure, let first = values.first, first >= 0, first <= last {
-            throw HandFault("\"\(text)\": the systolic pressure, which is the greater one, comes first")
+            throw EntryError("\"\(text)\": the systolic pressure, which is the greater one, comes first")
         }
         return .several(values + [last], unit: unit)
     }
 
     private static func parts(
-        of text: String, _ type: HealthType?, _ reader: Reader?
-    ) throws(HandFault) -> [(value: Double, unit: String)] {
+        of text: String, _ type: HealthType?, _ reader: DisplayPreferences?
+    ) throws(EntryError) -> [(value: Double, unit: String)] {
         var (rest, parts): (Substring, [(value: Double, unit: String)]) = (text[...], [])
         while !rest.isEmpty {
             let digits = rest.prefix { $0.isNumber || ".,+-".contains($0) }
             guard rest[digits.endIndex...].prefixMatch(of: /[eE][+\-]?[0-9]/) == nil else {
-                throw HandFault("\"\(text)\": write the number without an exponent, such as \(example(of: type))")
+                throw EntryError("\"\(text)\": write the number without an exponent, such as \(example(of: type))")
             }
             rest = rest[digits.endIndex...].drop { $0 == " " }
             guard !digits.isEmpty else {
-                throw HandFault("\"\(text)\": expected a number, such as \(example(of: type))")
+                throw EntryError("\"\(text)\": expected a number, such as \(example(of: type))")
             }
             let word = unitWord(rest)
             rest = rest[word.endIndex...].drop { $0 == " " }
@@ -161,7 +161,7 @@ package enum ValueArgument: Hashable, Sendable {
     /// HealthKit's spelling of a unit that people write.
     private static func spelled(
         _ word: String, of type: HealthType?, _ text: String
-    ) throws(HandFault) -> String {
+    ) throws(EntryError) -> String {
         do throws(UnitError) {
             _ = try HealthUnit(word)
             return word
@@ -169,20 +169,22 @@ package enum ValueArgument: Hashable, Sendable {
             for other in [UnitHints.usual(word), UnitHints.usual(word.lowercased()), word.lowercased()] {
                 if let other, (try? HealthUnit(other)) != nil { return other }
             }
-            throw HandFault("\"\(text)\": there is no unit \(word); \(hint(of: type))")
+            throw EntryError("\"\(text)\": there is no unit \(word); \(hint(of: type))")
         }
     }
 
     /// The unit of a number without one: counts, heart rates and blood pressures have a single unit, all others use the person's.
-    private static func unit(of type: HealthType?, _ reader: Reader?, _ text: String) throws(HandFault) -> String {
+    private static func unit(of type: HealthType?, _ reader: DisplayPreferences?, _ text: String) throws(EntryError)
+        -> String
+    {
         if let unit = type?.unit, ["count", "count/min", "mmHg"].contains(unit) { return unit }
         if let reader, let own = type?.unit, case let unit = reader.unit(own, of: type), !unit.contains("+") {
             if let (first, second) = meanings(of: text, type) {
-                throw HandFault("\"\(text)\" can be \(first) or \(second); write the one that you mean")
+                throw EntryError("\"\(text)\" can be \(first) or \(second); write the one that you mean")
             }
             return unit
         }
-        throw HandFault("\(text) of what? \(hint(of: type))")
+        throw EntryError("\(text) of what? \(hint(of: type))")
     }
 
     /// The two fractions that a number of at most one may mean: `0.245%` and `24.5%`; `nil` for any other text.
@@ -218,8 +220,8 @@ package enum ValueArgument: Hashable, Sendable {
     ///
     /// A point separates thousands only if the person's language uses a decimal comma, and in counts, which have no thousandths.
     private static func number(
-        _ text: String, _ unit: String, of type: HealthType?, for reader: Reader?
-    ) throws(HandFault) -> Double {
+        _ text: String, _ unit: String, of type: HealthType?, for reader: DisplayPreferences?
+    ) throws(EntryError) -> Double {
         guard let type, let readings = Readings(text),
             readings.hasComma || type.unit == "count" && type.aggregation == .cumulative
                 || reader?.locale?.decimalSeparator == ","
@@ -247,40 +249,40 @@ package enum ValueArgument: Hashable, Sendable {
         }
 
         /// An error that names both readings unambiguously.
-        func fault(_ text: String) -> HandFault {
+        func fault(_ text: String) -> EntryError {
             var plain = fraction[...]
             while plain.last == "0" { plain.removeLast() }
             if plain.last == "." { plain.removeLast() }
-            return HandFault(
+            return EntryError(
                 "\"\(text)\" can be read in two ways; write \(plain == fraction ? fraction + "0" : plain) or \(thousands)"
             )
         }
     }
 
     /// Reads a number with a decimal point, or with a decimal comma that cannot separate thousands.
-    package static func number(_ text: String) throws(HandFault) -> Double {
+    package static func number(_ text: String) throws(EntryError) -> Double {
         let digits = try pointed(text)
-        guard let number = Double(digits), number.isFinite else { throw HandFault("\"\(text)\" is not a number") }
+        guard let number = Double(digits), number.isFinite else { throw EntryError("\"\(text)\" is not a number") }
         return number
     }
 
     /// Converts percent to a fraction by moving the decimal point, without rounding.
-    private static func percent(_ text: String) throws(HandFault) -> Double {
+    private static func percent(_ text: String) throws(EntryError) -> Double {
         // A percentage has no thousands, so the separator starts a fraction.
         var digits = Readings(text)?.fraction
         if digits == nil { digits = try pointed(text) }
         guard let decimal = digits.flatMap({ Decimal(string: $0) }), let value = Double("\(decimal / 100)") else {
-            throw HandFault("\"\(text)\" is not a number")
+            throw EntryError("\"\(text)\" is not a number")
         }
         return value
     }
 
-    private static func pointed(_ text: String) throws(HandFault) -> String {
+    private static func pointed(_ text: String) throws(EntryError) -> String {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         guard parts.count > 1 else { return text }
         if let readings = Readings(text) { throw readings.fault(text) }
         guard parts.count == 2, !text.contains("."), !parts[1].isEmpty else {
-            throw HandFault(
+            throw EntryError(
                 "\"\(text)\" is not a number; write it with a decimal point and without separators between thousands")
         }
         return "\(parts[0]).\(parts[1])"

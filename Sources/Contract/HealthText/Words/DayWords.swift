@@ -4,7 +4,7 @@ package import Samples
 /// Describes in words how a day was computed.
 package enum DayWords {
     /// `mean of 2 readings`, `carried from 2026-03-12, 3 days`, `kept of 2 samples that were thinned`.
-    package static func how(_ day: DayValue, _ reader: Reader) -> String {
+    package static func how(_ day: DayValue, _ reader: DisplayPreferences) -> String {
         if day.method == "retention", let count = number("count", of: day) {
             return "kept of \(NumberText.count(count, "sample")) that \(count == 1 ? "was" : "were") thinned"
         }

@@ -15,7 +15,7 @@ package enum MetadataWords {
     /// The facts of a sample, sorted by name.
     ///
     /// - Parameter reader: decides how quantities and moments are shown.
-    package static func facts(of sample: Sample, for reader: Reader) -> [Fact] {
+    package static func facts(of sample: Sample, for reader: DisplayPreferences) -> [Fact] {
         let members = RawMembers.members(of: Array((sample.metadata?.text ?? "{}").utf8)[...])
         return members.map { spelling, bytes in
             let key = MetadataKey.named(spelling)
@@ -30,7 +30,7 @@ package enum MetadataWords {
         name.first?.isLowercase == true && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
     }
 
-    private static func value(_ bytes: ArraySlice<UInt8>, _ key: MetadataKey?, _ reader: Reader) -> String {
+    private static func value(_ bytes: ArraySlice<UInt8>, _ key: MetadataKey?, _ reader: DisplayPreferences) -> String {
         let plain = String(decoding: bytes, as: UTF8.self)
         guard let text = RawJSON(trusted: Array(bytes)).textValue else {
             if case .enumeration(let values)? = key?.content,
@@ -53,7 +53,7 @@ package enum MetadataWords {
     }
 
     /// The text of an object that has a value and a unit.
-    private static func quantity(_ bytes: ArraySlice<UInt8>, _ reader: Reader) -> String? {
+    private static func quantity(_ bytes: ArraySlice<UInt8>, _ reader: DisplayPreferences) -> String? {
         guard bytes.first == UInt8(ascii: "{") else { return nil }
         let members = RawMembers.members(of: bytes)
         guard members.count == 2,

@@ -5,7 +5,7 @@ package import Samples
 /// One page of a record's history, from the hub's answer to `trace`.
 package struct RecordStory: Sendable {
     /// The hub's answer is not a history, or contains a record that this program cannot read.
-    package struct Unreadable: Error {
+    package struct StoryError: Error {
         package let reason: String
     }
 
@@ -56,8 +56,8 @@ package struct RecordStory: Sendable {
     /// The cursor of the next page.
     package let next: String?
 
-    /// - Throws: ``Unreadable``.
-    package init(_ answer: RawJSON) throws(Unreadable) {
+    /// - Throws: ``StoryError``.
+    package init(_ answer: RawJSON) throws(StoryError) {
         let members = RawMembers.members(of: answer.bytes[...])
         var decoder = StoredRecordDecoder()
         let seq = Self.text(members["seq"])
@@ -91,21 +91,21 @@ package struct RecordStory: Sendable {
 
     private static func record(
         _ bytes: ArraySlice<UInt8>, _ decoder: inout StoredRecordDecoder
-    ) throws(Unreadable) -> StoredRecord {
+    ) throws(StoryError) -> StoredRecord {
         do {
             return try bytes.withUnsafeBytes { try decoder.record($0) }
         } catch {
             let reason = (error as? RecordRejection)?.reason ?? "\(error)"
-            throw Unreadable(reason: "the hub sent a record that this program cannot read: \(reason)")
+            throw StoryError(reason: "the hub sent a record that this program cannot read: \(reason)")
         }
     }
 
-    private static func deliveries(_ bytes: ArraySlice<UInt8>?) throws(Unreadable) -> [Delivery] {
+    private static func deliveries(_ bytes: ArraySlice<UInt8>?) throws(StoryError) -> [Delivery] {
         guard let bytes else { return [] }
         do {
             return try JSONDecoder().decode([Delivery].self, from: Data(bytes))
         } catch {
-            throw Unreadable(reason: "the hub's answer is of another version than this program: \(error)")
+            throw StoryError(reason: "the hub's answer is of another version than this program: \(error)")
         }
     }
 

@@ -21,7 +21,7 @@ package struct RecordText: Sendable {
     ///   - readers: how each person reads values and dates; their choice and the rounding affect only this text.
     package init(
         _ stored: StoredRecord, workout: WorkoutFigures? = nil, members: [StoredRecord] = [],
-        retracted: StoredRecord? = nil, _ readers: (String?) -> Reader
+        retracted: StoredRecord? = nil, _ readers: (String?) -> DisplayPreferences
     ) {
         type = stored.type.rawValue
         number = String(stored.number)

@@ -38,7 +38,7 @@ extension RecordStory.Delivery {
     /// The reason for its state, and the last answer of the sink.
     ///
     /// - Parameter reader: the zone to show moments in.
-    package func details(_ reader: Reader) -> String {
+    package func details(_ reader: DisplayPreferences) -> String {
         var details: [String] = []
         if let reason { details.append(reason) }
         if let attempts { details.append("tried \(NumberText.count(attempts, "time"))") }
@@ -53,28 +53,30 @@ extension RecordStory.Delivery {
     }
 
     /// The time when it reached this state; `nil` if only the sink's cursor implies it.
-    package func since(_ reader: Reader) -> String? {
+    package func since(_ reader: DisplayPreferences) -> String? {
         at.flatMap { LocalTime.text($0, zone: reader.zone ?? .current) }
     }
 }
 
 extension RecordStory.Version {
     /// When the hub stored it.
-    package func stored(_ reader: Reader) -> String? {
+    package func stored(_ reader: DisplayPreferences) -> String? {
         recordedAt.flatMap { LocalTime.text($0, zone: reader.zone ?? .current) }
     }
 }
 
 extension RecordStory.Day {
     /// The day's value, as its person reads it.
-    package func text(_ reader: Reader) -> String { reader.format(value.unit, of: value.type).text(value.value) }
+    package func text(_ reader: DisplayPreferences) -> String {
+        reader.format(value.unit, of: value.type).text(value.value)
+    }
 }
 
 extension RecordStory {
     /// The facts about the record, each with its name; empty on a page that does not have the current version.
     ///
     /// - Parameter readers: how each person reads values and dates.
-    package func facts(_ readers: (String?) -> Reader) -> [(name: String, text: String)] {
+    package func facts(_ readers: (String?) -> DisplayPreferences) -> [(name: String, text: String)] {
         guard let current else { return [] }
         let shown = retracted ?? current
         var facts = [(name: "record", text: "\(current.number)"), (name: "type", text: current.type.rawValue)]
@@ -106,13 +108,14 @@ extension RecordStory {
     }
 
     /// The local time at the place of measurement, if its offset differs from the reader's.
-    private static func place(of sample: Sample, _ reader: Reader) -> String? {
+    private static func place(of sample: Sample, _ reader: DisplayPreferences) -> String? {
         let zone = sample.zone.flatMap { TimeZone(identifier: $0) }
         let there = zone.map { sample.start.local(in: $0) } ?? sample.start
         guard there.offsetMinutes != nil, there.offsetMinutes != reader.local(sample.start).offsetMinutes else {
             return nil
         }
-        return MomentText.moment(there, for: Reader(locale: reader.locale)) + (sample.zone.map { " (\($0))" } ?? "")
+        return MomentText.moment(there, for: DisplayPreferences(locale: reader.locale))
+            + (sample.zone.map { " (\($0))" } ?? "")
     }
 
     private static func basis(of day: DayValue) -> String? {

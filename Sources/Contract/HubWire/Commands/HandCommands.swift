@@ -142,7 +142,7 @@ extension OwnCommands {
         package typealias Result = ManualAnswer
 
         /// Maximum number of members of an entry.
-        package static let mostMembers = 100
+        package static let maximumMembers = 100
         package static let declaration = CommandDeclaration(
             "log", help: "Enters a record by hand.",
             arguments: [SettingDeclaration("type", .string(), help: "A type, or another name of it.", required: true)]
@@ -152,7 +152,7 @@ extension OwnCommands {
                         help: "The values of the members of a group, such as systolic, diastolic."),
                     SettingDeclaration(
                         "members", .list(of: .string()),
-                        help: "Their types, for a food or a workout: at most \(mostMembers)."),
+                        help: "Their types, for a food or a workout: at most \(maximumMembers)."),
                     SettingDeclaration("units", .list(of: .string()), help: "Their units, beside members."),
                     SettingDeclaration(
                         "duration", .number(Bounds(0)), help: "Seconds of a workout without its pauses."),

@@ -2,7 +2,7 @@ import JSON
 import Samples
 
 /// The position of a message in the hub's sequence and on its topic: `<sequence> <previous> <epoch>` (Protocol §7).
-public struct Place: Hashable, Sendable, CustomStringConvertible {
+public struct FeedPosition: Hashable, Sendable, CustomStringConvertible {
     /// The hub's sequence; 0 for messages that are not stored.
     public var sequence: Int64
     /// The previous sequence on exactly this topic; 0 if there was none (R7.2).
@@ -15,7 +15,9 @@ public struct Place: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// `0 0 <epoch>`: a message that is not stored.
-    public static func passing(in epoch: String) -> Place { Place(sequence: 0, previous: 0, epoch: epoch) }
+    public static func passing(in epoch: String) -> FeedPosition {
+        FeedPosition(sequence: 0, previous: 0, epoch: epoch)
+    }
 
     /// Parses the second frame; `nil` for any other form.
     ///
@@ -56,11 +58,11 @@ public struct Place: Hashable, Sendable, CustomStringConvertible {
 /// A message on the feed: topic, place and body (Protocol §7).
 public struct FeedMessage: Hashable, Sendable {
     public var topic: Topic
-    public var place: Place
+    public var place: FeedPosition
     /// One JSON object, exactly as the hub wrote it.
     public var body: [UInt8]
 
-    public init(topic: Topic, place: Place, body: [UInt8]) {
+    public init(topic: Topic, place: FeedPosition, body: [UInt8]) {
         (self.topic, self.place, self.body) = (topic, place, body)
     }
 
@@ -69,7 +71,7 @@ public struct FeedMessage: Hashable, Sendable {
     /// The body is not parsed.
     public init?(frames: [[UInt8]]) {
         guard frames.count == 3, let topic = String(validating: frames[0], as: UTF8.self).flatMap(Topic.init),
-            let place = String(validating: frames[1], as: UTF8.self).flatMap({ Place($0) })
+            let place = String(validating: frames[1], as: UTF8.self).flatMap({ FeedPosition($0) })
         else { return nil }
         self.init(topic: topic, place: place, body: frames[2])
     }

@@ -20,7 +20,7 @@ package struct ImportReport: Codable, Hashable, Sendable {
         package init(name: String, records: Int) { (self.name, self.records) = (name, records) }
     }
 
-    package struct Oddity: Codable, Hashable, Sendable {
+    package struct Anomaly: Codable, Hashable, Sendable {
         package var what: String
         package var count: Int
         /// `lost`, `kept` (as written) or `none`.
@@ -54,7 +54,7 @@ package struct ImportReport: Codable, Hashable, Sendable {
         }
     }
 
-    package struct Refusal: Codable, Hashable, Sendable {
+    package struct Rejections: Codable, Hashable, Sendable {
         package var reason: String
         package var count: Int
         /// The first hundred places.
@@ -90,8 +90,8 @@ package struct ImportReport: Codable, Hashable, Sendable {
     package var to: String?
     package var types: [Part] = []
     package var sources: [Part] = []
-    package var oddities: [Oddity] = []
-    package var refusals: [Refusal] = []
+    package var oddities: [Anomaly] = []
+    package var refusals: [Rejections] = []
     /// Types that the hub does not know, kept under their identifiers, and elements that were skipped.
     package var unknownTypes: [String] = []
     package var unknownElements: [String] = []

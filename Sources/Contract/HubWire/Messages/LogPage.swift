@@ -11,7 +11,7 @@ public struct LogPage: Hashable, Sendable, Codable {
     }
 
     /// Maximum number of lines in an answer, and the default if the question sets no limit.
-    public static let (mostLines, usualLines): (Int, Int) = (1_000, 200)
+    public static let (maximumLines, usualLines): (Int, Int) = (1_000, 200)
     /// Maximum size of these lines in bytes, as they are in the file.
-    public static let mostBytes = 262_144
+    public static let maximumBytes = 262_144
 }

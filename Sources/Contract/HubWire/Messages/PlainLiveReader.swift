@@ -13,7 +13,7 @@ public struct PlainLiveReader: Sendable {
 
     /// Reads a body as ``PlainLive/init(_:)`` does.
     public mutating func read(_ body: UnsafeRawBufferPointer) -> PlainLive? {
-        if let live = asBefore(body) { return live }
+        if let live = matchingModel(body) { return live }
         guard let live = PlainLive(body) else { return nil }
         if let found = live.value, let start = body.baseAddress, body.count <= Self.longestModel {
             func place(_ part: UnsafeRawBufferPointer) -> Range<Int> {
@@ -32,7 +32,7 @@ public struct PlainLiveReader: Sendable {
     private static let longestModel = 1_024
 
     /// The body, if it equals the model except for the number.
-    private func asBefore(_ body: UnsafeRawBufferPointer) -> PlainLive? {
+    private func matchingModel(_ body: UnsafeRawBufferPointer) -> PlainLive? {
         let grown = body.count - model.count
         guard !model.isEmpty, (1...Self.longestNumber).contains(value.count + grown) else { return nil }
         let value = value.lowerBound..<(value.upperBound + grown)

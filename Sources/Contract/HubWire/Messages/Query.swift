@@ -32,7 +32,7 @@ public struct QueryRequest: Hashable, Sendable {
         /// Kinds as ``KindSelection`` reads them: every kind but `day` if there are none.
         public var kinds: [Kind]?
         /// Only records without a person; with ``isGuest`` `false`, only the inbox.
-        public var isOfNobody = false
+        public var isOfNoPerson = false
         /// With `true` only samples that a person has assigned to a guest; with `false` only all others.
         public var isGuest: Bool?
         /// Only implausible samples.
@@ -163,8 +163,8 @@ extension QueryRequest: BodyCoding {
             guard let instance, PeerName.isValid(instance) else {
                 throw object.fault("instance", "the instance whose log it is", object.value("instance"))
             }
-            guard limit ?? 1 <= LogPage.mostLines else {
-                throw object.fault("limit", "at most \(LogPage.mostLines) lines", object.value("limit"))
+            guard limit ?? 1 <= LogPage.maximumLines else {
+                throw object.fault("limit", "at most \(LogPage.maximumLines) lines", object.value("limit"))
             }
         } else if instance != nil {
             throw object.fault("instance", "it only with want \"logs\"", object.value("instance"))
@@ -172,7 +172,7 @@ extension QueryRequest: BodyCoding {
         if want == .trace, number == nil {
             throw object.fault("number", "the number of the record to trace", nil)
         }
-        if filter.isOfNobody, filter.persons != nil {
+        if filter.isOfNoPerson, filter.persons != nil {
             throw object.fault("nobody", "no persons beside it", object.value("nobody"), code: .query)
         }
         if filter.isGuest == true, filter.persons != nil {
@@ -246,7 +246,7 @@ extension QueryRequest.Filter: BodyCoding {
         persons = try object.textsIfPresent("persons")
         sources = try object.textsIfPresent("sources")
         kinds = try QueryRequest.Kind.list("kinds", in: object)
-        isOfNobody = try object.truthIfPresent("nobody") ?? false
+        isOfNoPerson = try object.truthIfPresent("nobody") ?? false
         isGuest = try object.truthIfPresent("guest")
         isImplausible = try object.truthIfPresent("implausible") ?? false
         from = try object.timeIfPresent("from")
@@ -262,7 +262,7 @@ extension QueryRequest.Filter: BodyCoding {
         body.member("persons", texts: persons)
         body.member("sources", texts: sources)
         body.member("kinds", texts: kinds?.map(\.rawValue))
-        body.member("nobody", truth: isOfNobody ? true : nil)
+        body.member("nobody", truth: isOfNoPerson ? true : nil)
         body.member("guest", truth: isGuest)
         body.member("implausible", truth: isImplausible ? true : nil)
         body.member("from", time: from)

@@ -61,7 +61,7 @@ extension RecordDecoder {
             metadata: metadata, sourceVersion: identity.version, origin: try scan.origin(),
             extra: try scan.extra(known: .sample, isBounded: !hasParts))
         guard hasParts else { return sample }
-        do throws(PartFault) { try sample.checkParts(validation.registry) } catch {
+        do throws(PartError) { try sample.checkParts(validation.registry) } catch {
             throw RecordRejection(RecordRejection.Code(received: error.kind.rawValue), error.description)
         }
         return sample
@@ -73,7 +73,7 @@ extension RecordDecoder {
     ) throws(RecordRejection) -> (key: RecordKey, version: Int64?) {
         var sync: (identifier: String, version: Int64)?
         if judgesMetadata, !memory.isPlain(metadata, of: type) {
-            do throws(KnownMetadata.Fault) { sync = try KnownMetadata(metadata, of: type).sync } catch {
+            do throws(KnownMetadata.InvalidMetadata) { sync = try KnownMetadata(metadata, of: type).sync } catch {
                 throw RecordRejection(.metadata, error.description)
             }
             if sync == nil { memory.remember(plain: metadata, of: type) }

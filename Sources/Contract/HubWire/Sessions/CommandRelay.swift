@@ -34,7 +34,7 @@ public struct CommandRelay: Sendable {
         var state = State.running
         /// When the asker's command fails with `deadline`, and the milliseconds that it had in all.
         var deadline: (at: Int64, allowed: Int64)?
-        var lastTold: Int64?
+        var lastReported: Int64?
         /// The latest progress that came too soon after the one before.
         var held: CommandProgress?
 
@@ -130,11 +130,11 @@ extension CommandRelay {
         if let text = told.text, text.utf8.count > Self.progressText {
             told.text = String(decoding: text.utf8.prefix(Self.progressText - 3), as: UTF8.self) + "…"
         }
-        if let last = command.lastTold, now < last + Self.progressPause {
+        if let last = command.lastReported, now < last + Self.progressPause {
             relayed[progress.id]?.held = told
             return []
         }
-        relayed[progress.id]?.lastTold = now
+        relayed[progress.id]?.lastReported = now
         relayed[progress.id]?.held = nil
         return [.progress(told, to: command.asker)]
     }
@@ -198,9 +198,9 @@ extension CommandRelay {
                 actions += abandon(id, command)
                 let content = CommandOutcome.Content.failed(code: "deadline", reason: reason)
                 actions.append(.outcome(CommandOutcome(id: command.number, content), to: command.asker))
-            } else if let held = command.held, let last = command.lastTold, now >= last + Self.progressPause {
+            } else if let held = command.held, let last = command.lastReported, now >= last + Self.progressPause {
                 relayed[id]?.held = nil
-                relayed[id]?.lastTold = now
+                relayed[id]?.lastReported = now
                 actions.append(.progress(held, to: command.asker))
             }
         }
@@ -210,7 +210,7 @@ extension CommandRelay {
     /// When `tick` has something to do next, if nothing is received until then.
     public var nextDeadline: Int64? {
         relayed.values.lazy.filter { !$0.isAnswered }.compactMap { command in
-            let progress = command.held == nil ? nil : command.lastTold.map { $0 + Self.progressPause }
+            let progress = command.held == nil ? nil : command.lastReported.map { $0 + Self.progressPause }
             return [command.deadline?.at, progress].compactMap(\.self).min()
         }.min()
     }

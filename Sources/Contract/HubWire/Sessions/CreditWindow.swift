@@ -68,7 +68,7 @@ struct CreditBudget: Hashable, Sendable {
     }
 
     /// Grants the least window, whatever is left.
-    mutating func grantLeast(upTo most: Credit) -> Credit {
+    mutating func grantMinimum(upTo most: Credit) -> Credit {
         let credit = Credit.lesser(Self.least, most)
         granted += credit.bytes
         return credit

@@ -21,9 +21,9 @@ public struct ReadingProof: Hashable, Sendable {
     public init() {}
 
     /// Bytes sent since the last PING that was answered.
-    public var unproved: Int64 { sent - proved }
+    public var unacknowledged: Int64 { sent - proved }
 
-    public var isExhausted: Bool { unproved >= Self.bound }
+    public var isExhausted: Bool { unacknowledged >= Self.bound }
 
     /// Counts bytes that were sent; returns the body of the PING that is due now, if there is one.
     public mutating func count(_ bytes: Int) -> RawJSON? {
@@ -61,7 +61,7 @@ struct UnreadPeers: Sendable {
     private var order: [RoutingID] = []
 
     mutating func keep(_ proof: ReadingProof, of peer: RoutingID) {
-        guard proof.unproved > 0 else { return }
+        guard proof.unacknowledged > 0 else { return }
         if proofs.updateValue(proof, forKey: peer) == nil { order.append(peer) }
         if order.count > Self.bound { proofs[order.removeFirst()] = nil }
     }

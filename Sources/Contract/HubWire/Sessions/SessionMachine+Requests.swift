@@ -1,8 +1,8 @@
 /// The requests of a session, and how many of each it may have open.
 extension SessionMachine {
     mutating func receive(_ query: QueryRequest) -> [SessionAction] {
-        if query.want.isOfOwner, !mayAsOwner(query.want.rawValue) {
-            return refuse(ownersAlone("QUERY.want", query.want.rawValue, ref: query.id))
+        if query.want.isOfOwner, !hasOwnerRight(query.want.rawValue) {
+            return refuse(ownerOnly("QUERY.want", query.want.rawValue, ref: query.id))
         }
         guard !queries.contains(query.id) else {
             return refuse(WireError(.field, "QUERY.id: query \(query.id) is still open", ref: query.id))
@@ -20,7 +20,7 @@ extension SessionMachine {
     /// Whether the session has the owner's right with this word (R8.6).
     ///
     /// A network session never has one: a key identifies the peer there, and the hub did not start its process.
-    private func mayAsOwner(_ word: String) -> Bool {
+    private func hasOwnerRight(_ word: String) -> Bool {
         switch endpoint {
         case .owner: true
         case .plugin: rights.contains(word)
@@ -29,7 +29,7 @@ extension SessionMachine {
     }
 
     /// The owner's right that this session lacks for a command, by its word; `nil` if it may give the command (R8.10).
-    private func wordBeyond(of command: CommandRequest) -> String? {
+    private func deniedWord(of command: CommandRequest) -> String? {
         let mayCommand =
             endpoint == .owner
             || rights.contains { OwnerRight(rawValue: $0).map(OwnerRight.ofCommands.contains) ?? false }
@@ -41,11 +41,11 @@ extension SessionMachine {
         // An unknown command is reported as unknown only to sessions that may give some command.
         let isKnown = OwnerRight(rawValue: word).map(OwnerRight.ofCommands.contains) ?? false
         if !isKnown, mayCommand, !endpoint.isRemote { return nil }
-        return mayAsOwner(word) ? nil : word
+        return hasOwnerRight(word) ? nil : word
     }
 
     /// The error that refuses an owner's request, with the grant that would allow it.
-    private func ownersAlone(_ member: String, _ word: String, ref: Int64) -> WireError {
+    private func ownerOnly(_ member: String, _ word: String, ref: Int64) -> WireError {
         guard OwnerRight(rawValue: word) != nil else {
             return WireError(
                 .forbidden, "\(member): the hub has no command \"\(word.prefix(64))\" that could be granted", ref: ref)
@@ -58,8 +58,8 @@ extension SessionMachine {
     }
 
     mutating func receive(_ command: CommandRequest) -> [SessionAction] {
-        if let word = wordBeyond(of: command) {
-            return refuse(ownersAlone("COMMAND", word, ref: command.id))
+        if let word = deniedWord(of: command) {
+            return refuse(ownerOnly("COMMAND", word, ref: command.id))
         }
         guard case .run = command.content else {
             guard commands.contains(command.id) else {

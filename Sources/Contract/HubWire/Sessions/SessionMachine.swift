@@ -26,7 +26,7 @@ public struct SessionMachine: Sendable {
     /// TOKEN and TOKEN-PUT that are not answered.
     public internal(set) var tokens: [Int64] = []
     public private(set) var passing: TokenBucket
-    public private(set) var heardAt: Int64
+    public private(set) var lastReceivedAt: Int64
     /// Whether only HELLO, WELCOME, PING and PONG were exchanged; if so, a repeated HELLO changes nothing (R4.30).
     private var isUntouched = true
     private var welcomedAt: Int64
@@ -64,7 +64,7 @@ public struct SessionMachine: Sendable {
     ) {
         (self.proof, self.rights) = (proof, rights)
         (self.hello, self.endpoint, self.serial, self.policy) = (hello, endpoint, serial, policy)
-        (self.isStopping, heardAt, welcomedAt) = (isStopping, now, now)
+        (self.isStopping, lastReceivedAt, welcomedAt) = (isStopping, now, now)
         window = CreditWindow(credit)
         passing = TokenBucket(size: policy.limits.livePerSecond, rate: policy.limits.livePerSecond, now: now)
     }
@@ -92,22 +92,22 @@ public struct SessionMachine: Sendable {
 
     /// Notes that the HELLO that began the session came again; the caller sends WELCOME again unless the HELLO is one of a burst.
     mutating func heard(_ greeting: Greeting, at now: Int64) {
-        heardAt = now
+        lastReceivedAt = now
         if greeting == .repeated { welcomedAt = now }
     }
 
     /// Notes that a message has come in that is not read yet.
-    mutating func heard(at now: Int64) { heardAt = now }
+    mutating func heard(at now: Int64) { lastReceivedAt = now }
 
     /// Handles a message that could not be read; the session goes on (§3).
     mutating func receive(malformed error: WireError, at now: Int64) -> [SessionAction] {
-        (heardAt, isUntouched) = (now, false)
+        (lastReceivedAt, isUntouched) = (now, false)
         return refuse(error)
     }
 
     /// Handles a message other than HELLO and SAMPLES.
     mutating func receive(_ message: ClientMessage, at now: Int64) -> [SessionAction] {
-        heardAt = now
+        lastReceivedAt = now
         switch message {
         case .pong(let body):
             proof.prove(body)
@@ -122,7 +122,7 @@ public struct SessionMachine: Sendable {
         case .ping(let body): return [.reply(.pong(body))]
         case .bye:
             state = .leaving
-            return leaveIfNothingOwed()
+            return endIfNothingOutstanding()
         case .live, .event: return passing.take(at: now) ? [.admit(message)] : []
         case .query(let query): return receive(query)
         case .command(let command): return receive(command)
@@ -135,9 +135,9 @@ public struct SessionMachine: Sendable {
     }
 
     /// Takes back the allowance that was lent; the caller took LIVE messages from it until `now`.
-    mutating func takeBack(_ allowance: TokenBucket, at now: Int64) {
+    mutating func returnPassingAllowance(_ allowance: TokenBucket, at now: Int64) {
         passing = allowance
-        (heardAt, isUntouched) = (now, false)
+        (lastReceivedAt, isUntouched) = (now, false)
     }
 
     /// Handles a SAMPLES message that was read.
@@ -147,7 +147,7 @@ public struct SessionMachine: Sendable {
     mutating func receiveBatch(
         _ number: Int64, records: Int, bytes: Int, largestPayload: Int, at now: Int64
     ) -> [SessionAction] {
-        (heardAt, isUntouched) = (now, false)
+        (lastReceivedAt, isUntouched) = (now, false)
         guard state == .open else { return [.reply(.error(SessionTable.helloFirst))] }
         let cost = Credit(records: records, bytes: bytes)
         let limits = policy.limits
@@ -199,7 +199,7 @@ public struct SessionMachine: Sendable {
             guard case .stored(var stored) = message else { return [] }
             let batch = index == batches.startIndex ? batches.removeFirst() : batches.remove(at: index)
             stored.credit = window.answer(batch.cost, withholding: withholding)
-            return [.reply(.stored(stored))] + leaveIfNothingOwed()
+            return [.reply(.stored(stored))] + endIfNothingOutstanding()
         case .query(let id):
             guard let index = queries.firstIndex(of: id) else { return [] }
             queries.remove(at: index)
@@ -211,7 +211,7 @@ public struct SessionMachine: Sendable {
             guard let index = tokens.firstIndex(of: id) else { return [] }
             tokens.remove(at: index)
         }
-        return [.reply(message)] + leaveIfNothingOwed()
+        return [.reply(message)] + endIfNothingOutstanding()
     }
 
     private mutating func fail(batchesFrom index: Int, _ error: WireError) -> [SessionAction] {
@@ -224,7 +224,7 @@ public struct SessionMachine: Sendable {
         batches.removeSubrange(index...)
         failures += 1
         failure = StoreFailure(error: error, number: failures)
-        return actions + [.reply(.ping(.object(StoreFailure.member, failures)))] + leaveIfNothingOwed()
+        return actions + [.reply(.ping(.object(StoreFailure.member, failures)))] + endIfNothingOutstanding()
     }
 
     /// Counts the bytes of all frames of a message that was sent to the peer.
@@ -247,12 +247,12 @@ public struct SessionMachine: Sendable {
 
     /// Handles the passing of time.
     mutating func tick(at now: Int64) -> [SessionAction] {
-        guard isAlive, now >= silentAt else { return [] }
+        guard isAlive, now >= silenceLimitAt else { return [] }
         return end(.silent)
     }
 
     /// When the session ends if nothing is heard until then.
-    public var silentAt: Int64 { heardAt + policy.heartbeat.timeout }
+    public var silenceLimitAt: Int64 { lastReceivedAt + policy.heartbeat.timeout }
 
     /// Ends the session so that the peer greets again, because the contents of WELCOME no longer hold.
     mutating func dismiss(_ reason: String) -> [SessionAction] {
@@ -285,7 +285,7 @@ public struct SessionMachine: Sendable {
         return [.reply(.error(error))] + end(.refused(error.code))
     }
 
-    private mutating func leaveIfNothingOwed() -> [SessionAction] {
+    private mutating func endIfNothingOutstanding() -> [SessionAction] {
         guard state == .leaving, batches.isEmpty, queries.isEmpty, commands.isEmpty, tokens.isEmpty else { return [] }
         return [.reply(.bye(Bye()))] + end(.bye)
     }

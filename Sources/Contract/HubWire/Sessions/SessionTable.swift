@@ -140,16 +140,16 @@ extension SessionTable {
 
     /// Lends a session's allowance to a caller that handles many well-formed LIVE messages of the session in a row.
     ///
-    /// The caller must return it by ``takeBack(_:from:at:)`` before any other call to the table.
+    /// The caller must return it by ``returnPassingAllowance(_:from:at:)`` before any other call to the table.
     /// - Returns: `nil` if the session does not accept any; `receive` answers such messages.
-    public func lendPassing(of peer: RoutingID) -> TokenBucket? {
+    public func takePassingAllowance(of peer: RoutingID) -> TokenBucket? {
         guard let session = sessions[peer], session.state == .open else { return nil }
         return session.passing
     }
 
     /// - Parameter now: when the last of those messages came.
-    public mutating func takeBack(_ allowance: TokenBucket, from peer: RoutingID, at now: Int64) {
-        sessions[peer]?.takeBack(allowance, at: now)
+    public mutating func returnPassingAllowance(_ allowance: TokenBucket, from peer: RoutingID, at now: Int64) {
+        sessions[peer]?.returnPassingAllowance(allowance, at: now)
     }
 
     /// Handles the body of a batch that `receive` announced, once it has been read.
@@ -200,7 +200,7 @@ extension SessionTable {
         let credit = budget.grant(upTo: policy.credit, keeping: keptCredit(hello, endpoint))
         sessions[peer] = SessionMachine(
             hello, endpoint: endpoint, serial: lastSerial, policy: policy, rights: rights,
-            credit: credit ?? budget.grantLeast(upTo: policy.credit),
+            credit: credit ?? budget.grantMinimum(upTo: policy.credit),
             isStopping: isStopping, proof: unread.take(peer) ?? ReadingProof(), at: now)
         return (SessionReference(peer: peer, serial: lastSerial), actions)
     }
@@ -331,12 +331,12 @@ extension SessionTable {
 
     /// Ends the sessions that have been silent too long (R4.6).
     public mutating func tick(at now: Int64) -> [PeerAction] {
-        let silent = sessions.filter { now >= $0.value.silentAt }.keys
+        let silent = sessions.filter { now >= $0.value.silenceLimitAt }.keys
         return silent.flatMap { peer in act(on: peer) { $0.tick(at: now) } }
     }
 
     /// When `tick` has something to do next, if nothing is heard until then.
-    public var nextDeadline: Int64? { sessions.values.map(\.silentAt).min() }
+    public var nextDeadline: Int64? { sessions.values.map(\.silenceLimitAt).min() }
 }
 
 extension SessionTable {

@@ -12,7 +12,7 @@ public struct ArgumentCheck: Sendable, Hashable {
     public private(set) var problems: [String] = []
 
     /// The check stops listing problems after this many and only counts the rest.
-    private static let mostProblems = 20
+    private static let maximumProblems = 20
 
     /// Checks a JSON object.
     /// - Parameter json: one JSON object; anything else is a problem of its own.
@@ -49,9 +49,9 @@ public struct ArgumentCheck: Sendable, Hashable {
                 problems.append("\(declaration.name): missing, and needed; expected \(declaration.type.expected)")
             }
         }
-        if problems.count > Self.mostProblems {
-            let omitted = problems.count - Self.mostProblems
-            problems = problems.prefix(Self.mostProblems) + ["and \(omitted) more"]
+        if problems.count > Self.maximumProblems {
+            let omitted = problems.count - Self.maximumProblems
+            problems = problems.prefix(Self.maximumProblems) + ["and \(omitted) more"]
         }
     }
 

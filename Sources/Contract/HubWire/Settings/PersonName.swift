@@ -42,7 +42,7 @@ extension Sequence where Element: NamedPerson {
 /// Rules for the names of people.
 public enum PersonName {
     /// Maximum length of a display name.
-    static let mostCharacters = 64, mostBytes = 256
+    static let maximumCharacters = 64, maximumBytes = 256
 
     /// For comparison: names that fold to the same text are one name.
     ///
@@ -57,8 +57,8 @@ public enum PersonName {
 
     /// The fault of a display name; nil if it has none.
     public static func fault(ofDisplayName name: String) -> String? {
-        if name.count > mostCharacters || name.utf8.count > mostBytes {
-            return "expected at most \(mostCharacters) characters and \(mostBytes) bytes"
+        if name.count > maximumCharacters || name.utf8.count > maximumBytes {
+            return "expected at most \(maximumCharacters) characters and \(maximumBytes) bytes"
         }
         if let scalar = name.unicodeScalars.first(where: { !isShown($0) }) {
             let code = String(scalar.value, radix: 16, uppercase: true)
@@ -100,12 +100,12 @@ public enum PersonName {
                 if !name.isEmpty, name.last != "-" { name.append("-") }
             }
         }
-        let cut = String(name.prefix(mostCharacters)).trimming("-")
+        let cut = String(name.prefix(maximumCharacters)).trimming("-")
         return PeerName.isValid(cut) ? cut : nil
     }
 
     /// The reason why entered names cannot be added.
-    public struct Fault: Error {
+    public struct InvalidNames: Error {
         /// One sentence.
         public let reason: String
     }
@@ -115,17 +115,17 @@ public enum PersonName {
     /// A name that cannot be a table's name becomes the display name, and the table gets a name derived from it.
     public static func entered(
         _ typed: [String], besides others: [some NamedPerson]
-    ) throws(Fault) -> [EnteredPerson] {
+    ) throws(InvalidNames) -> [EnteredPerson] {
         var added: [EnteredPerson] = []
         var taken = Set((others.map(\.name) + others.compactMap(\.displayName)).map(folded))
         for text in typed {
             guard !taken.contains(folded(text)) else {
-                throw Fault(reason: "\(text) is there twice; upper and lower case count as one")
+                throw InvalidNames(reason: "\(text) is there twice; upper and lower case count as one")
             }
             var person = EnteredPerson(name: text)
             if !PeerName.isValid(text) {
-                if let fault = fault(ofDisplayName: text) { throw Fault(reason: "\(text.prefix(64)): \(fault)") }
-                let stem = String((derived(from: text) ?? "person").prefix(mostCharacters - 4))
+                if let fault = fault(ofDisplayName: text) { throw InvalidNames(reason: "\(text.prefix(64)): \(fault)") }
+                let stem = String((derived(from: text) ?? "person").prefix(maximumCharacters - 4))
                 var number = 1
                 repeat {
                     person.name = number == 1 ? stem : "\(stem)-\(number)"

@@ -2,14 +2,14 @@ import Foundation
 import Samples
 
 /// A problem with a value: the text after "expected" or a whole reason, and the value that was probably meant.
-package struct Complaint {
+package struct ValueProblem {
     package var message: String
     package var suggestion: String?
 }
 
 package enum JudgedValue {
     case good(SettingValue)
-    case bad(Complaint)
+    case bad(ValueProblem)
 }
 
 /// Decides whether a value of a settings file obeys a type.
@@ -26,10 +26,10 @@ package struct ValueJudge {
         if case .string(let written) = node {
             switch resolve(written) {
             case .success(let text): return judgeText(text, as: type)
-            case .failure(let refusal): return .bad(Complaint(message: refusal.reason))
+            case .failure(let refusal): return .bad(ValueProblem(message: refusal.reason))
             }
         }
-        let wrong = JudgedValue.bad(Complaint(message: "expected \(type.expected)"))
+        let wrong = JudgedValue.bad(ValueProblem(message: "expected \(type.expected)"))
         switch (type, node) {
         case (.integer(let bounds), .integer(let value)):
             return bounds.contains(value) ? .good(.integer(value)) : wrong
@@ -51,7 +51,7 @@ package struct ValueJudge {
                 case .good(let value): values.append(value)
                 case .bad(let complaint):
                     return .bad(
-                        Complaint(
+                        ValueProblem(
                             message: "element \(index + 1): \(complaint.message)", suggestion: complaint.suggestion))
                 }
             }
@@ -61,14 +61,14 @@ package struct ValueJudge {
     }
 
     private func judgeText(_ text: String, as type: SettingType) -> JudgedValue {
-        var wrong = Complaint(message: "expected \(type.expected)")
+        var wrong = ValueProblem(message: "expected \(type.expected)")
         guard !text.isEmpty else { return .bad(wrong) }
         guard text.utf8.count <= Self.longestText else {
-            return .bad(Complaint(message: "a text has at most \(Self.longestText) bytes"))
+            return .bad(ValueProblem(message: "a text has at most \(Self.longestText) bytes"))
         }
         // Paths and the environment would be cut off there.
         guard !text.utf8.contains(0) else {
-            return .bad(Complaint(message: "a text cannot contain the character U+0000"))
+            return .bad(ValueProblem(message: "a text cannot contain the character U+0000"))
         }
         switch type {
         case .string(let rule):
@@ -91,11 +91,11 @@ package struct ValueJudge {
         case .path:
             guard isFile else {
                 return text.hasPrefix("/")
-                    ? .good(.string(text)) : .bad(Complaint(message: "expected an absolute path"))
+                    ? .good(.string(text)) : .bad(ValueProblem(message: "expected an absolute path"))
             }
             guard let path = environment.absolute(text, from: directory) else {
                 return .bad(
-                    Complaint(message: "~ stands for the home directory, and HOME is not set; write the whole path"))
+                    ValueProblem(message: "~ stands for the home directory, and HOME is not set; write the whole path"))
             }
             return .good(.string(path))
         case .url(let schemes):

@@ -15,7 +15,7 @@ public struct Source: Hashable, Sendable {
     /// Whether each sample is a complete total of its span; true if the account is `sums` or ends with ` sums`.
     ///
     /// For example, a phone that reports an hourly total has already combined watch, phone and band.
-    public var isOfSums: Bool { account.map { $0 == "sums" || $0.hasSuffix(" sums") } ?? false }
+    public var isSumAccount: Bool { account.map { $0 == "sums" || $0.hasSuffix(" sums") } ?? false }
 
     /// Creates a source without checking it.
     public init(plugin: String, device: String? = nil, account: String? = nil) {

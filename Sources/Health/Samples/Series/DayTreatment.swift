@@ -4,23 +4,23 @@
 /// like a measurement without being one, so no setting allows it.
 public enum DayTreatment: Hashable, Sendable {
     /// The day's value, carried over days without one.
-    case carried(Plausible)
+    case carried(PlausibleRange)
     /// The day's value; days without readings have none.
-    case averaged(Plausible)
+    case averaged(PlausibleRange)
     /// As ``averaged(_:)``, but the mean weights each value by the time it held.
-    case weighted(Plausible)
+    case weighted(PlausibleRange)
     /// The day's sum.
-    case summed(Plausible)
+    case summed(PlausibleRange)
 
     /// The treatment of a type.
     ///
-    /// - Throws: ``DayRefusal`` if a plain mean or sum makes no sense for the type.
-    public static func of(_ type: HealthType) throws(DayRefusal) -> DayTreatment {
+    /// - Throws: ``DayValueError`` if a plain mean or sum makes no sense for the type.
+    public static func of(_ type: HealthType) throws(DayValueError) -> DayTreatment {
         guard type.kind == .quantity, let style = type.aggregation else {
-            throw DayRefusal(type.id, "it is not a quantity, and a day has one number")
+            throw DayValueError(type.id, "it is not a quantity, and a day has one number")
         }
-        var plausible = Plausible(type.limits?.possible)
-        if let tolerance = Plausible.mirrorTolerances[type.id.rawValue] {
+        var plausible = PlausibleRange(type.limits?.possible)
+        if let tolerance = PlausibleRange.mirrorTolerances[type.id.rawValue] {
             (plausible.isZeroAllowed, plausible.mirrorTolerance) = (false, tolerance)
             return .carried(plausible)
         }
@@ -31,15 +31,15 @@ public enum DayTreatment: Hashable, Sendable {
             return .summed(plausible)
         case .discreteArithmetic: return .averaged(plausible)
         case .discreteTemporallyWeighted:
-            plausible.isZeroAllowed = !Plausible.pulse.contains(type.id.rawValue)
+            plausible.isZeroAllowed = !PlausibleRange.pulse.contains(type.id.rawValue)
             return .weighted(plausible)
         case .discreteEquivalentContinuousLevel:
-            throw DayRefusal(type.id, "decibels have no plain mean")
+            throw DayValueError(type.id, "decibels have no plain mean")
         }
     }
 
     /// The values that count; all others are left out of the day and reported.
-    public var plausible: Plausible {
+    public var plausible: PlausibleRange {
         switch self {
         case .carried(let plausible), .averaged(let plausible), .weighted(let plausible), .summed(let plausible):
             plausible
@@ -53,7 +53,7 @@ public enum DayTreatment: Hashable, Sendable {
 }
 
 /// Why a type has no day values.
-public struct DayRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+public struct DayValueError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The requested type.
     public let type: TypeID
     /// The reason: a clause for people, such as "decibels have no plain mean".
@@ -68,7 +68,7 @@ public struct DayRefusal: Error, Hashable, Sendable, CustomStringConvertible {
 /// The valid values of a type, in its canonical unit; all others are left out of every mean and reported.
 ///
 /// The bounds are the registry's possible values. Callers first leave out the values that the hub marked as implausible.
-public struct Plausible: Hashable, Sendable {
+public struct PlausibleRange: Hashable, Sendable {
     /// False for types such as weight: a scale reports zero when no one stands on it.
     public var isZeroAllowed = true
     /// Inclusive; `nil` if there is no bound.

@@ -23,7 +23,7 @@ public enum Aggregator: String, Hashable, Sendable, CaseIterable {
 /// The rules of a series of day values; each different set of rules has a different name.
 public struct SeriesRules: Hashable, Sendable {
     /// Maximum number of days that a value stands for, including its own.
-    public static let mostDays = 30
+    public static let maximumDays = 30
 
     /// How the readings of one day are combined into its value.
     public var aggregator: Aggregator
@@ -46,10 +46,10 @@ public struct SeriesRules: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - aggregator: how the readings of one day are combined into its value.
-    ///   - days: 1…``mostDays``; other numbers trap. A sum always has 1.
+    ///   - days: 1…``maximumDays``; other numbers trap. A sum always has 1.
     ///   - mirrorTolerance: the maximum difference between two copies of one reading, in the type's unit; a sum always has `nil`.
-    public init(_ aggregator: Aggregator, days: Int = SeriesRules.mostDays, mirrorTolerance: Double? = nil) {
-        precondition((1...Self.mostDays).contains(days), "a value stands for 1 to \(Self.mostDays) days")
+    public init(_ aggregator: Aggregator, days: Int = SeriesRules.maximumDays, mirrorTolerance: Double? = nil) {
+        precondition((1...Self.maximumDays).contains(days), "a value stands for 1 to \(Self.maximumDays) days")
         self.aggregator = aggregator
         self.days = aggregator == .sum ? 1 : days
         self.mirrorTolerance = aggregator == .sum ? nil : mirrorTolerance

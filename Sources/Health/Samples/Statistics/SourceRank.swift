@@ -22,7 +22,7 @@ public struct SourceRank: Sendable {
         let named = source.device.map { "\(source.plugin)/\($0)" }
         let place = priority.firstIndex { $0 == named || $0 == source.plugin } ?? priority.count
         // Sums include the other sources, so they come first. Entries by hand only fill the gaps, so they come last.
-        let group: Int64 = source.isOfSums ? 0 : source.plugin == Source.byHand ? 2 : 1
+        let group: Int64 = source.isSumAccount ? 0 : source.plugin == Source.byHand ? 2 : 1
         return number + group * SourceRank.group + Int64(place) * SourceRank.place
     }
 

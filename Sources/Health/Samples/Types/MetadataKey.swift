@@ -107,7 +107,7 @@ extension MetadataKey.Content {
 /// The values under HealthKit's keys in a sample's metadata, each checked; the hub does not interpret other keys.
 public struct KnownMetadata: Sendable {
     /// An invalid value: a sentence for people that names the member but not the value.
-    public struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
+    public struct InvalidMetadata: Error, Hashable, Sendable, CustomStringConvertible {
         /// One line for people: the member and the expected value, never the actual value.
         public let description: String
     }
@@ -118,23 +118,23 @@ public struct KnownMetadata: Sendable {
 
     /// Reads and checks the metadata of a sample of this type.
     ///
-    /// - Throws: ``Fault`` if a value has the wrong kind, if a key that the type requires is missing, or if the sample has only one of
+    /// - Throws: ``InvalidMetadata`` if a value has the wrong kind, if a key that the type requires is missing, or if the sample has only one of
     ///   identifier and version.
-    public init(_ metadata: JSONObject?, of type: TypeID) throws(Fault) {
+    public init(_ metadata: JSONObject?, of type: TypeID) throws(InvalidMetadata) {
         var values: [MetadataKey: (spelling: String, value: JSONTree)] = [:]
         for entry in metadata.map({ KnownMetadata.entries($0) }) ?? [] {
             let (spelling, key, value) = (entry.spelling, entry.key, entry.value)
             guard key.content.takes(value) else {
-                throw Fault(description: "metadata.\(spelling): expected \(key.content.description)")
+                throw InvalidMetadata(description: "metadata.\(spelling): expected \(key.content.description)")
             }
             if let other = values[key], other.value != value, key.name.hasPrefix("sync") {
-                throw Fault(
+                throw InvalidMetadata(
                     description: "metadata.\(spelling): contradicts metadata.\(other.spelling); send one")
             }
             values[key] = (spelling, value)
         }
         for key in MetadataKey.required(on: type) where values[key] == nil {
-            throw Fault(
+            throw InvalidMetadata(
                 description:
                     "metadata.\(key.name): missing; a \(type) must say it: \(key.content.description)")
         }
@@ -143,11 +143,12 @@ public struct KnownMetadata: Sendable {
         case (nil, nil): sync = nil
         case (let identifier?, let number?):
             guard let version = number.integer else {
-                throw Fault(description: "metadata.syncVersion: expected an integer")
+                throw InvalidMetadata(description: "metadata.syncVersion: expected an integer")
             }
             sync = (identifier, Int64(version))
         default:
-            throw Fault(description: "metadata: syncIdentifier and syncVersion come together; send both, or neither")
+            throw InvalidMetadata(
+                description: "metadata: syncIdentifier and syncVersion come together; send both, or neither")
         }
         texts = Dictionary(
             values.compactMap { key, found in found.value.text.map { (key.name, $0) } }, uniquingKeysWith: { $1 })

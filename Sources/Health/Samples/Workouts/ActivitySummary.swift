@@ -50,7 +50,7 @@ public struct ActivitySummary: Hashable, Sendable {
     ]
 
     /// Reads and checks the member of a record.
-    init(_ value: JSONTree, _ registry: TypeRegistry) throws(PartFault) {
+    init(_ value: JSONTree, _ registry: TypeRegistry) throws(PartError) {
         let reader = PartReader(value: value, place: Self.name)
         let members = try reader.members(Self.members.map(\.name))
         guard !members.isEmpty else { throw reader.fault("one of \(Self.members.map(\.name).joined(separator: ", "))") }
@@ -76,11 +76,11 @@ public struct ActivitySummary: Hashable, Sendable {
 }
 
 extension ActivitySummary.Figure {
-    fileprivate init(_ reader: PartReader, _ type: HealthType?, _ most: Double) throws(PartFault) {
+    fileprivate init(_ reader: PartReader, _ type: HealthType?, _ most: Double) throws(PartError) {
         let members = try reader.members(["value", "goal", "unit"], required: ["value", "unit"])
         let unit = try members["unit"]?.text() ?? ""
         let own = type?.unit ?? "count"
-        func number(_ reader: PartReader) throws(PartFault) -> Double {
+        func number(_ reader: PartReader) throws(PartError) -> Double {
             let number = try reader.number(in: 0...Double.greatestFiniteMagnitude, unit)
             let value: Double?
             do throws(UnitError) {
@@ -89,7 +89,7 @@ extension ActivitySummary.Figure {
                     ? HealthUnit(unit).convert(number, to: HealthUnit(own))
                     : type?.canonicalValue(number, unit: unit)
             } catch {
-                throw PartFault(
+                throw PartError(
                     .unit,
                     "\(members["unit"]?.place ?? ""): \(error); expected \"\(own)\" or a unit of the same dimension")
             }

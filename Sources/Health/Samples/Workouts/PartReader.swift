@@ -1,7 +1,7 @@
 import JSON
 
 /// An invalid part of a workout, a route or an activity summary: names the member, but not its value.
-public struct PartFault: Error, Hashable, Sendable, CustomStringConvertible {
+public struct PartError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of error.
     public enum Kind: String, Hashable, Sendable {
         /// A member is missing, unknown, or has an invalid value.
@@ -28,12 +28,12 @@ struct PartReader {
     /// The path for messages: `workout.events[3]`.
     let place: String
 
-    func fault(_ expected: String, _ kind: PartFault.Kind = .value) -> PartFault {
-        PartFault(kind, "\(place): expected \(expected)")
+    func fault(_ expected: String, _ kind: PartError.Kind = .value) -> PartError {
+        PartError(kind, "\(place): expected \(expected)")
     }
 
     /// The members of an object that may have only these names, so that a misspelled name is not overlooked.
-    func members(_ names: [String], required: [String] = []) throws(PartFault) -> [String: PartReader] {
+    func members(_ names: [String], required: [String] = []) throws(PartError) -> [String: PartReader] {
         guard let members = value.members else { throw fault("an object of \(names.joined(separator: ", "))") }
         var found: [String: PartReader] = [:]
         for member in members {
@@ -42,18 +42,18 @@ struct PartReader {
             guard found.updateValue(reader, forKey: member.name) == nil else { throw reader.fault("it once") }
         }
         if let missing = required.first(where: { found[$0] == nil }) {
-            throw PartFault(.value, "\(place).\(missing): missing")
+            throw PartError(.value, "\(place).\(missing): missing")
         }
         return found
     }
 
     /// The elements of an array with at most `most` elements.
-    func elements(most: Int) throws(PartFault) -> [PartReader] {
+    func elements(most: Int) throws(PartError) -> [PartReader] {
         guard let list = value.list, list.count <= most else { throw fault("an array of at most \(most) elements") }
         return list.enumerated().map { PartReader(value: $1, place: "\(place)[\($0)]") }
     }
 
-    func number(in range: ClosedRange<Double>, _ unit: String) throws(PartFault) -> Double {
+    func number(in range: ClosedRange<Double>, _ unit: String) throws(PartError) -> Double {
         guard let number = value.double, number.isFinite, range.contains(number) else {
             let bounds =
                 range.upperBound.isFinite
@@ -64,12 +64,12 @@ struct PartReader {
         return number
     }
 
-    func text() throws(PartFault) -> String {
+    func text() throws(PartError) -> String {
         guard let text = value.text else { throw fault("a string") }
         return text
     }
 
-    func time() throws(PartFault) -> Timestamp {
+    func time() throws(PartError) -> Timestamp {
         guard let text = value.text, let time = try? Timestamp(parsing: text) else {
             throw fault("RFC 3339 with an offset, such as 2024-03-15T07:30:05+01:00", .time)
         }
@@ -77,13 +77,13 @@ struct PartReader {
     }
 
     /// Reads metadata and checks the values of HealthKit's keys.
-    func metadata() throws(PartFault) -> JSONObject {
+    func metadata() throws(PartError) -> JSONObject {
         guard value.members != nil, let object = JSONObject(value.json) else { throw fault("an object") }
-        do throws(KnownMetadata.Fault) {
+        do throws(KnownMetadata.InvalidMetadata) {
             _ = try KnownMetadata(object, of: .workout)
             return object
         } catch {
-            throw PartFault(.value, "\(place): \(error)")
+            throw PartError(.value, "\(place): \(error)")
         }
     }
 

@@ -26,25 +26,25 @@ public struct RoutePoint: Hashable, Sendable {
     }
 
     /// Reads and checks the member `route` of a record: points in order of time.
-    static func list(_ value: JSONTree) throws(PartFault) -> [RoutePoint] {
+    static func list(_ value: JSONTree) throws(PartError) -> [RoutePoint] {
         var points: [RoutePoint] = []
         for reader in try PartReader(value: value, place: "route").elements(most: 10_000) {
             let point = try RoutePoint(reader)
             if let last = points.last, last.time.microseconds > point.time.microseconds {
-                throw PartFault(.time, "\(reader.place).time: is before that of the point before it")
+                throw PartError(.time, "\(reader.place).time: is before that of the point before it")
             }
             points.append(point)
         }
         return points
     }
 
-    private init(_ reader: PartReader) throws(PartFault) {
+    private init(_ reader: PartReader) throws(PartError) {
         let members = try reader.members(
             [
                 "time", "latitude", "longitude", "altitude", "horizontalAccuracy", "verticalAccuracy", "speed",
                 "course",
             ], required: ["time", "latitude", "longitude"])
-        func number(_ name: String, _ range: ClosedRange<Double>, _ unit: String) throws(PartFault) -> Double? {
+        func number(_ name: String, _ range: ClosedRange<Double>, _ unit: String) throws(PartError) -> Double? {
             try members[name]?.number(in: range, unit)
         }
         guard let time = try members["time"]?.time() else { throw reader.fault("a time", .time) }

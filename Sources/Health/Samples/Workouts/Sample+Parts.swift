@@ -42,7 +42,7 @@ extension Sample {
     private var part: JSONTree? { partName.flatMap { extra?.separating($0)?.value } }
 
     /// Throws the first error in the member.
-    package func checkParts(_ registry: TypeRegistry) throws(PartFault) {
+    package func checkParts(_ registry: TypeRegistry) throws(PartError) {
         if type == .activitySummary { return try checkSummary(registry) }
         guard let part else { return }
         if case .workout = value {
@@ -53,21 +53,21 @@ extension Sample {
         }
     }
 
-    private func checkSummary(_ registry: TypeRegistry) throws(PartFault) {
-        guard let part else { throw PartFault(.value, "\(ActivitySummary.name): missing") }
+    private func checkSummary(_ registry: TypeRegistry) throws(PartError) {
+        guard let part else { throw PartError(.value, "\(ActivitySummary.name): missing") }
         _ = try ActivitySummary(part, registry)
         guard zone != nil || start.offsetMinutes != nil else {
-            throw PartFault(.time, "start: expected the local clock of the day, by an offset or by zone")
+            throw PartError(.time, "start: expected the local clock of the day, by an offset or by zone")
         }
         guard let day = LocalDay.of(start, sampleZone: zone, personZone: "UTC") else {
-            throw PartFault(.time, "zone: expected one of the IANA time zones, such as Europe/Berlin")
+            throw PartError(.time, "zone: expected one of the IANA time zones, such as Europe/Berlin")
         }
         guard key.text == day.text else {
-            throw PartFault(
+            throw PartError(
                 .key, "key: of an activitySummary expected the day of start on its local clock: \(day.text)")
         }
         guard end.microseconds - start.microseconds <= ActivitySummary.longestDay else {
-            throw PartFault(.time, "end: expected the end of the day of start")
+            throw PartError(.time, "end: expected the end of the day of start")
         }
     }
 }

@@ -7,7 +7,7 @@ extension WorkoutParts {
     /// Reads and checks the member `workout` of a record.
     ///
     /// - Parameter seconds: the time from the workout's start to its end.
-    init(_ value: JSONTree, seconds: Double, _ registry: TypeRegistry) throws(PartFault) {
+    init(_ value: JSONTree, seconds: Double, _ registry: TypeRegistry) throws(PartError) {
         let members = try PartReader(value: value, place: "workout")
             .members(["duration", "totals", "events", "activities"])
         var activities: [Activity] = []
@@ -21,7 +21,7 @@ extension WorkoutParts {
     }
 
     /// A duration may exceed the interval by a second, because some services truncate times to whole seconds.
-    fileprivate static func duration(_ reader: PartReader?, _ seconds: Double?) throws(PartFault) -> Double? {
+    fileprivate static func duration(_ reader: PartReader?, _ seconds: Double?) throws(PartError) -> Double? {
         try reader?.number(in: 0...(seconds.map { $0 + 1 } ?? .infinity), "seconds without pauses")
     }
 
@@ -38,7 +38,7 @@ extension WorkoutParts {
 extension WorkoutParts.Total {
     fileprivate static func list(
         _ reader: PartReader?, _ registry: TypeRegistry
-    ) throws(PartFault) -> [WorkoutParts.Total] {
+    ) throws(PartError) -> [WorkoutParts.Total] {
         var totals: [WorkoutParts.Total] = []
         for reader in try reader?.elements(most: WorkoutParts.most.totals) ?? [] {
             let total = try WorkoutParts.Total(reader, registry)
@@ -50,20 +50,20 @@ extension WorkoutParts.Total {
         return totals
     }
 
-    private init(_ reader: PartReader, _ registry: TypeRegistry) throws(PartFault) {
+    private init(_ reader: PartReader, _ registry: TypeRegistry) throws(PartError) {
         let members = try reader.members(["type", "statistic", "value", "unit"], required: ["type", "value", "unit"])
         let name = try members["type"]?.text() ?? ""
         let type = registry.resolve(name)
         guard type?.kind == .quantity || type == nil && SampleKind(healthKitIdentifier: name) == .quantity,
             let id = type?.id ?? (try? TypeID(name))
-        else { throw PartFault(.value, "\(reader.place).type: expected a quantity type, such as activeEnergyBurned") }
+        else { throw PartError(.value, "\(reader.place).type: expected a quantity type, such as activeEnergyBurned") }
         let isCumulative = type.map { $0.aggregation == .cumulative }
         let allowed = Statistic.allCases.filter { isCumulative == nil || ($0 == .sum) == isCumulative }
         let word = try members["statistic"]?.text()
         guard let statistic = word.map({ Statistic(rawValue: $0) }) ?? (isCumulative == true ? .sum : nil),
             allowed.contains(statistic)
         else {
-            throw PartFault(
+            throw PartError(
                 .value,
                 "\(reader.place).statistic: of \(id) expected \(allowed.map(\.rawValue).joined(separator: ", "))")
         }
@@ -74,19 +74,19 @@ extension WorkoutParts.Total {
         try check(reader.place, type)
     }
 
-    private func check(_ place: String, _ type: HealthType?) throws(PartFault) {
+    private func check(_ place: String, _ type: HealthType?) throws(PartError) {
         let number: Double?
         do throws(UnitError) {
             number = try type?.canonicalValue(value, unit: unit)
             if type == nil { _ = try HealthUnit(unit) }
         } catch {
             let expected = type?.unit.map { "; expected \"\($0)\" or a unit of the same dimension" } ?? ""
-            throw PartFault(.unit, "\(place).unit: \(error)\(expected)")
+            throw PartError(.unit, "\(place).unit: \(error)\(expected)")
         }
         guard let type, let number,
             let objection = type.limits?.objection(to: number, of: type.id, unit: type.unit ?? "")
         else { return }
-        throw PartFault(.value, "\(place).\(objection)")
+        throw PartError(.value, "\(place).\(objection)")
     }
 
     fileprivate var json: JSONTree {
@@ -98,7 +98,7 @@ extension WorkoutParts.Total {
 }
 
 extension WorkoutParts.Event {
-    fileprivate static func list(_ reader: PartReader?) throws(PartFault) -> [WorkoutParts.Event] {
+    fileprivate static func list(_ reader: PartReader?) throws(PartError) -> [WorkoutParts.Event] {
         var events: [WorkoutParts.Event] = []
         for reader in try reader?.elements(most: WorkoutParts.most.events) ?? [] {
             events.append(try WorkoutParts.Event(reader))
@@ -106,17 +106,17 @@ extension WorkoutParts.Event {
         return events
     }
 
-    private init(_ reader: PartReader) throws(PartFault) {
+    private init(_ reader: PartReader) throws(PartError) {
         let members = try reader.members(["type", "start", "end", "metadata"], required: ["type", "start"])
         let (name, raw) = (members["type"]?.value.text, members["type"]?.value.integer)
         guard let kind = Kind.allCases.first(where: { "\($0)" == name || $0.rawValue == raw }) else {
             let names = Kind.allCases.map { "\($0.rawValue) \($0)" }.joined(separator: ", ")
-            throw PartFault(.value, "\(reader.place).type: expected one of \(names)")
+            throw PartError(.value, "\(reader.place).type: expected one of \(names)")
         }
         guard let start = try members["start"]?.time() else { throw reader.fault("a start", .time) }
         let end = try members["end"]?.time()
         if let end, end.microseconds < start.microseconds {
-            throw PartFault(.time, "\(reader.place).end: is before start")
+            throw PartError(.time, "\(reader.place).end: is before start")
         }
         self.init(kind, at: start, until: end, metadata: try members["metadata"]?.metadata())
     }
@@ -129,7 +129,7 @@ extension WorkoutParts.Event {
 }
 
 extension WorkoutParts.Activity {
-    fileprivate init(_ reader: PartReader, _ registry: TypeRegistry) throws(PartFault) {
+    fileprivate init(_ reader: PartReader, _ registry: TypeRegistry) throws(PartError) {
         let members = try reader.members(
             ["activity", "start", "end", "duration", "totals", "events", "metadata"], required: ["activity", "start"])
         let named = members["activity"]?.value
@@ -137,13 +137,13 @@ extension WorkoutParts.Activity {
             named?.text.flatMap { WorkoutActivity.activity(named: $0) }
             ?? named?.integer.flatMap { WorkoutActivity.activity(raw: $0) }
         guard let found else {
-            throw PartFault(
+            throw PartError(
                 .value, "\(reader.place).activity: expected the name of an activity, such as running, or its number")
         }
         guard let start = try members["start"]?.time() else { throw reader.fault("a start", .time) }
         let end = try members["end"]?.time()
         if let end, end.microseconds < start.microseconds {
-            throw PartFault(.time, "\(reader.place).end: is before start")
+            throw PartError(.time, "\(reader.place).end: is before start")
         }
         let seconds = end.map { Double($0.microseconds - start.microseconds) / 1_000_000 }
         self.init(

@@ -25,7 +25,7 @@ struct ActivityText {
                 cells += self.cells(figure.figure(day.summary), figure.name, hasGoal: hasGoal)
             }
             cells.append(day.record?.source.words ?? "computed")
-            table.add(day.record == nil ? cells.map { Shade.faint.paint($0, colours && !$0.isEmpty) } : cells)
+            table.add(day.record == nil ? cells.map { StatusColour.faint.paint($0, colours && !$0.isEmpty) } : cells)
         }
         return table.takeLines()
     }

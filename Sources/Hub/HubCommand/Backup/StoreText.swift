@@ -16,7 +16,7 @@ enum StoreText {
             switch error.code {
             case .locked, .busy, .changed: .tryAgain
             case .interrupted: .interrupted
-            case .corrupt, .foreign, .newerSchema: .notWell
+            case .corrupt, .foreign, .newerSchema: .unhealthy
             case .exists, .missing: .usage
             case .internalFault: .fault
             default: .system

@@ -69,21 +69,21 @@ struct BridgeFollowCommand: AsyncParsableCommand {
         let place = try bridge.place(as: name, usually: "follow")
         let start = since.flatMap(Follower.Start.init) ?? .now
         let isKept = state != nil || start == .last
-        let file = isKept ? try FollowPlace(state ?? Self.usualFile(place.name), filter) : nil
+        let file = isKept ? try FollowCursorFile(state ?? Self.usualFile(place.name), filter) : nil
         let child = program.isEmpty ? nil : try ChildProgram(program, writes: true, reads: false)
         let output = LineWriter(child?.input ?? STDOUT_FILENO)
         let follower = Follower(filter, from: start, file, output, count: count)
         let context = try Context()
         let exit = await place.runner(.once, context).run(
-            state: nil, requests: BridgeEnd.requests(signals, child, readerOf: output)
+            state: nil, requests: BridgeExit.requests(signals, child, readerOf: output)
         ) { try await follower.run($0) }
         if child != nil { output.close() }
         let code = await child?.end(within: .seconds(5))
-        var failure = follower.failure ?? BridgeEnd.failure(exit, door: place.address.door)
+        var failure = follower.failure ?? BridgeExit.failure(exit, door: place.address.door)
         if failure == nil, let code, code != 0 {
-            failure = Failure(.notWell, "\(program[0]) ended with exit code \(code)")
+            failure = Failure(.unhealthy, "\(program[0]) ended with exit code \(code)")
         }
-        BridgeEnd.leave(context, failure)
+        BridgeExit.leave(context, failure)
     }
 
     private static func usualFile(_ name: String) -> String {

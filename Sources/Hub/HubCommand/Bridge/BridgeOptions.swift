@@ -23,7 +23,7 @@ struct BridgeOptions: ParsableArguments {
     var hasKey: Bool { keyFile != nil }
 
     /// - Parameter name: the given or usual name; a key file has a name of its own.
-    func place(as name: String?, usually usual: String) throws -> BridgePlace {
+    func place(as name: String?, usually usual: String) throws -> BridgeSession {
         if let path = keyFile {
             let key: HubKey
             do { key = try HubKey(path: path) } catch let failure as PluginFailure {
@@ -34,23 +34,23 @@ struct BridgeOptions: ParsableArguments {
                 throw Failure(
                     .usage, "\(name ?? ""): the key \(path) belongs to \(key.instance); use that name, or none")
             }
-            return BridgePlace(address: HubAddress(door: key.door, logIn: .key(key)), name: key.instance)
+            return BridgeSession(address: HubAddress(door: key.door, logIn: .key(key)), name: key.instance)
         }
         let name = name ?? usual
         guard PeerName.isValid(name) else { throw Failure(.usage, "\(name): expected \(PeerName.expected)") }
         let door = try options.endpoints().door
         if UnixSocket.presence(door) == .absent { Terminal.complain("no hub at \(door); waiting for it") }
-        return BridgePlace(address: HubAddress(door: door), name: name)
+        return BridgeSession(address: HubAddress(door: door), name: name)
     }
 }
 
 /// A session of a bridge that no hub has started: when a hub ends, it waits for the next one.
-struct BridgePlace {
+struct BridgeSession {
     let address: HubAddress
     let name: String
 
     func runner(_ mode: Hello.Mode, _ context: Context) -> SessionRunner {
-        var logger = Logger(label: "hub bridge") { ReadableLog(label: $0) }
+        var logger = Logger(label: "hub bridge") { TerminalLogHandler(label: $0) }
         logger.logLevel = .warning
         var runner = SessionRunner(
             hello: Hello(instance: name, plugin: name, version: HubProgram.version, mode: mode), address: address,
@@ -63,7 +63,7 @@ struct BridgePlace {
 }
 
 /// Ends a bridge with `_exit`, because a thread may still be waiting for a line.
-enum BridgeEnd {
+enum BridgeExit {
     /// - Parameters:
     ///   - failure: a failure to report to the person; nil if all is well.
     static func leave(_ context: Context, _ failure: Failure?) -> Never {
@@ -86,7 +86,7 @@ enum BridgeEnd {
             if child != nil { tell.yield(.asked) }
         }
         Task {
-            await output.untilReaderHasGone()
+            await output.waitUntilReaderCloses()
             tell.yield(.asked)
         }
         return requests

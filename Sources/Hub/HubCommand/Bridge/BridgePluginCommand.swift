@@ -94,7 +94,7 @@ struct BridgePluginCommand: AsyncParsableCommand {
         LoggingSystem.bootstrap { PlainLogHandler(label: $0) }
         let logger = Logger(label: launch.instance)
         let (manifest, context) = (description.manifest, try Context())
-        let bridge = try PluginBridge(description, words, state, tellsResults: results, logger)
+        let bridge = try PluginBridge(description, words, state, reportsResults: results, logger)
         var runner = SessionRunner(
             hello: Hello(
                 protocols: manifest.protocols, instance: launch.instance, plugin: manifest.name,

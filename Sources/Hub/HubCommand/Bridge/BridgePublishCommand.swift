@@ -66,9 +66,9 @@ struct BridgePublishCommand: AsyncParsableCommand {
         let place = try bridge.place(as: name, usually: "bridge")
         let spool = try openSpool()
         let child = program.isEmpty ? nil : try ChildProgram(program, writes: false, reads: true)
-        let publisher = try Publisher(
+        let publisher = try BridgePublisher(
             LineReader(child?.output ?? STDIN_FILENO), LineWriter(STDOUT_FILENO), spool: spool, isBackfill: backfill)
-        do { try await publisher.tellRefused() } catch is ReaderGone {
+        do { try await publisher.reportRefused() } catch is OutputClosed {
             throw Failure(.tryAgain, "the answers have no reader")
         } catch let error as PluginStateError {
             throw Failure(.system, "--spool \(self.spool ?? ""): \(error)")
@@ -83,7 +83,7 @@ struct BridgePublishCommand: AsyncParsableCommand {
         let pending = try? await spool?.counters().pending
         let failure = failure(exit, publisher.account, code, pending, place)
         try? spool?.close()
-        BridgeEnd.leave(context, failure)
+        BridgeExit.leave(context, failure)
     }
 
     private func openSpool() throws -> PluginState? {
@@ -95,9 +95,10 @@ struct BridgePublishCommand: AsyncParsableCommand {
 
     /// The failure to report to the person at the end.
     private func failure(
-        _ exit: PluginExit, _ account: Publisher.Account, _ code: Int32?, _ pending: Int64?, _ place: BridgePlace
+        _ exit: PluginExit, _ account: BridgePublisher.Account, _ code: Int32?, _ pending: Int64?,
+        _ place: BridgeSession
     ) -> Failure? {
-        if exit == .refused, let failure = BridgeEnd.failure(exit, door: place.address.door) { return failure }
+        if exit == .refused, let failure = BridgeExit.failure(exit, door: place.address.door) { return failure }
         if let fault = account.readFault {
             return Failure(
                 .system, "reading the lines failed: \(fault); line \(account.lastLine) is the last that was read")
@@ -119,7 +120,7 @@ struct BridgePublishCommand: AsyncParsableCommand {
                 "ended before the hub had answered; give the lines without an answer again, up to line "
                     + "\(account.lastLine): the hub reports records that it has as duplicates")
         }
-        if let failure = BridgeEnd.failure(exit, door: place.address.door) { return failure }
+        if let failure = BridgeExit.failure(exit, door: place.address.door) { return failure }
         if !account.isAtEnd {
             return Failure(
                 .tryAgain,
@@ -128,10 +129,10 @@ struct BridgePublishCommand: AsyncParsableCommand {
         }
         if account.refused > 0 {
             return Failure(
-                .notWell,
+                .unhealthy,
                 "\(account.refused) of \(account.answered) refused; the answer of each says why")
         }
-        if let code, code != 0 { return Failure(.notWell, "\(program[0]) ended with exit code \(code)") }
+        if let code, code != 0 { return Failure(.unhealthy, "\(program[0]) ended with exit code \(code)") }
         return nil
     }
 }

@@ -90,18 +90,19 @@ struct BridgeSinkCommand: AsyncParsableCommand {
         }
         if child != nil { output.close() }
         let code = await child?.end(within: .seconds(5))
-        BridgeEnd.leave(context, failure(exit, sink, code, place))
+        BridgeExit.leave(context, failure(exit, sink, code, place))
     }
 
-    private func failure(_ exit: PluginExit, _ sink: SinkBridge, _ code: Int32?, _ place: BridgePlace) -> Failure? {
+    private func failure(_ exit: PluginExit, _ sink: SinkBridge, _ code: Int32?, _ place: BridgeSession) -> Failure? {
         if let refusal = sink.failure { return Failure(.forbidden, refusal.message) }
         if let code, code != 0 {
             return Failure(
-                .notWell, "\(program[0]) ended with exit code \(code); records without its answer are delivered again")
+                .unhealthy, "\(program[0]) ended with exit code \(code); records without its answer are delivered again"
+            )
         }
         if let fault = sink.readFault { return Failure(.system, "reading the answers failed: \(fault)") }
         if exit == .unfinished, once { return Failure(.tryAgain, "some records are left for later") }
-        if let failure = BridgeEnd.failure(exit, door: place.address.door) { return failure }
-        return sink.faults > 0 ? Failure(.notWell, "\(sink.faults) lines were no answers") : nil
+        if let failure = BridgeExit.failure(exit, door: place.address.door) { return failure }
+        return sink.faults > 0 ? Failure(.unhealthy, "\(sink.faults) lines were no answers") : nil
     }
 }

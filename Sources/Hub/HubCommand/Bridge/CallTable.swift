@@ -6,13 +6,13 @@ import Synchronization
 /// Commands that are open with the program.
 final class CallTable: Sendable {
     private struct Call {
-        let tell: PassedCommand.Teller
+        let tell: WireCommand.Teller
         let waiter: CheckedContinuation<CommandOutcome.Content, Never>
     }
     private let state = Mutex((last: 0, open: [Int: Call](), isOver: false))
 
     /// Hands a command to the program, and returns the program's outcome.
-    func run(_ command: PassedCommand, _ output: LineWriter) async -> CommandOutcome.Content {
+    func run(_ command: WireCommand, _ output: LineWriter) async -> CommandOutcome.Content {
         let number = state.withLock { state in
             state.last += 1
             return state.last

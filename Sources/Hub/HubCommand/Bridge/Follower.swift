@@ -28,7 +28,7 @@ package final class Follower: Sendable {
 
     private let filter: QueryRequest.Filter
     private let start: Start
-    private let place: FollowPlace?
+    private let place: FollowCursorFile?
     private let output: LineWriter
     private let state: Mutex<(failure: Failure?, left: Int)>
     /// How long the follower waits for the feed before it asks the hub; how often it asks if there is no feed.
@@ -38,7 +38,7 @@ package final class Follower: Sendable {
     ///   - place: where the follower saves its progress.
     ///   - count: the number of records after which the follower ends.
     package init(
-        _ filter: QueryRequest.Filter, from start: Start, _ place: FollowPlace?, _ output: LineWriter, count: Int?
+        _ filter: QueryRequest.Filter, from start: Start, _ place: FollowCursorFile?, _ output: LineWriter, count: Int?
     ) {
         (self.filter, self.start, self.place, self.output) = (filter, start, place, output)
         state = Mutex((nil, count ?? .max))
@@ -52,14 +52,14 @@ package final class Follower: Sendable {
             try await follow(link)
         } catch let failure as Failure {
             state.withLock { $0.failure = failure }
-        } catch is ReaderGone {}
+        } catch is OutputClosed {}
     }
 
     private func follow(_ link: HubLink) async throws {
         guard let welcome = await link.welcome() else { return }
         var cursor = try begin(welcome)
         try place?.save(cursor)
-        let bell = FeedBell(beside: link)
+        let bell = FeedNotifier(beside: link)
         let result: Result<Void, any Error>
         do {
             try await follow(link, from: &cursor, bell, welcome.feed)
@@ -72,7 +72,7 @@ package final class Follower: Sendable {
         try result.get()
     }
 
-    private func follow(_ link: HubLink, from cursor: inout Cursor, _ bell: FeedBell, _ feed: String) async throws {
+    private func follow(_ link: HubLink, from cursor: inout Cursor, _ bell: FeedNotifier, _ feed: String) async throws {
         if !feed.isEmpty { try await bell.listen(at: feed, prefixes) }
         let watch = Task {
             // The new session may be with another hub, which may have lost or gained records.

@@ -172,7 +172,7 @@ package final class SinkBridge: Sendable {
         while let lines = await input.next() {
             for line in lines {
                 let fault: String?
-                switch SaidLine(line) {
+                switch BridgeLine(line) {
                 case .nothing: fault = nil
                 case .other("delivery", let answer): fault = sink.answer(answer, line: line.number)
                 case .fault(let reason): fault = reason
@@ -183,7 +183,7 @@ package final class SinkBridge: Sendable {
                 }
                 guard let fault else { continue }
                 state.withLock { $0.faults += 1 }
-                guard (try? await output.write([Answer.fault(fault, line: line.number)])) != nil else { return }
+                guard (try? await output.write([BridgeAnswer.fault(fault, line: line.number)])) != nil else { return }
             }
         }
     }

@@ -19,7 +19,7 @@ package final class LineWriter: Sendable {
 
     /// Returns once the system has taken all lines.
     ///
-    /// - Throws: `ReaderGone` if the reader has closed the stream.
+    /// - Throws: `OutputClosed` if the reader has closed the stream.
     package func write(_ lines: [JSONTree]) async throws {
         try await write(raw: lines.map(\.bytes))
     }
@@ -37,7 +37,7 @@ package final class LineWriter: Sendable {
             queue.async { [self] in
                 continuation.resume(
                     with: Result {
-                        if isClosed.load(ordering: .relaxed) { throw ReaderGone() }
+                        if isClosed.load(ordering: .relaxed) { throw OutputClosed() }
                         try Terminal.write(all[...], to: descriptor)
                     })
             }
@@ -53,7 +53,7 @@ package final class LineWriter: Sendable {
     }
 
     /// Returns when the reader has gone, even if there is no line to write.
-    package func untilReaderHasGone() async {
+    package func waitUntilReaderCloses() async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [descriptor] in
                 // Without any requested events, the kernel still reports a hang-up and an error.

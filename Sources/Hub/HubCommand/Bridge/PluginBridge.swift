@@ -9,7 +9,7 @@ import Synchronization
 /// `hub bridge plugin --run`: connects a program that the hub has started, and that speaks in lines, to the hub.
 package final class PluginBridge: Sendable {
     /// Maximum number of queries that the program may have open at a time.
-    private static let mostQueries = 16
+    private static let maximumQueries = 16
     /// How long the program may take to end after the bridge asked it to.
     private static let grace = Duration.seconds(3)
 
@@ -17,22 +17,23 @@ package final class PluginBridge: Sendable {
     private let words: [String]
     private let state: PluginState
     private let logger: Logger
-    private let tellsResults: Bool
+    private let reportsResults: Bool
     private let calls = CallTable()
     private let ending = Mutex((child: ChildProgram?.none, code: Int32?.none, queries: 0))
     private let results: SpooledLines
 
     package init(
-        _ description: PluginDescription, _ words: [String], _ state: PluginState, tellsResults: Bool, _ logger: Logger
+        _ description: PluginDescription, _ words: [String], _ state: PluginState, reportsResults: Bool,
+        _ logger: Logger
     ) throws {
         (self.description, self.words, self.state, self.logger) = (description, words, state, logger)
-        self.tellsResults = tellsResults
+        self.reportsResults = reportsResults
         results = try SpooledLines(state)
     }
 
     /// The callback for the session's answers to spooled records.
     package var report: SpoolReport? {
-        guard tellsResults else { return nil }
+        guard reportsResults else { return nil }
         return { [results] in results.answered($0, $1) }
     }
 
@@ -73,7 +74,7 @@ package final class PluginBridge: Sendable {
             _ = await child.end()
             input.finish()
         }
-        let telling = Task { [self] in try await tellResults(output) }
+        let telling = Task { [self] in try await reportResults(output) }
         let delivering = Task { [description] in
             guard let want = description.want else { return }
             try await link.serve([want], untilCaughtUp: false, sink.deliver)
@@ -109,10 +110,10 @@ package final class PluginBridge: Sendable {
     // MARK: - Lines of the program
 
     private func hear(_ input: LineReader, _ output: LineWriter, _ sink: LineSink, _ link: HubLink) async {
-        var gatherer = GroupGatherer()
+        var gatherer = GroupCollector()
         while let lines = await input.next() {
             for line in lines {
-                let said = SaidLine(line)
+                let said = BridgeLine(line)
                 gatherer.add(said)
                 if let fault = await take(said, line.number, output, sink, link) {
                     // The message names the line and the member, and never a value.
@@ -127,7 +128,7 @@ package final class PluginBridge: Sendable {
 
     /// - Returns: a message if the line is invalid.
     private func take(
-        _ said: SaidLine, _ line: Int, _ output: LineWriter, _ sink: LineSink, _ link: HubLink
+        _ said: BridgeLine, _ line: Int, _ output: LineWriter, _ sink: LineSink, _ link: HubLink
     ) async -> String? {
         switch said {
         case .nothing, .records: return nil
@@ -141,7 +142,7 @@ package final class PluginBridge: Sendable {
         }
     }
 
-    private func keep(_ gatherer: inout GroupGatherer, _ link: HubLink) async {
+    private func keep(_ gatherer: inout GroupCollector, _ link: HubLink) async {
         let (groups, refused) = gatherer.take()
         if let (record, reason) = refused.first {
             logger.error("a group was not given", metadata: ["line": "\(record.line)", "reason": "\(reason)"])
@@ -161,11 +162,11 @@ package final class PluginBridge: Sendable {
         }
     }
 
-    private func tellResults(_ output: LineWriter) async throws {
+    private func reportResults(_ output: LineWriter) async throws {
         for await (record, result) in results.answers {
             let place = results.take(record.id)
-            let key = GivenRecord.key(of: record.bytes)
-            try await output.write([Answer.result(result, line: place?.line, item: place?.item, key: key)])
+            let key = BridgeRecord.key(of: record.bytes)
+            try await output.write([BridgeAnswer.result(result, line: place?.line, item: place?.item, key: key)])
             results.printed()
         }
     }
@@ -183,11 +184,11 @@ package final class PluginBridge: Sendable {
                     + (verb == .query && question["want"] == nil ? [("want", .string("records"))] : []))
         else { return "line \(number): \(name): expected an object, and beside it id, a whole number" }
         let isTaken = ending.withLock { state in
-            guard state.queries < Self.mostQueries else { return false }
+            guard state.queries < Self.maximumQueries else { return false }
             state.queries += 1
             return true
         }
-        guard isTaken else { return "line \(number): \(Self.mostQueries) queries are open; wait for an answer" }
+        guard isTaken else { return "line \(number): \(Self.maximumQueries) queries are open; wait for an answer" }
         Task { [self] in
             try? await output.write(raw: [await Self.answer(to: verb, body, id, link)])
             ending.withLock { $0.queries -= 1 }
@@ -253,7 +254,7 @@ package struct PluginDescription: Sendable {
             throw PluginFailure(.manifest, "\(path): the manifest cannot be read")
         }
         let bytes = Array(data)
-        do throws(PrintedAnswer.Fault) { manifest = try PrintedAnswer(bytes).read(Manifest.self) } catch {
+        do throws(PrintedAnswer.InvalidAnswer) { manifest = try PrintedAnswer(bytes).read(Manifest.self) } catch {
             throw PluginFailure(.manifest, "\(path): \("\(error)".replacing("it printed", with: "it has"))")
         }
         if let fault = manifest.faults.first { throw PluginFailure(.manifest, "\(path): \(fault)") }

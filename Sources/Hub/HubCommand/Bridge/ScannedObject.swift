@@ -46,7 +46,7 @@ struct ScannedObject {
         return NumberReader.integer(value, in: bytes)
     }
 
-    func record(line: Int, item: Int?) -> GivenRecord {
-        GivenRecord(bytes: whole.bytes, line: line, item: item, key: text("key"), group: text("group"))
+    func record(line: Int, item: Int?) -> BridgeRecord {
+        BridgeRecord(bytes: whole.bytes, line: line, item: item, key: text("key"), group: text("group"))
     }
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// The spool of a stream: the line of each record, and the hub's answers.
 final class SpooledLines: Sendable {
     /// Maximum number of answers that wait to be printed; above it, the reading of lines pauses.
-    private static let mostAnswers = 10_000
+    private static let maximumAnswers = 10_000
 
     private struct State {
         /// The lines of records that this process gave.
@@ -28,7 +28,7 @@ final class SpooledLines: Sendable {
         (answers, tell) = AsyncStream.makeStream()
     }
 
-    func keep(_ groups: [[GivenRecord]], _ link: HubLink) async throws(GiveError) {
+    func keep(_ groups: [[BridgeRecord]], _ link: HubLink) async throws(GiveError) {
         let records = groups.flatMap(\.self)
         try await link.give(groups.map { $0.map(\.bytes) }, in: spool) { [self] ids in
             state.withLock { state in
@@ -78,8 +78,8 @@ final class SpooledLines: Sendable {
     /// Whether the input has ended and all records are answered.
     var isOver: Bool { state.withLock { $0.inputIsOver && $0.pending <= 0 } }
 
-    func untilFewAnswersWait() async {
-        while state.withLock({ $0.unprinted > Self.mostAnswers }) {
+    func waitForAnswers() async {
+        while state.withLock({ $0.unprinted > Self.maximumAnswers }) {
             guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
         }
     }

@@ -57,7 +57,7 @@ struct ActivityCommand: ParsableCommand {
         let name = try person.map { typed in welcome.persons.named(typed)?.name ?? typed } ?? welcome.onlyPerson().name
         let clock = try welcome.clock(of: [name])
         let range = try range(by: clock)
-        let (days, advice) = try ActivityAsker(
+        let (days, advice) = try ActivityQuery(
             person: name, range: range, zone: clock.zone.identifier, door: door
         ).days()
         for line in advice { Terminal.say(line) }

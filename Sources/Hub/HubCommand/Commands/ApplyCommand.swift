@@ -32,7 +32,7 @@ struct ApplyCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
     @Flag(help: "Change nothing; show what would be done.")
     var dryRun = false
-    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var noQuestion: AssumeYesOption
     @Flag(help: "One JSON document: {\"applied\",\"problems\",\"needsRestart\",\"persons\",\"instances\",…}.")
     var json = false
 

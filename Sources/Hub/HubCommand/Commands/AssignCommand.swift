@@ -108,10 +108,10 @@ struct AssignCommand: ParsableCommand {
         if inbox {
             let count = NumberText.count(expected.reduce(0) { $0 + $1.entries.count }, "record")
             let name = to.map { options.readingUnits().name(of: $0) } ?? "a guest"
-            try Consent.ask("Assign them all to \(name)?", about: ["\(count) in the inbox"], isGiven: yes)
+            try ConsentPrompt.ask("Assign them all to \(name)?", about: ["\(count) in the inbox"], isGiven: yes)
         } else if let person, !doubts.isEmpty {
             let name = options.readingUnits().name(of: person)
-            try Consent.ask("Assign to \(name) against these odds?", about: doubts, isGiven: yes)
+            try ConsentPrompt.ask("Assign to \(name) against these odds?", about: doubts, isGiven: yes)
         }
         let done = try assign(door, numbers, sequences, isDryRun: false)
         try tell(done)
@@ -129,7 +129,7 @@ struct AssignCommand: ParsableCommand {
             for bytes in records {
                 let record = try reader.record(bytes)
                 guard case .nobody(let reason) = record.assignment,
-                    let doubt = Odds(reason).doubt(about: person, units.name)
+                    let doubt = WeightOddsText(reason).doubt(about: person, units.name)
                 else { continue }
                 doubts.append("\(record.number): \(doubt)")
             }
@@ -192,7 +192,7 @@ struct AssignCommand: ParsableCommand {
             for line in lines.isEmpty ? ["the inbox is empty"] : lines { try Output.print(line) }
             return
         }
-        try Consent.ask("Assign them so?", about: expected.report.lines("would go", units), isGiven: yes)
+        try ConsentPrompt.ask("Assign them so?", about: expected.report.lines("would go", units), isGiven: yes)
         let done = try runRules(door, isDryRun: false)
         if json { return try Output.json(done.json.text) }
         for line in done.report.lines("went", units) { try Output.print(line) }

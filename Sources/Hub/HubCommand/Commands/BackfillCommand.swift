@@ -34,7 +34,7 @@ struct BackfillCommand: AsyncParsableCommand {
     var since: DateArgument?
     @Flag(help: "Change nothing; show what would be read.")
     var dryRun = false
-    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var noQuestion: AssumeYesOption
     @OptionGroup var call: CallOptions
 
     func run() async throws {
@@ -47,7 +47,7 @@ struct BackfillCommand: AsyncParsableCommand {
             words.append("since=\(day.text)")
         }
         try await call.run(
-            PluginCall(
+            PluginCommandCall(
                 instance: name, command: "backfill", words: words,
                 isDryRun: dryRun, deadline: call.deadline),
             as: "backfill")

@@ -138,7 +138,7 @@ struct BackupCommand: AsyncParsableCommand {
             }
             let summary = try copy.file.summary()
             if let fault = try copy.file.faults(.counters).first {
-                throw Failure(.notWell, "\(path): it is damaged (\(fault)); take another backup")
+                throw Failure(.unhealthy, "\(path): it is damaged (\(fault)); take another backup")
             }
             return summary
         }

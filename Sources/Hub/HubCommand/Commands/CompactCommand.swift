@@ -28,7 +28,7 @@ struct CompactCommand: AsyncParsableCommand {
 
     @Flag(help: "Change nothing; show the space it would free. The hub may run.")
     var dryRun = false
-    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var noQuestion: AssumeYesOption
     @Flag(help: "One JSON document: {\"store\",\"bytes\",\"free\",\"needed\",\"after\"}.")
     var json = false
     @OptionGroup var options: ConfigurationOptions

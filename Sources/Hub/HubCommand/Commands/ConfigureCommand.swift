@@ -61,29 +61,31 @@ struct ConfigureCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
     @Flag(help: "Change nothing; show what would be written and done.")
     var dryRun = false
-    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var noQuestion: AssumeYesOption
     @Flag(help: "One JSON document: {\"instance\",\"applied\",\"changes\",\"revision\",\"plan\",…}.")
     var json = false
 
     func validate() throws {
         guard !(enable && disable) else { throw ValidationError("--enable and --disable exclude each other.") }
         guard person == nil || !hub else { throw ValidationError("--person and --hub exclude each other.") }
-        guard isOfPlugin || !(enable || disable) else { throw ValidationError("Only a plugin is enabled or disabled.") }
-        guard !isOfPlugin || name != nil else { throw ValidationError("Name a plugin, --person or --hub.") }
+        guard concernsPlugin || !(enable || disable) else {
+            throw ValidationError("Only a plugin is enabled or disabled.")
+        }
+        guard !concernsPlugin || name != nil else { throw ValidationError("Name a plugin, --person or --hub.") }
         guard person != nil || hub && name != nil || enable || disable || !settings.isEmpty || !unset.isEmpty else {
             throw ValidationError("Name what to change: key=value, --unset, --enable or --disable.")
         }
     }
 
-    private var isOfPlugin: Bool { person == nil && !hub }
+    private var concernsPlugin: Bool { person == nil && !hub }
 
     func run() throws {
         // The hub runs the programs to read their manifests; one that hangs has ten seconds.
         let door = try DoorClient(
             endpoint: try options.endpoints().door, command: "configure", patience: .seconds(60))
         // If no plugin is meant, the first word is already a setting.
-        let instance = isOfPlugin ? name : nil
-        let words = (isOfPlugin ? [] : [name].compactMap(\.self)) + settings
+        let instance = concernsPlugin ? name : nil
+        let words = (concernsPlugin ? [] : [name].compactMap(\.self)) + settings
         // An instance whose program is missing has no declarations, but can still be disabled.
         let namesSettings = !words.isEmpty || !unset.isEmpty
         let declarations =
@@ -148,7 +150,7 @@ struct ConfigureCommand: ParsableCommand {
         _ words: [String], _ declarations: [SettingDeclaration]
     ) throws -> [String] {
         let values = try JSON.answer(
-            [String: SettingValue].self, try PluginCall.arguments(words, declarations))
+            [String: SettingValue].self, try PluginCommandCall.arguments(words, declarations))
         return try values.sorted { $0.key < $1.key }.map { "\($0.key)=\(try JSON.line($0.value))" }
     }
 

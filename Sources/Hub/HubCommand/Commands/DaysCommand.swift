@@ -187,7 +187,7 @@ struct DaysCommand: ParsableCommand {
         guard let type = EverydayNames.type(text) else {
             return "\(text) has no day values: it is not a standard type"
         }
-        do throws(DayRefusal) {
+        do throws(DayValueError) {
             _ = try DayTreatment.of(type)
             return nil
         } catch {

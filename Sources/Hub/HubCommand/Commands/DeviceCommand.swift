@@ -42,7 +42,7 @@ struct DeviceCommand: AsyncParsableCommand {
     var words: [String] = []
     @Flag(help: "Change nothing; show what would be done.")
     var dryRun = false
-    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var noQuestion: AssumeYesOption
     @OptionGroup var call: CallOptions
 
     func run() async throws {
@@ -57,7 +57,7 @@ struct DeviceCommand: AsyncParsableCommand {
         }
         let request = try DeviceRequest(words, of: plugin)
         try await call.run(
-            PluginCall(
+            PluginCommandCall(
                 instance: name, command: request.command, words: request.arguments, isDryRun: dryRun,
                 deadline: call.deadline),
             as: "device")
@@ -86,7 +86,8 @@ struct DeviceRequest {
         (self.command, arguments) = (command, Array(words[spoken.endIndex...]))
         guard let commands = plugin.commands else {
             throw Failure(
-                .notWell, "the commands of \(plugin.name) are not known: \(plugin.fault ?? "its program did not say")")
+                .unhealthy, "the commands of \(plugin.name) are not known: \(plugin.fault ?? "its program did not say")"
+            )
         }
         guard !commands.contains(where: { $0.name == command }) else { return }
         let known = commands.map { $0.name.replacing("-", with: " ") }
@@ -133,17 +134,17 @@ enum DeviceText {
             ("DEVICE", .left), ("PLUGIN", .left), ("STATE", .left), ("BATTERY", .right), ("LAST HEARD", .left),
         ])
         for device in devices {
-            let state = device.connected.map { $0 ? Shade.good.paint("connected", colours) : "away" } ?? "-"
+            let state = device.connected.map { $0 ? StatusColour.good.paint("connected", colours) : "away" } ?? "-"
             let battery = device.battery.map { "\($0) %" } ?? (device.batteryLow ? "" : "-")
             let heard = device.lastHeard.map { LocalTime.text($0) ?? $0 } ?? "-"
             table.add([
                 device.device, device.instance, state,
-                device.batteryLow ? Shade.bad.paint("\(battery) low".trimmed, colours) : battery, heard,
+                device.batteryLow ? StatusColour.bad.paint("\(battery) low".trimmed, colours) : battery, heard,
             ])
         }
         // The last error is a sentence and does not fit a column.
         return zip([nil] + devices, table.takeLines()).flatMap { device, line in
-            [line] + (device?.lastError.map { ["  " + Shade.bad.paint($0, colours)] } ?? [])
+            [line] + (device?.lastError.map { ["  " + StatusColour.bad.paint($0, colours)] } ?? [])
         }
     }
 }

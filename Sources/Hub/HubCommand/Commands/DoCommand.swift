@@ -32,7 +32,7 @@ struct DoCommand: AsyncParsableCommand {
     var arguments: [String] = []
     @Flag(help: "Change nothing; show what would be done.")
     var dryRun = false
-    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var noQuestion: AssumeYesOption
     @OptionGroup var call: CallOptions
 
     func run() async throws {
@@ -41,7 +41,7 @@ struct DoCommand: AsyncParsableCommand {
             return try plugin.listCommands(json: call.json)
         }
         try await call.run(
-            PluginCall(
+            PluginCommandCall(
                 instance: name, command: command, words: arguments, isDryRun: dryRun, deadline: call.deadline),
             as: "do")
     }
@@ -72,7 +72,8 @@ struct RefreshCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await call.run(
-            PluginCall(instance: name, command: "refresh", words: arguments, deadline: call.deadline), as: "refresh")
+            PluginCommandCall(instance: name, command: "refresh", words: arguments, deadline: call.deadline),
+            as: "refresh")
     }
 }
 
@@ -98,7 +99,7 @@ struct CallOptions: ParsableArguments {
     }
 
     /// Makes the call and prints the result.
-    func run(_ call: PluginCall, as command: String) async throws {
+    func run(_ call: PluginCommandCall, as command: String) async throws {
         let (endpoint, interruption) = (try door, Interruption())
         let result = try await blocking {
             do {
@@ -123,7 +124,7 @@ struct CallOptions: ParsableArguments {
 /// Asks a person for an answer at the terminal.
 enum TerminalAnswer {
     /// Shows the question.
-    static func ask(_ question: CommandQuestion) throws -> CallWatch.Answer {
+    static func ask(_ question: CommandQuestion) throws -> CallCallbacks.Answer {
         let url = question.url.map { " (\($0))" } ?? ""
         // A secret may come from a program through stdin; other answers need a person at a terminal.
         guard Terminal.canAsk || question.isSecret else {
@@ -132,7 +133,7 @@ enum TerminalAnswer {
         if let url = question.url { Terminal.say(url) }
         guard !question.isSecret else {
             Terminal.say("\(question.prompt) (it is not displayed)")
-            let line = HiddenLine()
+            let line = HiddenInput()
             return { try line.take().map(RawJSON.string) }
         }
         Terminal.progress("\(question.prompt) ")

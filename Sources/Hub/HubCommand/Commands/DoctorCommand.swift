@@ -43,9 +43,9 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try options.path()
-        guard try await blocking({ CheckWatch().result { _ = FileManager.default.contents(atPath: path) } }) != nil
+        guard try await blocking({ CheckRunner().result { _ = FileManager.default.contents(atPath: path) } }) != nil
         else {
-            return try show([Doctor.stood("config", path, CheckWatch())])
+            return try show([Doctor.stood("config", path, CheckRunner())])
         }
         let checked = await ConfigurationLoader(path: path, programPath: HubProgram.path).load()
         let (isDeep, isFixing) = (deep, fix)
@@ -60,7 +60,7 @@ struct DoctorCommand: AsyncParsableCommand {
         try show(findings)
     }
 
-    private func show(_ findings: [Finding]) throws {
+    private func show(_ findings: [DoctorFinding]) throws {
         let worst = findings.filter { $0.isFixed != true }.map(\.severity).max() ?? .good
         if json {
             try Output.json(try JSON.line(DoctorReport(findings: findings, worst: worst)))
@@ -71,7 +71,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
         switch worst {
         case .good, .note: return
-        case .warning: throw ExitCode(HubExit.notWell.rawValue)
+        case .warning: throw ExitCode(HubExit.unhealthy.rawValue)
         case .error: throw ExitCode(HubExit.broken.rawValue)
         }
     }
@@ -79,8 +79,8 @@ struct DoctorCommand: AsyncParsableCommand {
 
 /// The document of `hub doctor --json`.
 struct DoctorReport: Encodable {
-    let findings: [Finding]
-    let worst: Finding.Severity
+    let findings: [DoctorFinding]
+    let worst: DoctorFinding.Severity
 }
 
 extension Doctor {
@@ -100,7 +100,7 @@ extension Doctor {
     }
 }
 
-extension Finding {
+extension DoctorFinding {
     /// Repairs the finding if possible: sets a file's mode, lets the hub use a store that was found intact, or removes wrong figures.
     mutating func repairIfPossible() {
         if let damaged { isFixed = (try? damaged.forgetDamage()) != nil }

@@ -71,7 +71,7 @@ struct EditCommand: ParsableCommand {
         let before = try door.records([number]).first
         if before == nil, !undo {
             throw Failure(
-                .notWell, "there is no record \(number), or it was taken back: hub trace \(number) shows which")
+                .unhealthy, "there is no record \(number), or it was taken back: hub trace \(number) shows which")
         }
         let arguments = try arguments(before, welcome)
         let expected = try door.hand(OwnCommands.Edit.self, arguments, isDryRun: true)
@@ -79,13 +79,13 @@ struct EditCommand: ParsableCommand {
         if !undo {
             let doubts = expected.entries.flatMap { entry in
                 entry.record.map {
-                    SlipCheck.about(
+                    TypoCheck.about(
                         $0, last: entry.number == number ? before : nil, now: welcome.time.microseconds,
                         for: options.readingUnits()[$0.assignment.person?.name])
                 } ?? []
             }
             for doubt in doubts { Terminal.complain(doubt) }
-            if !doubts.isEmpty, !dryRun { try Consent.ask("Is that right?", about: [], isGiven: yes) }
+            if !doubts.isEmpty, !dryRun { try ConsentPrompt.ask("Is that right?", about: [], isGiven: yes) }
         }
         let answer = dryRun ? expected : try door.hand(OwnCommands.Edit.self, arguments, isDryRun: false)
         try answer.refuseRejections()
@@ -107,8 +107,8 @@ struct EditCommand: ParsableCommand {
                     "how long a workout lasted follows from its times; hub edit \(number) --to WHEN moves its end, --at WHEN its beginning"
                 )
             }
-            let words = try ShareQuestion.answered(value, of: TypeRegistry.standard.type(sample.type))
-            let typed = try Failure.ofHand { () throws(HandFault) in
+            let words = try PercentPrompt.answered(value, of: TypeRegistry.standard.type(sample.type))
+            let typed = try Failure.entryValue { () throws(EntryError) in
                 try ValueArgument(
                     words, of: TypeRegistry.standard.type(sample.type),
                     for: options.readingUnits()[before.assignment.person?.name])

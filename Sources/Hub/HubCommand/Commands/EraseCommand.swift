@@ -79,7 +79,7 @@ struct EraseCommand: ParsableCommand {
         let filter = try selection.filter(try door.open())
         let command = OwnCommands.Erase(
             numbers: number.isEmpty ? nil : number, filter, forget: forget, keep: keep, allow: allow)
-        if allow { return try letAgain(door, command) }
+        if allow { return try acceptAgain(door, command) }
         let (plan, expected) = try ask(door, command, isDryRun: true)
         if dryRun {
             if json { return try Output.json(expected.text) }
@@ -87,10 +87,11 @@ struct EraseCommand: ParsableCommand {
             return
         }
         if let unknown = plan.unknown.first {
-            throw Failure(.notWell, "no record has the number \(unknown), or it was erased before; nothing was changed")
+            throw Failure(
+                .unhealthy, "no record has the number \(unknown), or it was erased before; nothing was changed")
         }
-        guard plan.records > 0 || forget != nil else { throw Failure(.notWell, "there is no such record") }
-        try Consent.ask(
+        guard plan.records > 0 || forget != nil else { throw Failure(.unhealthy, "there is no such record") }
+        try ConsentPrompt.ask(
             "Erase \(plan.records == 1 ? "this record" : "these \(NumberText.count(plan.records, "record"))") for good?",
             about: yes ? [] : try listing(plan, filter, door) + lines(plan), isGiven: yes)
         let (answer, done) = try ask(door, command, isDryRun: false)
@@ -112,7 +113,7 @@ struct EraseCommand: ParsableCommand {
             complaints.append(
                 "could not remove \(files): erased records may still be in there; make sure that they are removed")
         }
-        if !complaints.isEmpty { throw Failure(.notWell, complaints.joined(separator: "\n")) }
+        if !complaints.isEmpty { throw Failure(.unhealthy, complaints.joined(separator: "\n")) }
     }
 
     static let missing =
@@ -131,7 +132,7 @@ struct EraseCommand: ParsableCommand {
         return (report, json)
     }
 
-    private func letAgain(_ door: DoorClient, _ command: OwnCommands.Erase) throws {
+    private func acceptAgain(_ door: DoorClient, _ command: OwnCommands.Erase) throws {
         guard case .records(let answer) = try door.run(command).result else { throw Failure(unexpected: "erase") }
         if json { try Output.json(answer.text) }
         for entry in answer.entries where !json && !entry.isRejected {

@@ -137,7 +137,7 @@ struct ExportCommand: ParsableCommand {
         return filter
     }
 
-    private func tell(_ account: ExportAccount, _ format: ExportFormat) throws {
+    private func tell(_ account: ExportSummary, _ format: ExportFormat) throws {
         if json {
             return try Output.json(try JSON.line(ExportReport(path: path ?? "", format: format, account)))
         }
@@ -154,13 +154,13 @@ struct ExportReport: Encodable {
     let leftOut: [String: Int64]
     let changed: [String: Int64]
 
-    init(path: String, format: ExportFormat, _ account: ExportAccount) {
+    init(path: String, format: ExportFormat, _ account: ExportSummary) {
         (file, self.format, records) = (path, format.rawValue, account.written)
         (leftOut, changed) = (account.leftOut, account.changed)
     }
 
     /// The report for people.
-    static func lines(_ account: ExportAccount, to path: String?) -> [String] {
+    static func lines(_ account: ExportSummary, to path: String?) -> [String] {
         func counted(_ counts: [String: Int64], _ what: String) -> [String] {
             counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { reason, count in
                 "\(NumberText.count(count, "record")) \(what): \(reason)"

@@ -37,7 +37,7 @@ struct ForgetSinkCommand: ParsableCommand {
         let command = OwnCommands.ForgetSink(sink: sink)
         let expected = try door.run(command, isDryRun: true)
         if dryRun { return try show(expected, "would be dropped") }
-        try Consent.ask("Drop all that the hub knows of this?", about: lines(expected.result, ""), isGiven: yes)
+        try ConsentPrompt.ask("Drop all that the hub knows of this?", about: lines(expected.result, ""), isGiven: yes)
         try show(try door.run(command), "dropped")
     }
 

@@ -52,7 +52,7 @@ struct ImportCommand: AsyncParsableCommand {
     var file: String
     @Flag(help: "Store nothing; list the file's contents.")
     var dryRun = false
-    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var noQuestion: AssumeYesOption
     @Option(
         help: ArgumentHelp(
             "How values of a type that a plugin had declared are added up; may be repeated.",
@@ -190,7 +190,7 @@ struct ImportCommand: AsyncParsableCommand {
         if account.reasons.count > 20 { Terminal.complain("and \(account.reasons.count - 20) other reasons") }
         guard account.rejected + account.unreadable == 0 else {
             throw Failure(
-                .notWell,
+                .unhealthy,
                 "\(NumberText.count(account.rejected + account.unreadable, "line")) of \(file) refused; "
                     + (account.stored + account.duplicates > 0 ? "all else is stored" : "nothing was stored")
             )

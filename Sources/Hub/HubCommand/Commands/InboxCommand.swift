@@ -66,7 +66,7 @@ struct InboxCommand: ParsableCommand {
         try output.flush()
     }
 
-    private static func print(_ weighings: [Weighing], _ units: ReadingUnits, to output: inout Output) throws {
+    private static func print(_ weighings: [PendingWeighing], _ units: ReadingUnits, to output: inout Output) throws {
         var table = Table([("TIME", .left), ("SOURCE", .left), ("VALUES", .left), ("WHY", .left), ("ASSIGN", .left)])
         for weighing in weighings {
             let summary = weighing.summary(units)
@@ -103,7 +103,7 @@ struct ImplausibleSample: Encodable, Hashable {
     /// The command that corrects or confirms it.
     var edit: String
 
-    /// - Parameter units: as for ``Weighing/summary(_:)``.
+    /// - Parameter units: as for ``PendingWeighing/summary(_:)``.
     init(_ stored: StoredRecord, _ units: ReadingUnits? = nil) {
         var plain = stored
         plain.implausible = []
@@ -111,7 +111,7 @@ struct ImplausibleSample: Encodable, Hashable {
         let exact = units == nil ? ValueText.exact(stored) : nil
         (number, time, person, type) = (stored.number, text.time, text.person, text.type)
         (value, source) = (exact ?? text.value, text.source)
-        why = Doubts.of(stored, for: (units ?? ReadingUnits([]))[stored.assignment.person?.name]).joined(
+        why = PlausibilityWarnings.of(stored, for: (units ?? ReadingUnits([]))[stored.assignment.person?.name]).joined(
             separator: "; ")
         edit =
             "hub edit \(stored.number)" + (stored.implausible.contains(.value) ? " VALUE" : "")
@@ -120,7 +120,7 @@ struct ImplausibleSample: Encodable, Hashable {
     }
 }
 
-extension Weighing {
+extension PendingWeighing {
     struct Summary: Encodable, Hashable {
         /// The one to name: the others go along.
         var number: Int64
@@ -163,8 +163,8 @@ struct InboxReader {
     mutating func implausible() throws -> [StoredRecord] { try newest { $0.isImplausible = true } }
 
     /// Samples without a person, group by group.
-    mutating func weighings() throws -> [Weighing] {
-        Weighing.all(of: try newest { $0.isOfNobody = true })
+    mutating func weighings() throws -> [PendingWeighing] {
+        PendingWeighing.all(of: try newest { $0.isOfNoPerson = true })
     }
 
     private mutating func newest(_ filter: (inout QueryRequest.Filter) -> Void) throws -> [StoredRecord] {

@@ -69,7 +69,7 @@ struct IngestNewCommand: AsyncParsableCommand {
     var formats: String?
     @Flag(help: "Make nothing; show whose token it would be.")
     var dryRun = false
-    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var noQuestion: AssumeYesOption
     @OptionGroup var ingest: IngestOptions
 
     func run() async throws {

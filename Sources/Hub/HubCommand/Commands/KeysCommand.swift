@@ -83,7 +83,7 @@ struct KeysNewCommand: ParsableCommand {
         }
         guard let pair else {
             throw Failure(
-                .notWell,
+                .unhealthy,
                 "\(name) has a key already; --replace makes it void and gives another, hub keys revoke ends it")
         }
         let host = address ?? (endpoint.isEverywhere ? ProcessInfo.processInfo.hostName : endpoint.address)
@@ -92,7 +92,7 @@ struct KeysNewCommand: ParsableCommand {
             feed: plugin.feedPort.map { TCPEndpoint.text(host: host, port: $0) }, serverKey: hub.publicKey.z85,
             publicKey: pair.publicKey.z85, secretKey: pair.secretKey.z85)
         try Output.json(try KeysNewCommand.text(file, isOneLine: json))
-        try KeysCommand.tellHub(configuration)
+        try KeysCommand.reportToHub(configuration)
         Terminal.complain("this key is shown once; on the other machine: hub-\(plugin.kind) --run --key FILE")
     }
 
@@ -187,10 +187,10 @@ struct KeysRevokeCommand: ParsableCommand {
         let configuration = try options.configuration()
         let had = try KeysCommand.storing { try KeyRing(data: configuration.hub.data).remove(name) }
         // Tell the hub even if the file was already gone: it may have missed the last message.
-        try KeysCommand.tellHub(configuration)
+        try KeysCommand.reportToHub(configuration)
         if json { try Output.json(try JSON.line(Result(instance: name, revoked: had))) }
         guard had else {
-            throw Failure(.notWell, "\(name) has no key; hub keys list shows the instances that have one")
+            throw Failure(.unhealthy, "\(name) has no key; hub keys list shows the instances that have one")
         }
         if !json { try Output.print("\(name): its key is void") }
     }
@@ -198,7 +198,7 @@ struct KeysRevokeCommand: ParsableCommand {
 
 extension KeysCommand {
     /// Has a running hub reload the keys that were changed on disk.
-    fileprivate static func tellHub(_ configuration: HubConfiguration) throws {
+    fileprivate static func reportToHub(_ configuration: HubConfiguration) throws {
         let endpoint = OwnerEndpoints(configuration.hub).door
         guard UnixSocket.presence(endpoint) != .absent else { return }
         _ = try DoorClient(endpoint: endpoint, command: "keys").run(OwnCommands.ReloadKeys())

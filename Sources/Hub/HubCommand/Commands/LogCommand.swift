@@ -95,11 +95,11 @@ struct LogCommand: ParsableCommand {
         let units = options.readingUnits()
         let entry = try entry(for: units[person])
         // Check the metadata before asking the hub: its faults do not depend on a hub.
-        _ = try Failure.ofHand { () throws(HandFault) in try entry.metadata() }
+        _ = try Failure.entryValue { () throws(EntryError) in try entry.metadata() }
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "log")
         let welcome = try door.open()
         let owner = try owner(welcome)
-        let clock = try Failure.ofHand { () throws(HandFault) in
+        let clock = try Failure.entryValue { () throws(EntryError) in
             try PersonClock(zone: owner.zone, now: welcome.time.microseconds)
         }
         let arguments = try arguments(entry, owner.name, clock)
@@ -110,15 +110,15 @@ struct LogCommand: ParsableCommand {
         if dryRun { return try tell(expected) }
         if !doubts.isEmpty {
             let values = expected.entries.compactMap(\.record).map { ValueText.text($0, units) }
-            try Consent.ask("Enter \(values.joined(separator: ", ")) anyway?", about: [], isGiven: yes)
+            try ConsentPrompt.ask("Enter \(values.joined(separator: ", ")) anyway?", about: [], isGiven: yes)
         }
         let done = try door.hand(OwnCommands.Log.self, arguments, isDryRun: false)
         try done.refuseRejections(isDone: true)
         try tell(done)
     }
 
-    private func entry(for reader: Reader) throws -> HandEntry {
-        let (type, value) = HandEntry.typeAndValue([type] + value)
+    private func entry(for reader: DisplayPreferences) throws -> ManualEntry {
+        let (type, value) = ManualEntry.typeAndValue([type] + value)
         // A missing duration is a mistake in every case.
         let id = EverydayNames.type(type)?.id
         if id == .sleepAnalysis, from == nil {
@@ -129,12 +129,12 @@ struct LogCommand: ParsableCommand {
             throw Failure(.usage, "how long did it last? Such as hub log meditation 10min")
         }
         do {
-            let words = try ShareQuestion.answered(value, of: EverydayNames.type(type))
-            return try HandEntry(type, words, more, for: reader)
+            let words = try PercentPrompt.answered(value, of: EverydayNames.type(type))
+            return try ManualEntry(type, words, more, for: reader)
         } catch {
             // After an activity, a time span is its duration, not how long ago it was.
             let isActivity = WorkoutActivity.meant(by: type) != nil
-            guard at == nil, from == nil, let time = HandEntry.time(behind: value),
+            guard at == nil, from == nil, let time = ManualEntry.time(behind: value),
                 !isActivity || MomentArgument.span(time.joined(separator: " ")) == nil
             else { throw error }
             let words = [type] + value.dropLast(time.count) + ["--at", time.joined(separator: " ")]
@@ -146,8 +146,8 @@ struct LogCommand: ParsableCommand {
 
     private func doubts(about answer: ManualAnswer, now: Int64) -> [String] {
         let units = options.readingUnits()
-        let doubts = SlipCheck.about(answer, now: now) { units[$0] }
-        guard key == nil, let number = SlipCheck.repeated(in: answer) else { return doubts }
+        let doubts = TypoCheck.about(answer, now: now) { units[$0] }
+        guard key == nil, let number = TypoCheck.repeated(in: answer) else { return doubts }
         return doubts + ["record \(number) says the same; hub edit \(number) corrects it"]
     }
 
@@ -157,12 +157,12 @@ struct LogCommand: ParsableCommand {
     }
 
     private func arguments(
-        _ entry: HandEntry, _ person: String, _ clock: PersonClock
+        _ entry: ManualEntry, _ person: String, _ clock: PersonClock
     ) throws(Failure) -> [String: SettingValue] {
         let end = try to.map { argument throws(Failure) in try clock.moment(argument, takesDay: false).time }
         let (start, zone) = try begin(before: end, clock)
         let times = EntryTimes(start, zone: zone, end: end, isStart: at != nil, isInterval: from != nil)
-        return try Failure.ofHand { () throws(HandFault) in
+        return try Failure.entryValue { () throws(EntryError) in
             try entry.arguments(times, of: person, by: clock, note: note, key: key)
         }
     }
@@ -173,7 +173,7 @@ struct LogCommand: ParsableCommand {
         guard from.isTimeOfDay, let end, let night = MomentArgument("yesterday \(from.text)") else {
             return try clock.moment(from, takesDay: false)
         }
-        let then = try Failure.ofHand { () throws(HandFault) in
+        let then = try Failure.entryValue { () throws(EntryError) in
             try PersonClock(zone: clock.zone.identifier, now: end.microseconds)
         }
         let isSameDay = from.border(by: then).microseconds < end.microseconds

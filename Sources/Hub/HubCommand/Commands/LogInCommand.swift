@@ -46,10 +46,10 @@ struct LogInCommand: AsyncParsableCommand {
 
     func run() async throws {
         let endpoint = try options.endpoints().door
-        let call = PluginCall(
+        let call = PluginCommandCall(
             instance: name, command: "login", words: arguments, deadline: timeout,
             exits: ["denied": .forbidden, "deadline": .tryAgain])
-        let interruption = Interruption(last: HiddenLine.end)
+        let interruption = Interruption(last: HiddenInput.end)
         let result = try await blocking { [name, paste] in
             let door = try DoorClient(endpoint: endpoint, command: "login")
             _ = try LogInPlugin(name, of: door, doing: "login")

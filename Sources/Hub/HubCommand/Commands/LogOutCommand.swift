@@ -90,7 +90,7 @@ struct LogOutCommand: AsyncParsableCommand {
                 instance: name, accounts: names.map { Account(account: $0, service: canRevoke ? .asked : .untold) },
                 dryRun: true)
             guard !names.isEmpty, !dryRun else { return plan }
-            try Consent.ask(
+            try ConsentPrompt.ask(
                 "Log out of \(name)?", about: plan.accounts.map { $0.line(isDryRun: true) }, isGiven: yes)
             // Log out of one account after the other: a revoked token is forgotten even if the next account fails.
             var done: [Account] = []
@@ -118,7 +118,7 @@ struct LogOutCommand: AsyncParsableCommand {
 
     private func revoke(_ account: String, _ door: DoorClient, _ interruption: Interruption) throws -> Service {
         struct Said: Decodable { var service: String? }
-        let call = PluginCall(instance: name, command: "logout", words: ["account=\(account)"], deadline: 60_000)
+        let call = PluginCommandCall(instance: name, command: "logout", words: ["account=\(account)"], deadline: 60_000)
         do {
             let result = try call.run(door, interruption, ask: TerminalAnswer.ask)
             let said = result.flatMap { try? JSON.answer(Said.self, $0).service }.flatMap(Service.init)

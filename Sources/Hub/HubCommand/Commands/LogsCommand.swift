@@ -48,14 +48,14 @@ struct LogsCommand: ParsableCommand {
     func run() throws {
         let files = PluginLogFiles(data: try options.hub().data)
         var reader = LogReader(files: files, instance: name)
-        let clock = try Failure.ofHand { () throws(HandFault) in
+        let clock = try Failure.entryValue { () throws(EntryError) in
             try PersonClock(zone: nil, now: HubClock.system.now())
         }
         let start = since.map {
             LogLine.time($0.start(by: clock).microseconds)
         }
         var lines = reader.read().filter { line in start.map { line.time >= $0 } ?? true }
-        guard reader.exists || follow else { throw Failure(.notWell, absent(files)) }
+        guard reader.exists || follow else { throw Failure(.unhealthy, absent(files)) }
         if let most = last ?? (since == nil ? 200 : nil) { lines = lines.suffix(most) }
         try show(lines)
         while follow {
@@ -78,7 +78,7 @@ struct LogsCommand: ParsableCommand {
 
     /// A line for people, with its time in the household's zone.
     static func text(_ line: LogLine, colours: Bool, zone: TimeZone = .current) -> String {
-        let shade: Shade? =
+        let shade: StatusColour? =
             switch line.level {
             case "warning": .doubtful
             case "error", "critical": .bad

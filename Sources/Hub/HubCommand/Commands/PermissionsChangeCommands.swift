@@ -57,7 +57,7 @@ struct PermissionChange: ParsableArguments {
     var owner = false
     @Flag(help: "Change nothing; show what would be written.")
     var dryRun = false
-    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var noQuestion: AssumeYesOption
     @Flag(help: "One JSON document: {\"plugin\",\"file\",\"dryRun\",\"lists\",\"permissions\",\"instances\"}.")
     var json = false
     @OptionGroup var options: ConfigurationOptions
@@ -89,11 +89,11 @@ struct PermissionChange: ParsableArguments {
         let door = try DoorClient(
             endpoint: try options.endpoints().door, command: "permissions", patience: .seconds(60))
         let asked = try PluginText.named(plugin, door).permissions ?? []
-        let wishes = try wishes(asked)
+        let requestedValues = try requestedValues(asked)
         var (file, lists) = (try FollowedConfiguration(options, door), [List]())
-        for (direction, types) in wishes {
+        for (direction, types) in requestedValues {
             let before = file.editor.grants(direction.rawValue, of: plugin)
-            var permissions = TypePermissions(before ?? unsaid(direction, asked))
+            var permissions = TypePermissions(before ?? impliedList(direction, asked))
             for type in types { if isAllowed { permissions.allow(type) } else { permissions.deny(type) } }
             guard let after = permissions.written, after != before else { continue }
             try file.setGrants(direction.rawValue, of: plugin, to: after)
@@ -101,7 +101,7 @@ struct PermissionChange: ParsableArguments {
         }
         var steps: [ApplyReport.Step] = []
         if !dryRun, !lists.isEmpty { steps = try file.write() }
-        let named = Set(wishes.flatMap(\.types))
+        let named = Set(requestedValues.flatMap(\.types))
         let shown = named.contains(TypePermissions.all) ? asked.map(\.type) : named.sorted()
         let now = shown.map { type in
             Permission(
@@ -115,11 +115,12 @@ struct PermissionChange: ParsableArguments {
                         plugin: plugin, file: file.path, dryRun: dryRun, lists: lists, permissions: now,
                         instances: steps)))
         }
-        try tell(lists, now, file.path, wishes, asked, isAllowed: isAllowed)
+        try tell(lists, now, file.path, requestedValues, asked, isAllowed: isAllowed)
     }
 
     private func tell(
-        _ lists: [List], _ now: [Permission], _ file: String, _ wishes: [(direction: Direction, types: [String])],
+        _ lists: [List], _ now: [Permission], _ file: String,
+        _ requestedValues: [(direction: Direction, types: [String])],
         _ asked: [Permission], isAllowed: Bool
     ) throws {
         for line in PermissionText.table(now.map { (plugin, $0) }) { try Output.print(line) }
@@ -131,7 +132,7 @@ struct PermissionChange: ParsableArguments {
             )
         }
         guard !dryRun else { return Terminal.say("nothing was changed") }
-        for (direction, types) in wishes {
+        for (direction, types) in requestedValues {
             guard let list = lists.first(where: { $0.key == direction.rawValue }) else { continue }
             let names = types.map { $0 == TypePermissions.all ? "'*'" : $0 }.joined(separator: " ")
             let opposite = "hub permissions \(isAllowed ? "deny" : "allow") \(plugin) \(names) \(direction.flag)"
@@ -148,7 +149,7 @@ struct PermissionChange: ParsableArguments {
     private func isTakenBack(
         _ list: List, _ types: [String], _ direction: Direction, _ asked: [Permission], isAllowed: Bool
     ) -> Bool {
-        let before = TypePermissions(list.before ?? unsaid(direction, asked))
+        let before = TypePermissions(list.before ?? impliedList(direction, asked))
         var undone = TypePermissions(list.after)
         for type in types { if isAllowed { undone.deny(type) } else { undone.allow(type) } }
         let names = types + asked.map(\.type) + (before.granted ?? []) + before.denied
@@ -158,9 +159,9 @@ struct PermissionChange: ParsableArguments {
     // MARK: - Requested types
 
     /// The ids of the types to change, in each direction.
-    private func wishes(_ asked: [Permission]) throws(Failure) -> [(direction: Direction, types: [String])] {
+    private func requestedValues(_ asked: [Permission]) throws(Failure) -> [(direction: Direction, types: [String])] {
         guard !types.isEmpty else { throw Failure(.usage, "name a type, such as weight; * is all that it asks for") }
-        var wishes: [(direction: Direction, types: [String])] = []
+        var requestedValues: [(direction: Direction, types: [String])] = []
         var found: Set<String> = []
         let ids = try resolved()
         for direction in Direction.allCases {
@@ -171,14 +172,14 @@ struct PermissionChange: ParsableArguments {
                     : asked.contains { TypePattern($0.type).covers(id) && $0.state(direction) != nil }
             }
             found.formUnion(fitting)
-            if !fitting.isEmpty { wishes.append((direction, fitting)) }
+            if !fitting.isEmpty { requestedValues.append((direction, fitting)) }
         }
         if let missing = ids.first(where: { !found.contains($0) }) {
             let how = read == share ? "to read or share" : read ? "to read" : "to share"
             throw Failure(
                 .usage, "\(plugin) does not ask \(how) \(missing); hub permissions \(plugin) lists its requests")
         }
-        return wishes
+        return requestedValues
     }
 
     private func resolved() throws(Failure) -> [String] {
@@ -200,7 +201,7 @@ struct PermissionChange: ParsableArguments {
     }
 
     /// The meaning of a list that is not written, if that is not everything asked for: the hub cannot ask a program on another machine.
-    private func unsaid(_ direction: Direction, _ asked: [Permission]) -> [String]? {
+    private func impliedList(_ direction: Direction, _ asked: [Permission]) -> [String]? {
         let all = asked.first { $0.type == TypePermissions.all }
         return all?.state(direction) == .notDetermined ? [] : nil
     }
@@ -211,7 +212,7 @@ struct PermissionChange: ParsableArguments {
         guard asked.contains(where: { TypePattern($0.type).covers(type) && $0.state(direction) != nil }) else {
             return nil
         }
-        return TypePermissions(editor.grants(direction.rawValue, of: plugin) ?? unsaid(direction, asked)).state(
+        return TypePermissions(editor.grants(direction.rawValue, of: plugin) ?? impliedList(direction, asked)).state(
             of: type)
     }
 }

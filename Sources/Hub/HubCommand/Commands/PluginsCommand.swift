@@ -42,7 +42,7 @@ struct PluginsCommand: ParsableCommand {
             if plugins.isEmpty {
                 let none =
                     "there is no plugin \(name); " + (names.isEmpty ? "hub.conf has none" : "there are: \(names)")
-                throw Failure(.notWell, try PluginText.refusal(of: name, door) ?? none)
+                throw Failure(.unhealthy, try PluginText.refusal(of: name, door) ?? none)
             }
         }
         if json { return try Output.json(try JSON.line(plugins)) }

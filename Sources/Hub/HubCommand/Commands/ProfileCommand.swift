@@ -50,7 +50,7 @@ struct ProfileCommand: ParsableCommand {
     var moveMode: String?
     @Flag(help: "Change nothing; check whether it could be stored.")
     var dryRun = false
-    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var noQuestion: AssumeYesOption
     @Flag(
         help:
             "A JSON object a line: {\"person\",\"uid\",\"on\",\"age\",\"characteristics\":{TYPE:{\"value\",\"from\",…}}}."
@@ -66,22 +66,24 @@ struct ProfileCommand: ParsableCommand {
     }
 
     /// The values to enter: for each type, a value in the type's words.
-    private func wishes() throws(Failure) -> [(type: TypeID, value: String)] {
+    private func requestedValues() throws(Failure) -> [(type: TypeID, value: String)] {
         let typed: [(TypeID, String?)] = [
             (.dateOfBirth, birthDate), (.biologicalSex, sex), (.bloodType, bloodType),
             (.fitzpatrickSkinType, skinType), (.wheelchairUse, wheelchair), (.activityMoveMode, moveMode),
         ]
-        var wishes: [(type: TypeID, value: String)] = []
-        for case (let type, let text?) in typed { wishes.append((type, try ProfileWords.value(text, of: type))) }
-        return wishes
+        var requestedValues: [(type: TypeID, value: String)] = []
+        for case (let type, let text?) in typed {
+            requestedValues.append((type, try ProfileWords.value(text, of: type)))
+        }
+        return requestedValues
     }
 
     func run() throws {
-        let wishes = try wishes()
+        let requestedValues = try requestedValues()
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "profile")
         let welcome = try door.open()
         var persons = try persons(door)
-        if !wishes.isEmpty {
+        if !requestedValues.isEmpty {
             guard persons.count == 1, let person = persons.first else {
                 throw Failure(
                     .usage,
@@ -89,12 +91,12 @@ struct ProfileCommand: ParsableCommand {
                         ? "hub.conf has no person; hub configure --person NAME locale=en_GB adds one"
                         : "several persons are possible; name one of: \(persons.map(\.name).joined(separator: ", "))")
             }
-            if try enter(wishes, of: person, door) { persons = try self.persons(door) }
+            if try enter(requestedValues, of: person, door) { persons = try self.persons(door) }
         }
         let units = options.readingUnits()
         var table = ProfileText.table()
         for person in persons {
-            let profile = try Profile(person, on: on, now: welcome.time)
+            let profile = try ProfileReport(person, on: on, now: welcome.time)
             if json {
                 try Output.json(try JSON.line(profile))
             } else {
@@ -120,10 +122,10 @@ struct ProfileCommand: ParsableCommand {
 
     /// - Returns: whether anything was entered.
     private func enter(
-        _ wishes: [(type: TypeID, value: String)], of person: HubStatus.PersonStatus, _ door: DoorClient
+        _ requestedValues: [(type: TypeID, value: String)], of person: HubStatus.PersonStatus, _ door: DoorClient
     ) throws -> Bool {
         var entries: [Entry] = []
-        for (type, value) in wishes {
+        for (type, value) in requestedValues {
             let known = person.characteristics?[type.rawValue]
             if known?.from == .configuration {
                 let key = type == .dateOfBirth ? "birth_date" : "sex"

@@ -25,7 +25,7 @@ struct ReleaseCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
     @Flag(help: "Change nothing; show its state.")
     var dryRun = false
-    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var noQuestion: AssumeYesOption
     @Flag(help: "One JSON document: {\"instance\",\"state\",\"released\"}; state is its state before.")
     var json = false
 

@@ -38,7 +38,7 @@ struct ReplayCommand: ParsableCommand {
     var types: [String] = []
     @Flag(help: "Change nothing; count what would be delivered.")
     var dryRun = false
-    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var noQuestion: AssumeYesOption
     @Flag(help: "One JSON document: {\"sinks\":[{\"sink\",\"records\"}],\"dryRun\"}.")
     var json = false
     @OptionGroup var options: ConfigurationOptions
@@ -85,7 +85,7 @@ struct ReplayCommand: ParsableCommand {
                 && plugin.commands?.contains { $0.name == "plan" && $0.canDryRun } == true
         }
         for plugin in able {
-            let call = PluginCall(instance: plugin.name, command: "plan", words: [], isDryRun: true)
+            let call = PluginCommandCall(instance: plugin.name, command: "plan", words: [], isDryRun: true)
             guard
                 let result = try? call.run(
                     try DoorClient(endpoint: try options.endpoints().door, command: "replay"), Interruption(),

@@ -31,7 +31,7 @@ struct RestartCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
     @Flag(help: "Change nothing; show its state.")
     var dryRun = false
-    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var noQuestion: AssumeYesOption
     @Flag(
         help:
             "One JSON document: {\"instance\",\"state\",\"ended\"}; state is its state before, ended whether it had a process."

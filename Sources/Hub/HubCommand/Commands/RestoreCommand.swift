@@ -82,7 +82,7 @@ struct RestoreCommand: AsyncParsableCommand {
         var report = RestoreReport(file: file, target: files.store, plan: plan)
         if let current = plan.current, current.hub != plan.backup.hub, !otherHub {
             throw Failure(
-                .notWell,
+                .unhealthy,
                 "\(file) is of hub \(plan.backup.hub), the store \(files.store) of hub \(current.hub); nothing was changed. Say --other-hub if you mean it"
             )
         }
@@ -126,7 +126,7 @@ struct RestoreCommand: AsyncParsableCommand {
         for line in report.lines { Terminal.say(line) }
         Terminal.progress("Restore this backup? [y/N] ")
         let answer = readLine()?.lowercased() ?? ""
-        guard answer == "y" || answer == "yes" else { throw Failure(.notWell, "nothing was changed") }
+        guard answer == "y" || answer == "yes" else { throw Failure(.unhealthy, "nothing was changed") }
     }
 }
 
@@ -181,7 +181,7 @@ struct RestoreReport: Encodable {
     private var erasures: [String] {
         guard let revived else {
             return current == nil
-                ? [] : ["erased   " + (lost == nil ? untold : "unknown: that part of the store cannot be read")]
+                ? [] : ["erased   " + (lost == nil ? unknownLoss : "unknown: that part of the store cannot be read")]
         }
         guard !revived.isEmpty else { return [] }
         var words: [String] = []
@@ -202,7 +202,7 @@ struct RestoreReport: Encodable {
             + commands.map { "         to erase it again once the hub runs: \($0)" }
     }
 
-    private var untold: String {
+    private var unknownLoss: String {
         "unknown: the store \(damage == nil ? "and the backup have no common past" : "cannot be read")"
     }
 
@@ -214,7 +214,7 @@ struct RestoreReport: Encodable {
             return
                 "\(NumberText.count(count, "version")) of records, sequence \(NumberText.grouped(backup.head + 1)) to \(NumberText.grouped(backup.head + count))\(since)"
         case nil:
-            return untold
+            return unknownLoss
         }
     }
 }

@@ -65,7 +65,7 @@ struct RetentionCommand: ParsableCommand {
             let plan = try ask(isDryRun: true).rules
             if plan.contains(where: { $0.thinned + $0.removed > 0 }) {
                 let listing = plan.map { RetentionText.line($0, isDone: false) }
-                try Consent.ask("Do it now, for good?", about: listing, isGiven: false)
+                try ConsentPrompt.ask("Do it now, for good?", about: listing, isGiven: false)
             }
         }
         let (text, rules) = try ask(isDryRun: dryRun)

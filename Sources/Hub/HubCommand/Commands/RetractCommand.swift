@@ -72,7 +72,7 @@ struct RetractCommand: ParsableCommand {
         _ = try TypeArgument.resolved(selection.types)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "retract")
         let (records, listing) = try chosen(door)
-        guard !records.isEmpty else { throw Failure(.notWell, "there is no such record; nothing was changed") }
+        guard !records.isEmpty else { throw Failure(.unhealthy, "there is no such record; nothing was changed") }
         let expected = try retract(records, door, isDryRun: true)
         try expected.refuseRejections()
         if dryRun {
@@ -82,7 +82,7 @@ struct RetractCommand: ParsableCommand {
         }
         if !undo || !selection.isEmpty {
             let what = records.count == 1 ? "this record" : "these \(NumberText.count(records.count, "record"))"
-            try Consent.ask(
+            try ConsentPrompt.ask(
                 undo ? "Bring \(what) back?" : "Retract \(what)?", about: yes ? [] : listing, isGiven: yes)
         }
         let done = try retract(records, door, isDryRun: false)

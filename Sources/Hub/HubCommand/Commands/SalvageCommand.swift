@@ -36,7 +36,7 @@ struct SalvageCommand: AsyncParsableCommand {
     var file: String?
     @Flag(help: "Report its contents; the file is made beside the store, and removed.")
     var dryRun = false
-    @OptionGroup var noQuestion: NoQuestion
+    @OptionGroup var noQuestion: AssumeYesOption
     @Flag(help: "One JSON document.")
     var json = false
     @OptionGroup var options: ConfigurationOptions

@@ -228,8 +228,8 @@ struct SamplesCommand: ParsableCommand {
         if !types.isEmpty { filter.types = types }
         if !only.person.isEmpty { filter.persons = only.person }
         if !only.source.isEmpty { filter.sources = only.source }
-        filter.isOfNobody = nobody || guest
-        if filter.isOfNobody { filter.isGuest = guest }
+        filter.isOfNoPerson = nobody || guest
+        if filter.isOfNoPerson { filter.isGuest = guest }
         if retracted { filter.kinds = [.retraction] }
         (filter.from, filter.to) = try only.span(by: clock)
         if let condition { filter.condition = try WhereArgument.condition(condition, of: types) }

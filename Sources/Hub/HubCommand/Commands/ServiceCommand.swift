@@ -51,7 +51,7 @@ struct ServiceCommand: AsyncParsableCommand {
             files: HubFiles(try options.configuration().hub),
             hasNamespaces: await Isolation.look(programPath: HubProgram.path).hasNamespaces)
         if action == .print { return try Output.lines(unit.text.dropLast()) }
-        try checkOurs(path)
+        try checkIsOwnUnit(path)
         do {
             let folder = URL(filePath: path).deletingLastPathComponent()
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -65,8 +65,8 @@ struct ServiceCommand: AsyncParsableCommand {
     }
 
     private func remove(_ path: String, _ manager: SystemdUnit.Manager) throws {
-        guard FileManager.default.fileExists(atPath: path) else { throw Failure(.notWell, "there is no \(path)") }
-        try checkOurs(path)
+        guard FileManager.default.fileExists(atPath: path) else { throw Failure(.unhealthy, "there is no \(path)") }
+        try checkIsOwnUnit(path)
         do {
             try FileManager.default.removeItem(atPath: path)
         } catch {
@@ -80,10 +80,10 @@ struct ServiceCommand: AsyncParsableCommand {
         )
     }
 
-    private func checkOurs(_ path: String) throws(Failure) {
+    private func checkIsOwnUnit(_ path: String) throws(Failure) {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8), !text.hasPrefix(SystemdUnit.mark) else {
             return
         }
-        throw Failure(.notWell, "\(path): hub did not write this unit, so it leaves it alone; move it away first")
+        throw Failure(.unhealthy, "\(path): hub did not write this unit, so it leaves it alone; move it away first")
     }
 }

@@ -106,7 +106,7 @@ struct SetupCommand: AsyncParsableCommand {
         if dryRun { return try report.tell(json, "nothing was written") }
         if let prompt, !yes {
             guard try await prompt.isYes("Write \(file.path)?", usually: true) else {
-                throw Failure(.notWell, "nothing was written")
+                throw Failure(.unhealthy, "nothing was written")
             }
             try prompt.checkForEnd()
         }
@@ -154,7 +154,7 @@ struct SetupCommand: AsyncParsableCommand {
         let prompt = yes ? nil : SetupPrompt()
         if let prompt {
             guard try await prompt.isYes("Put \(file.former) back?", usually: true) else {
-                throw Failure(.notWell, "nothing was written")
+                throw Failure(.unhealthy, "nothing was written")
             }
         }
         try file.swap(with: former)

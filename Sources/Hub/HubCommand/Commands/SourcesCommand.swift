@@ -65,7 +65,7 @@ struct SourcesCommand: ParsableCommand {
         let sources = SourcesCommand.ordered(found.sources)
         if json { return try Output.json(try JSON.line(sources)) }
         if sources.isEmpty { return Terminal.say("no records") }
-        let standing = SourceStanding(welcome.persons)
+        let standing = SourceRankReason(welcome.persons)
         for line in SourcesCommand.lines(sources, standing, options.readingUnits()) { try Output.print(line) }
         if let advice = SourcesCommand.advice(sources) { Terminal.say(advice) }
     }
@@ -80,7 +80,7 @@ struct SourcesCommand: ParsableCommand {
     }
 
     /// A table; sources that have a rank among others of the type and person show it.
-    static func lines(_ sources: [SourceTally], _ standing: SourceStanding, _ units: ReadingUnits) -> [String] {
+    static func lines(_ sources: [SourceTally], _ standing: SourceRankReason, _ units: ReadingUnits) -> [String] {
         let hasZones = Set(sources.map { units[$0.person].zone }).count > 1
         var table = Table([
             ("TYPE", .left), ("PERSON", .left), ("ORDER", .right), ("SOURCE", .left), ("RECORDS", .right),
@@ -91,7 +91,7 @@ struct SourcesCommand: ParsableCommand {
             places[[tally.type, tally.personId], default: 0] += 1
             let place = tally.rank == nil ? "" : String(places[[tally.type, tally.personId]] ?? 1)
             table.add([
-                tally.type, tally.person.map(units.name) ?? Topic.nobody, place, SourceStanding.name(tally),
+                tally.type, tally.person.map(units.name) ?? Topic.nobody, place, SourceRankReason.name(tally),
                 String(tally.count),
                 date(tally.first, units[tally.person], hasZones), date(tally.last, units[tally.person], hasZones),
                 tally.rank == nil ? "" : standing.reason(tally),
@@ -114,7 +114,7 @@ struct SourcesCommand: ParsableCommand {
     }
 
     /// - Parameter hasZones: whether the table has dates in several zones.
-    private static func date(_ text: String, _ reader: Reader, _ hasZones: Bool) -> String {
+    private static func date(_ text: String, _ reader: DisplayPreferences, _ hasZones: Bool) -> String {
         guard let time = (try? Timestamp(parsing: text)).map(reader.local) else { return text }
         let offset = time.offsetMinutes == nil ? "Z" : time.text.suffix(6)
         return time.localDate.text + (hasZones ? " \(offset)" : "")

@@ -133,7 +133,8 @@ struct StatsCommand: ParsableCommand {
         if by == .week {
             let whose = person.map { welcome.persons.named($0) } ?? welcome.persons.first
             query.interval?.anchor = try anchor(
-                whose?.locale.flatMap(Reader.locale).map { Reader(locale: $0) } ?? units[whose?.name],
+                whose?.locale.flatMap(DisplayPreferences.locale).map { DisplayPreferences(locale: $0) }
+                    ?? units[whose?.name],
                 zone: clock.zone.identifier)
         }
         let answer = try StatsAnswer(query, door)
@@ -156,7 +157,7 @@ struct StatsCommand: ParsableCommand {
     /// The clock that defines days: that of `--zone`, else the person's.
     private func clock(_ welcome: Welcome) throws(Failure) -> PersonClock {
         guard let zone else { return try welcome.clock(of: person.map { [$0] } ?? []) }
-        return try Failure.ofHand { () throws(HandFault) in
+        return try Failure.entryValue { () throws(EntryError) in
             try PersonClock(zone: zone, now: welcome.time.microseconds)
         }
     }
@@ -180,7 +181,7 @@ struct StatsCommand: ParsableCommand {
     }
 
     /// The start of weeks for a reader; `nil` for Monday, which is the hub's default.
-    func anchor(_ reader: Reader, zone: String) throws(Failure) -> Timestamp? {
+    func anchor(_ reader: DisplayPreferences, zone: String) throws(Failure) -> Timestamp? {
         let day = weekFrom ?? Weekday(reader.firstWeekday) ?? .monday
         guard day != .monday else { return nil }
         guard let anchor = day.anchor(zone: zone) else {

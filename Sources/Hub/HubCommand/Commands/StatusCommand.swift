@@ -69,6 +69,6 @@ struct StatusCommand: ParsableCommand {
         } else {
             for line in StatusText(status, all: all, colours: Terminal.hasColours).lines { try Output.print(line) }
         }
-        if !StatusText.isWell(status) { throw ExitCode(HubExit.notWell.rawValue) }
+        if !StatusText.isWell(status) { throw ExitCode(HubExit.unhealthy.rawValue) }
     }
 }

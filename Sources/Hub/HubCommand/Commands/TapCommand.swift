@@ -79,11 +79,11 @@ struct TapCommand: ParsableCommand {
             case .gap(let topic, let after, let before):
                 Terminal.complain("missed something on \(topic) between \(after) and \(before); --since misses nothing")
             case .away: Terminal.complain("no hub at \(endpoints.feed); waiting for it")
-            case .back: if printer.wasAway { Terminal.complain("the hub is there") }
+            case .back: if printer.wasDisconnected { Terminal.complain("the hub is there") }
             case .restored: Terminal.complain("the hub's store was restored from a backup; reading it again")
             }
-            if case .away = event { printer.wasAway = true }
-            if case .back = event { printer.wasAway = false }
+            if case .away = event { printer.wasDisconnected = true }
+            if case .back = event { printer.wasDisconnected = false }
         }
     }
 
@@ -181,14 +181,14 @@ struct TapPrinter: ~Copyable {
     }
 
     let form: Form
-    var wasAway = false
+    var wasDisconnected = false
     private var reader = RecordReader()
 
     init(form: Form) {
         self.form = form
     }
 
-    mutating func line(topic: Topic, place: Place, body: [UInt8]) -> Line {
+    mutating func line(topic: Topic, place: FeedPosition, body: [UInt8]) -> Line {
         switch form {
         case .body: return .json(body[...])
         case .frames:
@@ -200,7 +200,8 @@ struct TapPrinter: ~Copyable {
         }
     }
 
-    private mutating func text(_ topic: Topic, _ place: Place, _ body: [UInt8], _ units: ReadingUnits) -> String {
+    private mutating func text(_ topic: Topic, _ place: FeedPosition, _ body: [UInt8], _ units: ReadingUnits) -> String
+    {
         if place.sequence > 0, let stored = try? reader.record(body[...]) {
             let record = RecordText(stored, units)
             return [record.time, record.person, record.type, record.value, record.source, "#\(record.number)"]
@@ -208,7 +209,7 @@ struct TapPrinter: ~Copyable {
         }
         let live = topic.segments.first == "live" ? try? JSON.decode(LiveValue.self, from: body) : nil
         let said = ["type", "value", "unit", "person", "personId"]
-        let rest = ResultText().inOneLine(RawJSON(trusted: body), without: live == nil ? [] : said)
+        let rest = ResultText().singleLine(RawJSON(trusted: body), without: live == nil ? [] : said)
         return [topic.text, live?.text(units) ?? "", rest].filter { !$0.isEmpty }.joined(separator: "  ")
     }
 

@@ -77,7 +77,7 @@ struct TraceCommand: ParsableCommand {
             tallies += answer.sources
             query.next = answer.next
         } while query.next != nil
-        let standing = SourceStanding(welcome.persons)
+        let standing = SourceRankReason(welcome.persons)
         return mirrors.isEmpty
             ? standing.line(of: sample.source, among: tallies)
             : standing.line(of: stored, mirrors: mirrors, among: tallies)
@@ -95,7 +95,7 @@ struct TraceCommand: ParsableCommand {
             number > newest
             ? "; numbers go up to \(newest)"
             : ": it was erased, or thinned or removed by a rule of hub.conf (hub retention, hub days), or this is the number of a later version"
-        return Failure(.notWell, "there is no record \(number)\(why)")
+        return Failure(.unhealthy, "there is no record \(number)\(why)")
     }
 
     /// Maximum number of versions on a page, if only the newest are shown.

@@ -58,7 +58,7 @@ struct TypesCommand: ParsableCommand {
         let meant = word.flatMap(EverydayNames.type)?.id.rawValue
         if let word {
             entries = entries.filter { $0.type == meant || $0.has(word.lowercased()) }
-            guard !entries.isEmpty else { throw Failure(.notWell, TypeArgument.unknown(word)) }
+            guard !entries.isEmpty else { throw Failure(.unhealthy, TypeArgument.unknown(word)) }
         }
         var output = Output()
         if json {

@@ -33,7 +33,7 @@ struct ConfigurationOptions: ParsableArguments {
     func readingUnits() -> ReadingUnits {
         ReadingUnits(
             (try? configuration())?.persons ?? [],
-            machine: Reader.machineLocale(ProcessInfo.processInfo.environment), household: .current)
+            machine: DisplayPreferences.machineLocale(ProcessInfo.processInfo.environment), household: .current)
     }
 
     private func loaded(declarations: [String: [SettingDeclaration]] = [:]) throws(Failure) -> LoadedConfiguration {

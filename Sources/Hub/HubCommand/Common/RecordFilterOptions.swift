@@ -87,7 +87,7 @@ extension Welcome {
     func clock(of names: [String]) throws(Failure) -> PersonClock {
         let meant = names.isEmpty ? persons : names.compactMap { persons.named($0) }
         let zone = meant.count == 1 && names.count < 2 ? meant[0].zone : nil
-        return try Failure.ofHand { () throws(HandFault) in try PersonClock(zone: zone, now: time.microseconds) }
+        return try Failure.entryValue { () throws(EntryError) in try PersonClock(zone: zone, now: time.microseconds) }
     }
 }
 

@@ -18,7 +18,7 @@ struct RunningHub {
         if UnixSocket.presence(door) == .listening {
             throw Failure(.tryAgain, "a hub runs already at \(door); see hub status")
         }
-        var logger = Logger(label: "hub") { ReadableLog(label: $0) }
+        var logger = Logger(label: "hub") { TerminalLogHandler(label: $0) }
         logger.logLevel = level ?? Logger.Level(rawValue: configuration.hub.logLevel.rawValue) ?? .info
         do {
             hub = try Hub(checked, reload: reload, logger: logger)

@@ -285,7 +285,7 @@ struct WhereArgument {
         }
         guard !words.isEmpty else { throw fault("a value with its unit, such as 80kg") }
         let isOfQuantities = type?.kind == .quantity
-        let value = try Failure.ofHand { () throws(HandFault) in
+        let value = try Failure.entryValue { () throws(EntryError) in
             try ValueArgument(words, of: isOfQuantities ? type : nil)
         }
         guard case .quantity(let number, let unit) = value else {

@@ -119,7 +119,7 @@ struct DayLines {
             if hasTrend { cells.append(line.trend.map { unit.text($0) } ?? "") }
             cells.append(line.day.map { DayWords.how($0, units[person]) } ?? "no day: the trend alone")
             let isMeasured = line.day.map { $0.observedOn == nil } ?? false
-            table.add(isMeasured ? cells : cells.map { Shade.faint.paint($0, colours && !$0.isEmpty) })
+            table.add(isMeasured ? cells : cells.map { StatusColour.faint.paint($0, colours && !$0.isEmpty) })
         }
         return table.takeLines()
     }

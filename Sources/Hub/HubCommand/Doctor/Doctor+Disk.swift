@@ -5,7 +5,7 @@ import HubCore
 
 /// Checks of disk space and file systems.
 extension Doctor {
-    func disk() -> [Finding] {
+    func disk() -> [DoctorFinding] {
         var found = room("data", files.data, low: 500_000_000, least: 50_000_000)
         if Doctor.existing(files.run) != Doctor.existing(files.data) {
             found += room("run", files.run, low: 1_000_000, least: 65_536)
@@ -19,7 +19,7 @@ extension Doctor {
                 try? FileManager.default.attributesOfItem(atPath: "\(files.data)/\($0)")[.size] as? Int64
             }.reduce(0, +)
             found.append(
-                Finding(
+                DoctorFinding(
                     .note, "disk",
                     "\(NumberText.count(old.count, "older copy", "older copies")) of the store take \(NumberText.bytes(bytes)) in \(files.data)",
                     repair: "delete hub.sqlite.replaced-… and .before-… once you no longer need them"))
@@ -34,41 +34,42 @@ extension Doctor {
         return path
     }
 
-    private func room(_ name: String, _ path: String, low: Int64, least: Int64) -> [Finding] {
+    private func room(_ name: String, _ path: String, low: Int64, least: Int64) -> [DoctorFinding] {
         var disk = statvfs()
         guard statvfs(Doctor.existing(path), &disk) == 0 else {
-            return [Finding(.error, "disk", "\(path) cannot be looked at: \(String(cString: strerror(errno)))")]
+            return [DoctorFinding(.error, "disk", "\(path) cannot be looked at: \(String(cString: strerror(errno)))")]
         }
         let free = Int64(clamping: disk.f_bavail) * Int64(disk.f_frsize)
         let text = "\(NumberText.bytes(free)) free for \(name) (\(path))"
         if UInt64(disk.f_flag) & UInt64(ST_RDONLY) != 0 {
             return [
-                Finding(
+                DoctorFinding(
                     .error, "disk", "the file system of \(path) is mounted read-only",
                     repair: "dmesg says why; mount it writable again (mount -o remount,rw)")
             ]
         }
         if disk.f_files > 0, disk.f_favail < 100 {
             return [
-                Finding(
+                DoctorFinding(
                     .error, "disk", "the file system of \(path) has no room for more files",
                     repair: "remove files there")
             ]
         }
-        if free < least { return [Finding(.error, "disk", text, repair: "make room")] }
+        if free < least { return [DoctorFinding(.error, "disk", text, repair: "make room")] }
         return [
             free < low
-                ? Finding(.warning, "disk", text, repair: "make room before it is full") : Finding(.good, "disk", text)
+                ? DoctorFinding(.warning, "disk", text, repair: "make room before it is full")
+                : DoctorFinding(.good, "disk", text)
         ]
     }
 
-    private func kind() -> [Finding] {
+    private func kind() -> [DoctorFinding] {
         guard let text = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8),
             let type = Doctor.fileSystem(of: Doctor.existing(files.data), mounts: text)
         else { return [] }
         if ["nfs", "nfs4", "cifs", "smb3", "9p", "afs", "ceph", "fuse.sshfs", "virtiofs"].contains(type) {
             return [
-                Finding(
+                DoctorFinding(
                     .warning, "disk",
                     "\(files.data) is on \(type): SQLite's locks and log need a local file system, and a commit is only as durable as the server makes it",
                     repair: "set [hub] data to a folder on a local disk, and keep backups there instead")
@@ -77,14 +78,14 @@ extension Doctor {
         switch type {
         case "tmpfs", "ramfs":
             return [
-                Finding(
+                DoctorFinding(
                     .error, "disk",
                     "\(files.data) is in memory (\(type)): it is gone after a restart of the machine",
                     repair: "set [hub] data to a folder on a disk")
             ]
         case "vfat", "exfat", "msdos":
             return [
-                Finding(
+                DoctorFinding(
                     .error, "disk",
                     "\(files.data) is on \(type), which knows no owners: every user can read the data",
                     repair: "set [hub] data to a folder on a Linux file system")

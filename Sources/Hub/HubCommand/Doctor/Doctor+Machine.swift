@@ -7,18 +7,19 @@ import ZeroMQ
 
 /// Checks of the machine: libraries, limits, the service manager, Bluetooth.
 extension Doctor {
-    func machine() -> [Finding] {
-        var found: [Finding] = []
+    func machine() -> [DoctorFinding] {
+        var found: [DoctorFinding] = []
         let version = LibraryVersion.installed
         found.append(
             version >= LibraryVersion(major: 4, minor: 3, patch: 0)
-                ? Finding(.good, "machine", "libzmq \(version)")
-                : Finding(.error, "machine", "libzmq \(version) is too old", repair: "sudo apt-get install libzmq5"))
+                ? DoctorFinding(.good, "machine", "libzmq \(version)")
+                : DoctorFinding(
+                    .error, "machine", "libzmq \(version) is too old", repair: "sudo apt-get install libzmq5"))
         var limit = rlimit()
         let known = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
         if known, limit.rlim_max < 4_096 {
             found.append(
-                Finding(
+                DoctorFinding(
                     .warning, "machine", "a process may have only \(limit.rlim_max) files and connections open",
                     repair: "LimitNOFILE=65536 in its unit, or ulimit -n in its shell"))
         }
@@ -26,7 +27,7 @@ extension Doctor {
             Int64(wanted) > memory.bytes
         {
             found.append(
-                Finding(
+                DoctorFinding(
                     .warning, "machine",
                     "memory_limit (\(NumberText.bytes(Int64(wanted)))) is more than \(memory.of) has (\(NumberText.bytes(memory.bytes))): the kernel would end the hub first",
                     repair: "set [hub] memory_limit to half of that"))
@@ -44,46 +45,46 @@ extension Doctor {
     }
 
     /// Checks how well plugins are confined.
-    func isolation() -> [Finding] {
+    func isolation() -> [DoctorFinding] {
         guard let isolation = checked.isolation else { return [] }
         let loose = (configuration?.plugins ?? []).filter { $0.startsHere && !$0.confinement.isOn }.map { plugin in
-            Finding(
+            DoctorFinding(
                 .warning, "isolation", "plugin \(plugin.name) may do all that the hub's user may (confine = false)",
                 repair: "remove the line from [plugin.\(plugin.name)], then hub apply")
         }
-        if let fault = isolation.fault { return [Finding(.error, "isolation", fault)] + loose }
+        if let fault = isolation.fault { return [DoctorFinding(.error, "isolation", fault)] + loose }
         let gaps = isolation.gaps.map { gap in
-            Finding(
+            DoctorFinding(
                 .warning, "isolation",
                 "\(Isolation.consequence(of: gap.subject)): this machine cannot prevent it (\(gap.reason))",
                 repair: gap.reason.hasPrefix("no user namespace")
                     ? "allow unprivileged user namespaces (Docs/Security.md, Kernel requirements)"
                     : "a kernel with Landlock and seccomp (Docs/Security.md, Kernel requirements)")
         }
-        let held = Finding(.good, "isolation", "plugins are confined: \(isolation.text)")
+        let held = DoctorFinding(.good, "isolation", "plugins are confined: \(isolation.text)")
         return (gaps.isEmpty ? [held] : gaps) + loose + ownersRights()
     }
 
     /// Lists the plugins that have owner's rights.
-    private func ownersRights() -> [Finding] {
+    private func ownersRights() -> [DoctorFinding] {
         (configuration?.plugins ?? []).filter(\.startsHere).compactMap { plugin in
             let words = OwnerRight.granted(
                 of: checked.manifests[plugin.name]?.owner ?? [], by: plugin.grants.owner)
             return words.isEmpty
                 ? nil
-                : Finding(
+                : DoctorFinding(
                     .note, "isolation", "plugin \(plugin.name) has the owner's rights: \(words.joined(separator: ", "))"
                 )
         }
     }
 
-    func service() -> [Finding] {
+    func service() -> [DoctorFinding] {
         guard access("/run/systemd/system", F_OK) == 0 else { return [] }
         let environment = ProcessInfo.processInfo.environment
         let paths = SystemdUnit.Manager.allCases.compactMap { try? SystemdUnit.path($0, environment: environment) }
         guard let path = paths.first(where: { access($0, F_OK) == 0 }) else {
             return [
-                Finding(
+                DoctorFinding(
                     .note, "service", "no systemd unit starts the hub after a restart of the machine",
                     repair: "hub service install")
             ]
@@ -91,16 +92,16 @@ extension Doctor {
         let user = NSUserName()
         if path != paths.last, access("/var/lib/systemd/linger/\(user)", F_OK) != 0 {
             return [
-                Finding(
+                DoctorFinding(
                     .note, "service", "\(path) runs the hub only while \(user) is logged in",
                     repair: "loginctl enable-linger")
             ]
         }
-        return [Finding(.good, "service", path)]
+        return [DoctorFinding(.good, "service", path)]
     }
 
     /// Checks Bluetooth, if a plugin has a Bluetooth address among its settings.
-    func bluetooth() -> [Finding] {
+    func bluetooth() -> [DoctorFinding] {
         let users =
             configuration?.plugins.filter { plugin in
                 plugin.enabled && plugin.settings.values.contains { $0.string?.hasPrefix("rfcomm://") == true }
@@ -111,7 +112,7 @@ extension Doctor {
         let file = socket(31, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 3)
         guard file >= 0 else {
             return [
-                Finding(
+                DoctorFinding(
                     .error, "bluetooth",
                     "\(names) needs RFCOMM, which this kernel refuses: \(String(cString: strerror(errno)))",
                     repair: "sudo modprobe rfcomm; a container needs the host's network")
@@ -121,11 +122,11 @@ extension Doctor {
         let adapters = (try? FileManager.default.contentsOfDirectory(atPath: "/sys/class/bluetooth")) ?? []
         guard adapters.contains(where: { $0.hasPrefix("hci") }) else {
             return [
-                Finding(
+                DoctorFinding(
                     .error, "bluetooth", "\(names) needs a Bluetooth adapter, and there is none",
                     repair: "plug one in; bluetoothctl list shows it, rfkill list whether it is blocked")
             ]
         }
-        return [Finding(.good, "bluetooth", "RFCOMM and an adapter are there, for \(names)")]
+        return [DoctorFinding(.good, "bluetooth", "RFCOMM and an adapter are there, for \(names)")]
     }
 }

@@ -9,22 +9,23 @@ import Samples
 
 /// Checks of the clock and the records.
 extension Doctor {
-    func clock() -> [Finding] {
-        var found: [Finding] = []
+    func clock() -> [DoctorFinding] {
+        var found: [DoctorFinding] = []
         if case .simulated? = configuration?.hub.clock {
-            found.append(Finding(.warning, "clock", "[hub] clock is simulated: only for tests, not for real records"))
+            found.append(
+                DoctorFinding(.warning, "clock", "[hub] clock is simulated: only for tests, not for real records"))
         }
         var state = timex()
         if adjtimex(&state) == TIME_ERROR {
             found.append(
-                Finding(
+                DoctorFinding(
                     .warning, "clock", "nothing keeps this machine's clock right (not synchronised)",
                     repair: "sudo timedatectl set-ntp true"))
         }
         let earliest = Date(timeIntervalSince1970: 1_735_689_600)  // 2025: older than this program.
         if now < earliest {
             found.append(
-                Finding(
+                DoctorFinding(
                     .error, "clock", "the clock says \(now), which is long past",
                     repair: "sudo timedatectl set-ntp true"))
         }
@@ -32,20 +33,21 @@ extension Doctor {
             (configuration?.persons.compactMap(\.zone) ?? []) + [configuration?.hub.zone ?? "Europe/Berlin"])
         for zone in zones.sorted() where access("/usr/share/zoneinfo/\(zone)", R_OK) != 0 {
             found.append(
-                Finding(
+                DoctorFinding(
                     .error, "clock", "the machine has no time zone data for \(zone): local days cannot be computed",
                     repair: "sudo apt-get install tzdata"))
         }
-        return found.isEmpty ? [Finding(.good, "clock", "it is synchronized, and the time zones are known")] : found
+        return found.isEmpty
+            ? [DoctorFinding(.good, "clock", "it is synchronized, and the time zones are known")] : found
     }
 
-    func store() -> [Finding] {
+    func store() -> [DoctorFinding] {
         let file = StoreFile(files.store)
         do throws(StoreError) {
             let summary = try file.summary()
             let glance = isDeep ? StoreFile.Glance(faults: try file.faults(.counters)) : try file.glance()
             var found = glance.faults.map { fault in
-                Finding(
+                DoctorFinding(
                     .error, "store", "\(files.store) is damaged: \(fault)",
                     repair:
                         "stop the hub, then hub restore BACKUP; keep the damaged file. Without a backup: hub salvage FILE"
@@ -53,7 +55,7 @@ extension Doctor {
             }
             if let damage = try knownDamage(file, isWhole: isDeep && found.isEmpty) { found.append(damage) }
             found += try file.schemaFaults().map { fault in
-                Finding(
+                DoctorFinding(
                     .error, "store", "\(fault): another program has changed the store",
                     repair: "stop the hub, then hub restore BACKUP, or hub salvage FILE, which copies only the records")
             }
@@ -61,7 +63,7 @@ extension Doctor {
             if case .system = configuration?.hub.clock ?? .system { found += try times(file, summary) }
             if found.isEmpty {
                 found.append(
-                    Finding(
+                    DoctorFinding(
                         .good, "store",
                         StoreText.summary(summary)
                             + (isDeep ? "; every index and counter is right" : Doctor.extent(of: glance))))
@@ -70,12 +72,12 @@ extension Doctor {
         } catch {
             // If its log exists, that is the better message, as StoreFile has reported.
             if error.code != .corrupt, let loss = files.lostStore {
-                return [Finding(.error, "store", loss, repair: "hub restore BACKUP")]
+                return [DoctorFinding(.error, "store", loss, repair: "hub restore BACKUP")]
             }
             if error.code == .missing {
-                return [Finding(.note, "store", "there is no store yet: \(files.store)", repair: "hub run")]
+                return [DoctorFinding(.note, "store", "there is no store yet: \(files.store)", repair: "hub run")]
             }
-            return [Finding(.error, "store", error.message, repair: Doctor.repair(of: error.code))]
+            return [DoctorFinding(.error, "store", error.message, repair: Doctor.repair(of: error.code))]
         }
     }
 
@@ -88,9 +90,9 @@ extension Doctor {
     }
 
     /// The damage because of which the hub confirms nothing, and the person's options.
-    private func knownDamage(_ file: StoreFile, isWhole: Bool) throws(StoreError) -> Finding? {
+    private func knownDamage(_ file: StoreFile, isWhole: Bool) throws(StoreError) -> DoctorFinding? {
         guard let damage = try file.knownDamage() else { return nil }
-        var finding = Finding(
+        var finding = DoctorFinding(
             .error, "store", "the hub confirms nothing since it found damage: \(damage)",
             repair: isWhole
                 ? "all of it has been read now and is whole: hub doctor --deep --fix lets the hub confirm again"
@@ -102,9 +104,9 @@ extension Doctor {
     }
 
     /// Checks whether the kept statistics agree with the samples.
-    private func rollups(_ file: StoreFile) throws(StoreError) -> [Finding] {
+    private func rollups(_ file: StoreFile) throws(StoreError) -> [DoctorFinding] {
         try file.rollupFaults().map { fault in
-            var finding = Finding(
+            var finding = DoctorFinding(
                 .error, "store", "\(fault): hub stats may be wrong, the samples are not",
                 repair: "stop the hub, then hub doctor --deep --fix: it is computed again")
             finding.rolledUp = file
@@ -119,13 +121,13 @@ extension Doctor {
     }
 
     /// The gaps that were found in the store when it was opened.
-    private func gaps(_ file: StoreFile) throws(StoreError) -> [Finding] {
+    private func gaps(_ file: StoreFile) throws(StoreError) -> [DoctorFinding] {
         let time = microseconds
         // A salvage leaves one gap for each run of lost records, all with the same time.
         var times: Set<Int64> = []
         return try file.gaps().filter { time - $0.at < SequenceGap.newsLifetime && times.insert($0.at).inserted }.map {
             gap in
-            Finding(
+            DoctorFinding(
                 gap.cause == .lost ? .warning : .note, "store", "\(LocalTime.text(gap.at)): \(gap.text)",
                 repair: gap.cause == .lost ? "see smartctl -a and dmesg: the disk may lose confirmed writes" : nil)
         }
@@ -149,19 +151,19 @@ extension Doctor {
     /// A tolerance of one day: zones and slow clocks of devices are not faults of the machine.
     private static let patience: Int64 = 86_400_000_000
 
-    private func times(_ file: StoreFile, _ summary: StoreSummary) throws(StoreError) -> [Finding] {
+    private func times(_ file: StoreFile, _ summary: StoreSummary) throws(StoreError) -> [DoctorFinding] {
         let time = microseconds
-        var found: [Finding] = []
+        var found: [DoctorFinding] = []
         if let newest = summary.newest, newest > time + 60_000_000 {
             found.append(
-                Finding(
+                DoctorFinding(
                     .error, "clock",
                     "the newest record was stored at \(LocalTime.text(newest)), later than it is now: the clock has gone back",
                     repair: "timedatectl; set the clock right before the next measurement"))
         }
         if let latest = try file.latestStart(), latest > time + Doctor.patience {
             found.append(
-                Finding(
+                DoctorFinding(
                     .warning, "store",
                     "there are samples in the future, up to \(LocalTime.text(latest)): a device's clock is wrong",
                     repair: "see hub samples --from today; set the device's clock, then hub retract the wrong ones"))

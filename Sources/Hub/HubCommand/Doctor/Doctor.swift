@@ -16,11 +16,11 @@ struct Doctor: Sendable {
     let status: [UInt8]?
     let isDeep: Bool
     let now: Date
-    var watch = CheckWatch()
+    var watch = CheckRunner()
 
     /// All findings, by subject; calls `progress` with the name of each check.
-    func findings(_ progress: (String) -> Void = { _ in }) -> [Finding] {
-        var all: [Finding] = []
+    func findings(_ progress: (String) -> Void = { _ in }) -> [DoctorFinding] {
+        var all: [DoctorFinding] = []
         let everywhere = [Doctor.ofConfiguration, Doctor.ofMachine, Doctor.ofIsolation, Doctor.ofService]
         let ofHub: [Check] = [
             Doctor.ofConfiguration, Check("endpoints", "the run directory") { $0.endpoints() },
@@ -41,9 +41,9 @@ struct Doctor: Sendable {
     /// One check.
     private struct Check: Sendable {
         let subject, name: String
-        let look: @Sendable (Doctor) -> [Finding]
+        let look: @Sendable (Doctor) -> [DoctorFinding]
 
-        init(_ subject: String, _ name: String, _ look: @escaping @Sendable (Doctor) -> [Finding]) {
+        init(_ subject: String, _ name: String, _ look: @escaping @Sendable (Doctor) -> [DoctorFinding]) {
             (self.subject, self.name, self.look) = (subject, name, look)
         }
     }
@@ -54,9 +54,9 @@ struct Doctor: Sendable {
     private static let ofService = Check("service", "the service") { $0.service() }
 
     /// The finding for a check that did not return.
-    static func stood(_ subject: String, _ name: String, _ watch: CheckWatch) -> Finding {
+    static func stood(_ subject: String, _ name: String, _ watch: CheckRunner) -> DoctorFinding {
         let seconds = watch.patience.formatted(.units(allowed: [.seconds, .milliseconds], width: .wide))
-        return Finding(
+        return DoctorFinding(
             .error, subject,
             "\(name): not checked, because no answer came for \(seconds): a disk, or the server it is mounted from, does not answer",
             repair: "see dmesg and mount; run hub doctor again when it answers")
@@ -64,24 +64,25 @@ struct Doctor: Sendable {
 
     // MARK: - hub.conf
 
-    private func config() -> [Finding] {
+    private func config() -> [DoctorFinding] {
         var found = checked.loaded.problems.map { problem in
-            Finding(problem.severity == .error ? .error : .warning, "config", problem.description, repair: "hub check")
+            DoctorFinding(
+                problem.severity == .error ? .error : .warning, "config", problem.description, repair: "hub check")
         }
         found += checked.faults.sorted { $0.key < $1.key }.map { name, fault in
-            Finding(.error, "config", "plugin \(name): \(fault)", repair: "hub check")
+            DoctorFinding(.error, "config", "plugin \(name): \(fault)", repair: "hub check")
         }
         if let configuration, configuration.persons.isEmpty {
             found.append(
-                Finding(
+                DoctorFinding(
                     .warning, "config", "\(configurationPath) names no person: every record waits in the inbox",
                     repair: "write [person.me] into it"))
         }
-        if found.isEmpty { found.append(Finding(.good, "config", "\(configurationPath) is right")) }
+        if found.isEmpty { found.append(DoctorFinding(.good, "config", "\(configurationPath) is right")) }
         let alike = configuration.map(Self.indistinct) ?? []
         if !alike.isEmpty {
             found.append(
-                Finding(
+                DoctorFinding(
                     .note, "config",
                     "nothing tells \(alike.joined(separator: ", ")) from the others: their first weighings wait in the inbox",
                     repair: "give slots or expected_weight, or hub assign the first ones"))
@@ -97,10 +98,12 @@ struct Doctor: Sendable {
 
     // MARK: - The running hub
 
-    func hub() -> [Finding] {
+    func hub() -> [DoctorFinding] {
         guard let status else {
-            return [Finding(.note, "hub", "no hub runs here now", repair: "hub run, or systemctl --user start hub")]
+            return [
+                DoctorFinding(.note, "hub", "no hub runs here now", repair: "hub run, or systemctl --user start hub")
+            ]
         }
-        return StatusFinding.all(in: status).map { Finding($0.severity, "hub", $0.text, repair: $0.repair) }
+        return StatusFinding.all(in: status).map { DoctorFinding($0.severity, "hub", $0.text, repair: $0.repair) }
     }
 }

@@ -7,7 +7,7 @@ protocol ExportOutput {
     mutating func begin() throws
     mutating func write(_ items: [ExportItem]) throws
     mutating func end() throws
-    var account: ExportAccount { get }
+    var account: ExportSummary { get }
 }
 
 /// An output format that is written as a stream.
@@ -17,7 +17,7 @@ struct WrittenOutput<Writer: ExportWriter>: ExportOutput {
 
     init(_ writer: Writer, _ target: ExportTarget) { (self.writer, self.target) = (writer, target) }
 
-    var account: ExportAccount { writer.account }
+    var account: ExportSummary { writer.account }
     mutating func begin() throws { try target.write { writer.begin(&$0) } }
     mutating func write(_ items: [ExportItem]) throws {
         try target.write { output in for item in items { writer.write(item, to: &output) } }
@@ -35,12 +35,14 @@ struct DatabaseOutput: ExportOutput {
         database = try DatabaseOutput.translated { try RecordDatabase(draft, zones: zones) }
     }
 
-    var account: ExportAccount { database.account }
+    var account: ExportSummary { database.account }
     func begin() throws {}
     func write(_ items: [ExportItem]) throws { try DatabaseOutput.translated { try database.write(items) } }
     func end() throws { try DatabaseOutput.translated { try database.finish() } }
 
     private static func translated<Value>(_ body: () throws -> Value) throws -> Value {
-        do { return try body() } catch let error as RecordDatabase.Fault { throw Failure(.system, error.description) }
+        do { return try body() } catch let error as RecordDatabase.SQLiteError {
+            throw Failure(.system, error.description)
+        }
     }
 }

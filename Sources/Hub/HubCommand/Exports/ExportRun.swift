@@ -23,7 +23,7 @@ struct ExportRun {
     /// Writes everything; the file has its final name when this returns.
     ///
     /// - Parameter now: the hub's clock.
-    func write(to target: ExportTarget, at now: Timestamp) throws -> ExportAccount {
+    func write(to target: ExportTarget, at now: Timestamp) throws -> ExportSummary {
         let interruption = Interruption()
         var output = try output(target, at: now)
         var filter = filter

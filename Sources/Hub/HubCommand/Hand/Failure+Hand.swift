@@ -3,7 +3,7 @@ import HubClient
 
 extension Failure {
     /// The failure for a typing mistake, with the names of the command's options.
-    init(_ fault: HandFault) {
+    init(_ fault: EntryError) {
         let remedy = fault.remedy.map { "--\($0)" }.joined(separator: ", ")
         self.init(
             .usage,
@@ -11,7 +11,7 @@ extension Failure {
     }
 
     /// Reads typed values.
-    static func ofHand<Value>(_ read: () throws(HandFault) -> Value) throws(Failure) -> Value {
+    static func entryValue<Value>(_ read: () throws(EntryError) -> Value) throws(Failure) -> Value {
         do { return try read() } catch { throw Failure(error) }
     }
 }

@@ -12,7 +12,7 @@ extension ManualAnswer {
         guard let first = rejected.first else { return }
         let more = rejected.count > 1 ? ", and \(rejected.count - 1) more" : ""
         let rest = !isDone || rejected.count == entries.count ? "nothing was changed" : "the others are done"
-        throw Failure(.notWell, "\(first.reason ?? first.outcome)\(more); \(rest)")
+        throw Failure(.unhealthy, "\(first.reason ?? first.outcome)\(more); \(rest)")
     }
 }
 
@@ -39,11 +39,11 @@ extension DoorClient {
 }
 
 /// Asks the person for consent.
-enum Consent {
+enum ConsentPrompt {
     /// - Parameters:
     ///   - listing: lines that describe the subject.
     ///   - isGiven: whether `--yes` was given.
-    /// - Throws: ``HubExit/usage`` without a terminal; ``HubExit/notWell`` if the answer is no.
+    /// - Throws: ``HubExit/usage`` without a terminal; ``HubExit/unhealthy`` if the answer is no.
     static func ask(_ question: String, about listing: [String], isGiven: Bool) throws(Failure) {
         if isGiven { return }
         for line in listing { Terminal.say(line) }
@@ -52,6 +52,6 @@ enum Consent {
         }
         Terminal.progress("\(question) [y/N] ")
         let answer = readLine()?.lowercased() ?? ""
-        guard answer == "y" || answer == "yes" else { throw Failure(.notWell, "nothing was changed") }
+        guard answer == "y" || answer == "yes" else { throw Failure(.unhealthy, "nothing was changed") }
     }
 }

@@ -10,7 +10,7 @@ extension PersonClock {
     func moment(
         _ argument: MomentArgument, takesDay: Bool
     ) throws(Failure) -> (time: Timestamp, zone: String?) {
-        let reading = try Failure.ofHand { () throws(HandFault) in
+        let reading = try Failure.entryValue { () throws(EntryError) in
             if !takesDay { try argument.refuseDay() }
             return try argument.reading(now: now, in: zone)
         }
@@ -28,7 +28,7 @@ extension PersonClock {
             switch readLine() {
             case "1": return (first, zone.identifier)
             case "2": return (second, zone.identifier)
-            default: throw Failure(.notWell, "nothing was changed")
+            default: throw Failure(.unhealthy, "nothing was changed")
             }
         }
     }

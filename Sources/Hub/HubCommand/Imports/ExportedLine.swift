@@ -4,7 +4,7 @@ import Samples
 /// A line of JSON Lines that the hub or a sink wrote, and its record in the form of its source.
 struct ExportedLine {
     /// The reason why a line is not such a line.
-    struct Fault: Error { let reason: String }
+    struct LineError: Error { let reason: String }
 
     let kind: String
     let type: String
@@ -40,22 +40,22 @@ struct ExportedLine {
     ]
 
     /// - Parameter name: maps a person's name in the line to the name in the receiving hub.
-    init(_ bytes: ArraySlice<UInt8>, named name: (String) -> String = { $0 }) throws(Fault) {
+    init(_ bytes: ArraySlice<UInt8>, named name: (String) -> String = { $0 }) throws(LineError) {
         let members = try ExportedLine.members(bytes)
         func raw(_ name: String) -> ArraySlice<UInt8>? { members.first { $0.name == name }?.value }
         func text(_ name: String) -> String? {
             raw(name).flatMap { JSONTree(Array($0)) }?.text
         }
         guard let type = text("type") else {
-            throw Fault(reason: "type: missing; a record of a hub has one (Docs/Samples.md)")
+            throw LineError(reason: "type: missing; a record of a hub has one (Docs/Samples.md)")
         }
         // For a type of the registry, the kind follows from the type.
         guard let kind = text("kind") ?? TypeRegistry.standard.resolve(type)?.kind.rawValue else {
-            throw Fault(
+            throw LineError(
                 reason: "kind: missing; only a type of the registry can do without, and \(type.prefix(64)) is none")
         }
         guard let plugin = raw("source").flatMap({ JSONTree(Array($0)) })?["plugin"]?.text else {
-            throw Fault(reason: "source.plugin: missing; a record of a hub says who gave it")
+            throw LineError(reason: "source.plugin: missing; a record of a hub says who gave it")
         }
         let whose = text("person").map(name)
         (self.kind, self.type, self.plugin, person) = (kind, type, plugin, whose)
@@ -95,13 +95,13 @@ struct ExportedLine {
 
     private static func members(
         _ line: ArraySlice<UInt8>
-    ) throws(Fault) -> [(name: String, value: ArraySlice<UInt8>)] {
+    ) throws(LineError) -> [(name: String, value: ArraySlice<UInt8>)] {
         let bytes = Array(line)
-        let found: Result<[(name: String, value: ArraySlice<UInt8>)], Fault> = bytes.withUnsafeBytes { raw in
+        let found: Result<[(name: String, value: ArraySlice<UInt8>)], LineError> = bytes.withUnsafeBytes { raw in
             do throws(JSONSyntaxError) {
                 var scanner = try JSONScanner(raw)
                 scanner.skipSpace()
-                guard scanner.take(UInt8(ascii: "{")) else { return .failure(Fault(reason: "no JSON object")) }
+                guard scanner.take(UInt8(ascii: "{")) else { return .failure(LineError(reason: "no JSON object")) }
                 var members: [(name: String, value: ArraySlice<UInt8>)] = []
                 repeat {
                     scanner.skipSpace()
@@ -114,7 +114,7 @@ struct ExportedLine {
                 try scanner.finish()
                 return .success(members)
             } catch {
-                return .failure(Fault(reason: "\(error)"))
+                return .failure(LineError(reason: "\(error)"))
             }
         }
         return try found.get()

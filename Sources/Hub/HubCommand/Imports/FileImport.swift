@@ -33,7 +33,7 @@ struct FileImport {
         let owner = try DoorClient(endpoint: door, command: "import")
         let welcome = try owner.open()
         let person = try person(welcome)
-        let clock = try Failure.ofHand { () throws(HandFault) in
+        let clock = try Failure.entryValue { () throws(EntryError) in
             try PersonClock(zone: options.zone ?? person?.zone, now: welcome.time.microseconds)
         }
         let account = try options.account ?? account(of: person, kind, owner)
@@ -88,7 +88,7 @@ struct FileImport {
             return Failure(.tryAgain, "ended before the end of the file; give it again for the rest")
         case .store: return StoreFault.failure(ending.text)
         case .session:
-            return BridgeEnd.failure(ending.exit.flatMap(PluginExit.init) ?? .failed, door: door)
+            return BridgeExit.failure(ending.exit.flatMap(PluginExit.init) ?? .failed, door: door)
                 ?? Failure(.tryAgain, "ended before anything was given; give the file again")
         case .failed: return Failure(.fault, "\(file): \(ending.text)")
         }
@@ -102,20 +102,20 @@ struct FileImport {
         }
         if report.refused > 0 {
             return Failure(
-                .notWell,
+                .unhealthy,
                 "\(NumberText.count(report.refused, "record")) refused; "
                     + ((report.new ?? 0) + (report.changed ?? 0) + (report.known ?? 0) > 0
                         ? "all else is stored" : "nothing was stored"))
         }
         guard report.complete, report.fault == nil else {
             return Failure(
-                .notWell,
+                .unhealthy,
                 "\(file): \(report.fault ?? "it is cut off before its end"); "
                     + (isDryRun ? "its readable records would be stored" : "its readable records are stored"))
         }
         guard report.lost == 0 else {
             return Failure(
-                .notWell,
+                .unhealthy,
                 "\(NumberText.count(report.lost, "thing")) of \(file) \(report.lost == 1 ? "is" : "are") lost (see above); "
                     + (isDryRun ? "all else would be stored" : "all else is stored"))
         }

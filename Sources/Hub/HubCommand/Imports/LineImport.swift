@@ -120,8 +120,8 @@ final class LineImport {
         while let line = try lines.next() {
             try progress(lines.position, lines.size)
             let record: ExportedLine
-            do throws(ExportedLine.Fault) {
-                guard !line.isTooLong else { throw ExportedLine.Fault(reason: "longer than any record") }
+            do throws(ExportedLine.LineError) {
+                guard !line.isTooLong else { throw ExportedLine.LineError(reason: "longer than any record") }
                 record = try read(line.bytes)
             } catch {
                 survey.unreadable += 1
@@ -149,13 +149,13 @@ final class LineImport {
             }
         }
         for (plugin, rest) in keys { survey.known? += try known(rest, plugin) }
-        try refuseStrangers(survey)
+        try refuseUnknownPersons(survey)
         try declare(foreign)
         return survey
     }
 
     /// Parses a line, with this hub's name of the person.
-    private func read(_ line: ArraySlice<UInt8>) throws(ExportedLine.Fault) -> ExportedLine {
+    private func read(_ line: ArraySlice<UInt8>) throws(ExportedLine.LineError) -> ExportedLine {
         try ExportedLine(line) { [entries] name in entries.named(name)?.name ?? name }
     }
 
@@ -189,7 +189,7 @@ final class LineImport {
         return count
     }
 
-    private func refuseStrangers(_ survey: Survey) throws {
+    private func refuseUnknownPersons(_ survey: Survey) throws {
         let strangers = survey.persons.keys.filter { !persons.contains($0) }.sorted()
         guard !strangers.isEmpty else { return }
         let tables = strangers.map { "[person.\($0)]" }.joined(separator: ", ")
@@ -219,9 +219,9 @@ final class LineImport {
         while let line = try lines.next() {
             try progress(lines.position, lines.size)
             account.lines += 1
-            do throws(ExportedLine.Fault) {
+            do throws(ExportedLine.LineError) {
                 guard !line.isTooLong else {
-                    throw ExportedLine.Fault(reason: "longer than \(FileLines.longest) bytes; no record is")
+                    throw ExportedLine.LineError(reason: "longer than \(FileLines.longest) bytes; no record is")
                 }
                 let record = try read(line.bytes)
                 try take(record, line.number)
@@ -234,7 +234,7 @@ final class LineImport {
         for plugin in waiting.keys.sorted() { try flush(plugin, all: true, tell) }
     }
 
-    private func take(_ record: ExportedLine, _ line: Int) throws(ExportedLine.Fault) {
+    private func take(_ record: ExportedLine, _ line: Int) throws(ExportedLine.LineError) {
         guard !record.isRetraction else {
             return account.note("a record was taken back in the other hub; this hub's version stays")
         }

@@ -8,7 +8,7 @@ import PluginKit
 struct ReadingProgram {
     /// The program's answer about the file.
     let finding: ImportDialogue.Finding
-    private let process: CompanionProcess
+    private let process: HelperProcess
     private let messages: AsyncStream<ImportDialogue.Message>
 
     /// Starts the program, and waits until it has looked at the file.
@@ -16,7 +16,7 @@ struct ReadingProgram {
         let name = "hub-apple-health"
         let (messages, tell) = AsyncStream<ImportDialogue.Message>.makeStream()
         let decoder = JSONDecoder()
-        process = try CompanionProcess(name, [ImportDialogue.verb, file]) { line in
+        process = try HelperProcess(name, [ImportDialogue.verb, file]) { line in
             guard let line else { return tell.finish() }
             guard let message = try? decoder.decode(ImportDialogue.Message.self, from: Data(line.utf8)) else { return }
             tell.yield(message)
@@ -40,7 +40,7 @@ struct ReadingProgram {
         let signals = StopSignals(watchingInput: false)
         let stopping = Task { for await _ in signals.requests { process.terminate() } }
         defer { stopping.cancel() }
-        var logger = Logger(label: "hub import") { ReadableLog(label: $0) }
+        var logger = Logger(label: "hub import") { TerminalLogHandler(label: $0) }
         logger.logLevel = .warning
         process.type(try JSON.line(job))
         var (report, ending): (ImportReport?, ImportDialogue.Ending?) = (nil, nil)

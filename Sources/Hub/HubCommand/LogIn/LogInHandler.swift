@@ -16,10 +16,10 @@ final class LogInHandler {
     func end(_ text: String, isWell: Bool) {
         listener?.end(text, isWell: isWell)
         listener = nil
-        HiddenLine.end()
+        HiddenInput.end()
     }
 
-    func ask(_ question: CommandQuestion) throws -> CallWatch.Answer {
+    func ask(_ question: CommandQuestion) throws -> CallCallbacks.Answer {
         end("the next question is in the terminal", isWell: true)
         if let url = question.url { try LogInHandler.check(url) }
         guard let redirect = question.redirect else { return try TerminalAnswer.ask(question) }
@@ -39,11 +39,11 @@ final class LogInHandler {
         if Browser.open(listener.start) { Terminal.say("(it should have opened in your browser)") }
         Terminal.say("Waiting for the answer at \(address.text) …")
         // A person with a browser on another machine can still paste its final address here.
-        let line = Terminal.canAsk ? HiddenLine() : nil
+        let line = Terminal.canAsk ? HiddenInput() : nil
         return { try (listener.take() ?? line?.take()).map(RawJSON.string) }
     }
 
-    private func paste(_ question: CommandQuestion) throws -> CallWatch.Answer {
+    private func paste(_ question: CommandQuestion) throws -> CallCallbacks.Answer {
         Terminal.say("\(question.prompt) Any browser does, on any machine:")
         if let url = question.url { Terminal.say("  \(url)") }
         Terminal.say(
@@ -51,7 +51,7 @@ final class LogInHandler {
             It ends on an address that begins with \(question.redirect ?? "") and may not load.
             Paste that whole address here, or the code the page shows (it is not displayed):
             """)
-        let line = HiddenLine()
+        let line = HiddenInput()
         return { try line.take().map(RawJSON.string) }
     }
 

@@ -177,7 +177,7 @@ extension RedirectListener {
                 connection, 400,
                 "This answer does not bear the mark of the log-in that waits in the terminal, and was not used. If you began that log-in in this browser, the service does not send the mark back: \(advice). If not, close this page.",
                 isScript: isScript)
-        case .lookAtFragment: return send(connection, RedirectPage.response(200, RedirectPage.fragment))
+        case .readFragment: return send(connection, RedirectPage.response(200, RedirectPage.fragment))
         case .refused(let status):
             return answer(connection, status, "There is nothing here.", isScript: request.method == "POST")
         case .answer(let text):

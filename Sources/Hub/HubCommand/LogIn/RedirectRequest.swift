@@ -58,7 +58,7 @@ struct RedirectRequest {
         /// The service's answer: the address with everything that was added to it.
         case answer(String)
         /// The browser may have the answer in the address's fragment, which browsers do not send.
-        case lookAtFragment
+        case readFragment
         /// An answer without the mark of this log-in: any page on the web can make the person's browser send one (RFC 6749 §10.12).
         case foreign
         case refused(Int)
@@ -73,7 +73,7 @@ struct RedirectRequest {
         case "GET":
             let names = (query ?? "").split(separator: "&").compactMap { $0.split(separator: "=").first }
             let isAnswer = names.contains { ["code", "error", "access_token"].contains($0) }
-            guard isAnswer, let query else { return .lookAtFragment }
+            guard isAnswer, let query else { return .readFragment }
             guard Self.member("state", of: query) == state else { return .foreign }
             return .answer("\(address.text)?\(query)")
         case "POST":

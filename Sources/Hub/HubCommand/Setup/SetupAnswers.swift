@@ -44,7 +44,7 @@ struct SetupAnswers {
         guard !plugins.isEmpty else { return }
         for plugin in plugins { try begin(plugin, in: &draft) }
         // The programs and the names of their secret settings are known only after that.
-        await draft.meetPlugins(only: plugins)
+        await draft.loadPlugins(only: plugins)
         for plugin in plugins where draft.plugins.contains(plugin) { try write(plugin, into: &draft) }
     }
 
@@ -111,7 +111,7 @@ struct SetupAnswers {
     // MARK: - Reading
 
     private static func editor(_ text: String, _ file: String) throws(Failure) -> ConfigurationEditor {
-        do throws(ConfigurationEditor.Refusal) { return try ConfigurationEditor(text) } catch {
+        do throws(ConfigurationEditor.EditError) { return try ConfigurationEditor(text) } catch {
             throw Failure(.usage, error.text(in: file))
         }
     }

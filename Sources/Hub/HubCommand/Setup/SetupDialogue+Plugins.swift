@@ -9,7 +9,7 @@ extension SetupDialogue {
     mutating func plugins() async throws {
         Terminal.say("")
         Terminal.say("Plugins connect the hub to scales, phones, files and services:")
-        await draft.meetPlugins()
+        await draft.loadPlugins()
         let offered =
             draft.plugins.filter { !draft.isRemote($0) }
             + HubTemplate.plugins.filter { !draft.plugins.contains($0) }
@@ -160,10 +160,10 @@ extension SetupDialogue {
     /// Has it log in or connect for real, if it reaches any service and the person agrees.
     private mutating func tryOut(_ plugin: String, _ manifest: Manifest, _ table: [String]) async throws {
         guard !manifest.reaches.isEmpty else { return }
-        while try await prompt.isYes("  Try it now, for \(SetupTrial.seconds) seconds at most?", usually: false) {
+        while try await prompt.isYes("  Try it now, for \(SetupTest.seconds) seconds at most?", usually: false) {
             Terminal.say("  trying; Enter goes on without …")
             let draft = draft
-            let found = try await prompt.skippable { await SetupTrial.run(plugin, draft) }
+            let found = try await prompt.skippable { await SetupTest.run(plugin, draft) }
             switch found {
             case .success(let words)?:
                 Terminal.say("  \(words)")

@@ -46,7 +46,7 @@ struct SetupDialogue {
                 continue
             }
             let added: [EnteredPerson]
-            do throws(PersonName.Fault) {
+            do throws(PersonName.InvalidNames) {
                 added = try PersonName.entered(Self.names(answer), besides: known)
             } catch {
                 Terminal.say("  \(error.reason)")
@@ -77,7 +77,7 @@ struct SetupDialogue {
 
     /// The settings to ask a person for, and their defaults.
     private static func personal(isAlone: Bool) -> [(key: String, title: String, usual: String)] {
-        let machine = Reader.machineLocale(ProcessInfo.processInfo.environment)
+        let machine = DisplayPreferences.machineLocale(ProcessInfo.processInfo.environment)
             .map { "\($0.identifier), this machine's" }
         let own: [(key: String, title: String, usual: String)] = [
             (

@@ -180,7 +180,7 @@ struct SetupDraft: Sendable {
     /// Reads the manifest of each plugin's program, including plugins that have no section yet.
     ///
     /// - Parameter names: the plugins without a section that matter; all of the project's file if not given.
-    mutating func meetPlugins(only names: [String] = HubTemplate.plugins) async {
+    mutating func loadPlugins(only names: [String] = HubTemplate.plugins) async {
         var all = self
         for plugin in names where !plugins.contains(plugin) {
             guard (try? all.enable(plugin)) != nil else { continue }

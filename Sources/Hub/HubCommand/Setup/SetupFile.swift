@@ -109,7 +109,7 @@ struct SetupFile {
     func formerText() throws(Failure) -> String {
         guard text != nil, access(former, F_OK) == 0 else {
             throw Failure(
-                .notWell,
+                .unhealthy,
                 "there is no \(former): hub setup keeps a replaced hub.conf there, and has replaced none"
             )
         }

@@ -9,7 +9,7 @@ final class SetupPrompt: Sendable {
     /// Input that was typed ahead.
     private let typed = Mutex<[UInt8]>([])
 
-    init() { interruption = Interruption(last: { HiddenLine.end() }) }
+    init() { interruption = Interruption(last: { HiddenInput.end() }) }
 
     /// The failure after Ctrl-C, at any time.
     static let ended = Failure(.interrupted, "ended by Ctrl-C; nothing was written")
@@ -26,7 +26,7 @@ final class SetupPrompt: Sendable {
     func askHidden(_ question: String) async throws -> String {
         try await blocking {
             // Start before the question, so that a fast answer is not displayed either.
-            let line = HiddenLine(takesEmpty: true)
+            let line = HiddenInput(takesEmpty: true)
             try self.show(question + " ")
             while true {
                 try self.checkForEnd()
@@ -49,7 +49,7 @@ final class SetupPrompt: Sendable {
 
     /// Runs until the body is done or Enter is typed, which gives nil.
     func skippable<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async throws -> Value? {
-        let isDone = Watched(false)
+        let isDone = AwaitableValue(false)
         return try await withThrowingTaskGroup(of: Value?.self) { group in
             group.addTask { await body() }
             group.addTask {

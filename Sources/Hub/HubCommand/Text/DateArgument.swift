@@ -10,7 +10,7 @@ struct DateArgument: Hashable {
 
     private enum Meaning: Hashable {
         /// A whole day of the calendar.
-        case day(SpokenDay)
+        case day(TypedDay)
         case instant(Timestamp)
         case secondsAgo(Int64)
         /// A day and a time of it, or a time of today.
@@ -20,7 +20,7 @@ struct DateArgument: Hashable {
     }
 
     static let forms = """
-        \(SpokenDay.forms), with a time ("yesterday 7:30", 8:15pm), a span back from now (90min, 12h, 7d, 4w, 5y) or an RFC 3339 time \
+        \(TypedDay.forms), with a time ("yesterday 7:30", 8:15pm), a span back from now (90min, 12h, 7d, 4w, 5y) or an RFC 3339 time \
         (2026-03-01T07:30:00+01:00)
         """
 
@@ -31,7 +31,7 @@ struct DateArgument: Hashable {
     /// `nil` for any other text.
     init?(_ text: String) {
         self.text = text
-        if let day = SpokenDay(text) {
+        if let day = TypedDay(text) {
             meaning = .day(day)
         } else if let time = try? Timestamp(parsing: text) {
             meaning = .instant(time)

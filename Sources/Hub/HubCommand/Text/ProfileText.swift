@@ -5,7 +5,7 @@ import HubCore
 import Samples
 
 /// The characteristics of a person on a day.
-struct Profile: Encodable {
+struct ProfileReport: Encodable {
     let person, uid: String
     /// The day of ``age``.
     let on: String
@@ -38,7 +38,7 @@ enum ProfileText {
         Table([("PERSON", .left), ("WHAT", .left), ("VALUE", .left), ("SAID BY", .left)])
     }
 
-    static func rows(_ profile: Profile, _ reader: Reader) -> [[String]] {
+    static func rows(_ profile: ProfileReport, _ reader: DisplayPreferences) -> [[String]] {
         let others = profile.characteristics.keys.compactMap { try? TypeID($0) }
             .filter { !usual.contains($0) && profile.characteristics[$0.rawValue]?.value != nil }
         return (usual + others.sorted { $0.rawValue < $1.rawValue }).map { type in
@@ -53,7 +53,9 @@ enum ProfileText {
     }
 
     /// `hub.conf; record 12 says male`, `record 17 since 2026-03-01`.
-    private static func origin(_ known: HubStatus.Characteristic, of type: TypeID, _ reader: Reader) -> String {
+    private static func origin(_ known: HubStatus.Characteristic, of type: TypeID, _ reader: DisplayPreferences)
+        -> String
+    {
         switch known.from {
         case .configuration:
             let other = known.overruled.map { other in
@@ -88,7 +90,7 @@ enum ProfileWords {
     }
 
     /// - Parameter value: the stored value; `nil` if it is not set.
-    static func text(_ value: String?, of type: TypeID, _ reader: Reader) -> String {
+    static func text(_ value: String?, of type: TypeID, _ reader: DisplayPreferences) -> String {
         guard let value, value != notSet else { return "not set" }
         if type == .dateOfBirth { return LocalDate(value).map(reader.date) ?? value }
         return word(value, of: type)

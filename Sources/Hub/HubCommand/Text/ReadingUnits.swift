@@ -7,10 +7,10 @@ import Samples
 
 /// How each person reads values and moments: by `hub.conf`, else by this machine's locale and zone.
 struct ReadingUnits {
-    private let readers: [String: Reader]
+    private let readers: [String: DisplayPreferences]
     private let persons: [PersonSection]
     /// The choices that all persons have in common, for records without a person.
-    private let shared: Reader
+    private let shared: DisplayPreferences
     private let machine: Locale?
     /// The width of written units.
     var width = TextWidth.medium
@@ -26,23 +26,24 @@ struct ReadingUnits {
             return (person.name, reader)
         }
         readers = Dictionary(all) { first, _ in first }
-        func common<Value: Equatable>(_ value: (Reader) -> Value) -> Value? {
+        func common<Value: Equatable>(_ value: (DisplayPreferences) -> Value) -> Value? {
             let first = all.first.map { value($0.1) }
             return all.allSatisfy { value($0.1) == first } ? first : nil
         }
-        var shared = common(\.unnamed) ?? Reader(locale: common(\.locale) ?? machine)
+        var shared = common(\.unnamed) ?? DisplayPreferences(locale: common(\.locale) ?? machine)
         if persons.count != 1 { shared.zone = household }
         self.shared = shared
     }
 
     /// - Parameter person: a name, from `hub.conf` or as typed; `nil` if there is none.
-    subscript(person: String?) -> Reader {
-        var reader = person.map { self.reader(of: $0) ?? Reader(locale: machine, zone: household) } ?? shared
+    subscript(person: String?) -> DisplayPreferences {
+        var reader =
+            person.map { self.reader(of: $0) ?? DisplayPreferences(locale: machine, zone: household) } ?? shared
         reader.unitWidth = width
         return reader
     }
 
-    private func reader(of person: String) -> Reader? {
+    private func reader(of person: String) -> DisplayPreferences? {
         readers[person] ?? persons.named(person).flatMap { readers[$0.name] }
     }
 

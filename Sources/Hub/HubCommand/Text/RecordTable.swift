@@ -36,13 +36,14 @@ extension RecordText {
         let others = Set(records.flatMap(\.mirrors)).subtracting(records.map(\.number)).sorted()
         guard !others.isEmpty else { return [] }
         let (be, stay) = others.count == 1 ? ("is", "stays") : ("are", "stay")
-        let names = others.prefix(mostCopies).map { "\($0)" }.joined(separator: " ")
-        let more = others.count > mostCopies ? " and \(NumberText.grouped(Int64(others.count - mostCopies))) more" : ""
+        let names = others.prefix(maximumCopies).map { "\($0)" }.joined(separator: " ")
+        let more =
+            others.count > maximumCopies ? " and \(NumberText.grouped(Int64(others.count - maximumCopies))) more" : ""
         return ["the same by another source \(be) \(names)\(more), and \(stay)"]
     }
 
     /// Maximum number of mirrors that are named.
-    private static let mostCopies = 20
+    private static let maximumCopies = 20
 
     /// The cells of ``table()``.
     var cells: [String] { [time, person, type, value, source, number] }
@@ -73,11 +74,11 @@ extension DoorClient {
         guard let group = sample.group, WorkoutFigures.needsMembers(sample) else { return WorkoutFigures(sample) }
         let members = try records(of: group, sample.source.plugin, WorkoutFigures.memberTypes)
         // The sum of only a part of them would be wrong.
-        return WorkoutFigures(sample, members: members.count > Int(Self.mostMembers) ? [] : members)
+        return WorkoutFigures(sample, members: members.count > Int(Self.maximumMembers) ? [] : members)
     }
 
     private func records(of group: String, _ plugin: String, _ types: [TypeID]) throws -> [StoredRecord] {
-        var query = QueryRequest(id: 0, limit: Self.mostMembers + 1)
+        var query = QueryRequest(id: 0, limit: Self.maximumMembers + 1)
         query.filter.group = group
         (query.filter.sources, query.filter.types) = ([plugin], types.map(\.rawValue))
         var members: [StoredRecord] = []
@@ -87,5 +88,5 @@ extension DoorClient {
     }
 
     /// Maximum number of records of a group that are added up for one line.
-    private static let mostMembers: Int64 = 2_000
+    private static let maximumMembers: Int64 = 2_000
 }

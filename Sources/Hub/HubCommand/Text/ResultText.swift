@@ -22,7 +22,7 @@ struct ResultText {
     }
 
     /// The whole value in one line, without the members `names` of an object.
-    func inOneLine(_ value: RawJSON, without names: [String] = []) -> String {
+    func singleLine(_ value: RawJSON, without names: [String] = []) -> String {
         guard let tree = JSONTree(value.bytes) else { return value.text }
         guard let members = tree.members else { return inline(tree, Self.depth) }
         return inline(members.filter { !names.contains($0.name) }, Self.depth)
@@ -35,7 +35,9 @@ struct ResultText {
             let rows = elements.map { $0.members ?? [] }
             if rows.contains(where: \.isEmpty) { return elements.map { inline($0, depth - 1) } }
             // Nested lists and objects do not fit a column.
-            guard rows.contains(where: { $0.contains { hasThings($0.value) } }) else { return table(rows, depth - 1) }
+            guard rows.contains(where: { $0.contains { containsObjects($0.value) } }) else {
+                return table(rows, depth - 1)
+            }
             return Array(elements.map { block($0, depth - 1) }.joined(separator: [""]))
         }
         guard let members = value.members, let first = members.first, depth > 0 else { return [inline(value, depth)] }
@@ -45,7 +47,7 @@ struct ResultText {
         var (lines, blocks): ([String], [String]) = ([], [])
         for member in members {
             let name = Self.words(member.name)
-            if let text = behindName(member.value, depth - 1) {
+            if let text = inlineValue(member.value, depth - 1) {
                 lines.append(name + String(repeating: " ", count: width - name.count + 2) + text)
             } else {
                 blocks += [name] + block(member.value, depth - 1).map { "  " + $0 }
@@ -54,10 +56,10 @@ struct ResultText {
         return lines + blocks
     }
 
-    private func hasThings(_ value: JSONTree) -> Bool { value.list?.contains { $0.members != nil } ?? false }
+    private func containsObjects(_ value: JSONTree) -> Bool { value.list?.contains { $0.members != nil } ?? false }
 
     /// The text after a name; `nil` for a value that needs separate lines.
-    private func behindName(_ value: JSONTree, _ depth: Int) -> String? {
+    private func inlineValue(_ value: JSONTree, _ depth: Int) -> String? {
         if let members = value.members, !members.isEmpty { return nil }
         guard let elements = value.list else { return inline(value, depth) }
         guard elements.allSatisfy({ $0.list == nil && $0.members == nil }) else { return nil }

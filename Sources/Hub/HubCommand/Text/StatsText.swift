@@ -9,7 +9,7 @@ struct StatsText {
     private let statistics: StatisticsPage
     private let unit: StatsCommand.Unit?
     private let values: ValueFormat
-    private let reader: Reader
+    private let reader: DisplayPreferences
     /// Whether the clocks change within the table, so that its times show their offset.
     private let hasOffsets: Bool
 
@@ -49,11 +49,11 @@ struct StatsText {
         var table = Table(header)
         for (place, interval) in statistics.intervals.enumerated() {
             let time = label(interval)
-            let bar = bars.map { [Shade.faint.paint($0[place], colours && !$0[place].isEmpty)] } ?? []
+            let bar = bars.map { [StatusColour.faint.paint($0[place], colours && !$0[place].isEmpty)] } ?? []
             table.add(time + (hasSources ? ["all"] : []) + cells(interval.figures, figures) + bar)
             for part in interval.sources ?? [] {
                 let row = time.map { _ in "" } + [part.source.words] + cells(part.figures, figures)
-                table.add(row.map { Shade.faint.paint($0, colours && !$0.isEmpty) })
+                table.add(row.map { StatusColour.faint.paint($0, colours && !$0.isEmpty) })
             }
         }
         return table.takeLines()

@@ -68,9 +68,9 @@ struct StatusText {
         let problems = StatusText.problems(status)
         let waiting = (status.inbox ?? 0) + (status.implausible ?? 0)
         let inbox = waiting > 0 ? "; \(NumberText.count(waiting, "record")) in the inbox (hub inbox)" : ""
-        guard let first = problems.first else { return Shade.good.paint("All well", colours) + inbox }
+        guard let first = problems.first else { return StatusColour.good.paint("All well", colours) + inbox }
         let others = problems.count > 1 ? " (and \(NumberText.count(problems.count - 1, "other problem")), below)" : ""
-        return Shade.bad.paint("Not well", colours) + ": \(first)\(others)"
+        return StatusColour.bad.paint("Not well", colours) + ": \(first)\(others)"
     }
 
     private var head: [String] {
@@ -78,10 +78,10 @@ struct StatusText {
         var storeLine = "store    \(store.path)  "
         storeLine +=
             store.state == "ok"
-            ? Shade.good.paint("ok", colours)
-            : Shade.bad.paint(store.state, colours) + (store.error.map { ": \($0)" } ?? "")
+            ? StatusColour.good.paint("ok", colours)
+            : StatusColour.bad.paint(store.state, colours) + (store.error.map { ": \($0)" } ?? "")
         if store.state == "ok", let warning = store.warning {
-            storeLine += ", but " + Shade.doubtful.paint(warning, colours)
+            storeLine += ", but " + StatusColour.doubtful.paint(warning, colours)
         }
         if let whole = store.check?.whole.flatMap({ LocalTime.text($0) }) {
             storeLine += ", all of it read and found whole at \(whole)"
@@ -105,11 +105,12 @@ struct StatusText {
         if let tcp = status.endpoints.tcp {
             let fault = status.endpoints.tcpFault
             lines.append(
-                "network  \(tcp)" + (fault.map { "  " + Shade.bad.paint("closed", colours) + ": \($0)" } ?? ""))
+                "network  \(tcp)" + (fault.map { "  " + StatusColour.bad.paint("closed", colours) + ": \($0)" } ?? ""))
         }
         for rule in status.retention ?? [] { lines.append("kept     \(RetentionText.line(rule, isDone: true))") }
         if let reason = status.retentionHeld {
-            lines.append("kept     " + Shade.doubtful.paint("nothing is thinned or removed", colours) + ": \(reason)")
+            lines.append(
+                "kept     " + StatusColour.doubtful.paint("nothing is thinned or removed", colours) + ": \(reason)")
         }
         if let erasure = status.erasure {
             if let left = erasure.left {
@@ -130,7 +131,8 @@ struct StatusText {
             if let failed = erasure.failed {
                 let first = erasure.faults?.first.map { ": \($0.number), for \($0.reason)" } ?? ""
                 lines.append(
-                    "erasing  " + Shade.bad.paint("\(NumberText.count(failed, "record")) could not be erased", colours)
+                    "erasing  "
+                        + StatusColour.bad.paint("\(NumberText.count(failed, "record")) could not be erased", colours)
                         + " and are tried again every hour\(first)")
             }
         }
@@ -153,7 +155,7 @@ struct StatusText {
         guard let memory = status.memory, let limit = memory.limit, status.residentBytes > limit / 2 else { return nil }
         func size(_ bytes: Int64) -> String { "\(NumberText.grouped(bytes / (1 << 20))) MiB" }
         let most = memory.mostOf.map { ", most of it of \($0)" } ?? ""
-        return "memory   " + Shade.doubtful.paint("\(size(status.residentBytes)) of \(size(limit))", colours)
+        return "memory   " + StatusColour.doubtful.paint("\(size(status.residentBytes)) of \(size(limit))", colours)
             + ": \(size(memory.atDoor)) wait at the door\(most), \(NumberText.count(memory.recordsForStore, "record")) for the store, "
             + "up to \(size(memory.onFeeds)) for listeners; sessions may send \(size(memory.credit))"
     }
@@ -170,7 +172,8 @@ struct StatusText {
             let last = plugin.lastRecord.flatMap { LocalTime.text($0) }
             table.add([
                 plugin.name, state(plugin),
-                plugin.enabled && plugin.state != .resting ? lamp(plugin.alive) : Shade.faint.paint("-", colours),
+                plugin.enabled && plugin.state != .resting
+                    ? lamp(plugin.alive) : StatusColour.faint.paint("-", colours),
                 lamp(plugin.fresh), lamp(plugin.delivering), NumberText.grouped(stored(by: plugin.name)),
                 NumberText.grouped(plugin.restarts), last ?? "-",
             ])
@@ -192,12 +195,12 @@ struct StatusText {
     private func state(_ plugin: PluginStatus) -> String {
         let pause = plugin.restartIn.map { " in " + NumberText.duration(seconds: $0) } ?? ""
         return switch plugin.state {
-        case .disabled: Shade.faint.paint("disabled", colours)
-        case .running, .finished, .resting: Shade.good.paint(plugin.state.rawValue, colours)
+        case .disabled: StatusColour.faint.paint("disabled", colours)
+        case .running, .finished, .resting: StatusColour.good.paint(plugin.state.rawValue, colours)
         case .starting, .ending, .stopped: plugin.state.rawValue
-        case .away: Shade.doubtful.paint("away", colours)
-        case .restarting: Shade.doubtful.paint("restarting\(pause)", colours)
-        case .silent, .quarantined, .failed: Shade.bad.paint(plugin.state.rawValue, colours)
+        case .away: StatusColour.doubtful.paint("away", colours)
+        case .restarting: StatusColour.doubtful.paint("restarting\(pause)", colours)
+        case .silent, .quarantined, .failed: StatusColour.bad.paint(plugin.state.rawValue, colours)
         }
     }
 
@@ -231,7 +234,7 @@ struct StatusText {
         ])
         for plugin in status.plugins where plugin.enabled {
             for token in plugin.tokens ?? [] {
-                let shade: Shade = token.needsLogIn ? .bad : token.state == .failing ? .doubtful : .good
+                let shade: StatusColour = token.needsLogIn ? .bad : token.state == .failing ? .doubtful : .good
                 table.add([
                     plugin.name, token.account, token.user ?? "-", shade.paint(token.state.rawValue, colours),
                     token.expires.flatMap { LocalTime.text($0) } ?? "-",
@@ -244,9 +247,9 @@ struct StatusText {
 
     private func lamp(_ isOn: Bool?) -> String {
         switch isOn {
-        case true: Shade.good.paint("yes", colours)
-        case false: Shade.bad.paint("no", colours)
-        case nil: Shade.faint.paint("-", colours)
+        case true: StatusColour.good.paint("yes", colours)
+        case false: StatusColour.bad.paint("no", colours)
+        case nil: StatusColour.faint.paint("-", colours)
         }
     }
 
@@ -281,7 +284,7 @@ struct StatusText {
             table.add([sink.name] + counts.map { NumberText.grouped($0) })
         }
         let notes = status.sinks.compactMap { sink in
-            sink.note.map { "\((sink.isWell ? Shade.faint : .bad).paint(sink.name, colours)): \($0)" }
+            sink.note.map { "\((sink.isWell ? StatusColour.faint : .bad).paint(sink.name, colours)): \($0)" }
         }
         return (showsAll ? [""] + table.takeLines() : notes.isEmpty ? [] : [""]) + notes
     }

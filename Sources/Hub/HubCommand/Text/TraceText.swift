@@ -66,7 +66,7 @@ struct TraceText {
     }
 
     /// One line for each sink that the record concerns.
-    private static func deliveries(_ deliveries: [RecordStory.Delivery], _ reader: Reader) -> [String] {
+    private static func deliveries(_ deliveries: [RecordStory.Delivery], _ reader: DisplayPreferences) -> [String] {
         guard !deliveries.isEmpty else { return [] }
         var table = Table([
             ("SINK", .left), ("STATE", .left), ("VERSION", .right), ("SINCE", .left), ("", .left),

@@ -1,8 +1,8 @@
 import HubWire
 
 extension OwnCommands.Apply: CommandWork {
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> ApplyReport {
-        guard let keeper = hub.keeper else { throw CommandFailure("busy", "the hub is starting or stopping") }
+    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> ApplyReport {
+        guard let keeper = hub.keeper else { throw OwnCommandFailure("busy", "the hub is starting or stopping") }
         return try await keeper.apply(isDryRun: call.isDryRun)
     }
 }

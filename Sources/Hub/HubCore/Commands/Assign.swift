@@ -3,25 +3,25 @@ import HubWire
 import Samples
 
 extension OwnCommands.Assign: CommandWork {
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> Result {
+    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> Result {
         if rules {
             guard numbers == nil, to == nil, !nobody, !guest, !undo, !alone, reason == nil, seqs == nil, of == nil
             else {
-                throw CommandFailure(problems: ["rules: cannot be combined with other arguments"])
+                throw OwnCommandFailure(problems: ["rules: cannot be combined with other arguments"])
             }
-            try call.scope?.demandAll(for: "rules")
+            try call.scope?.requireAllRecords(for: "rules")
             return .other(try await hub.applyRules(isDryRun: call.isDryRun, call.progress))
         }
         guard let numbers, !numbers.isEmpty, numbers.count <= OwnCommands.mostNumbers else {
-            throw CommandFailure(problems: ["numbers: expected 1 to \(OwnCommands.mostNumbers) record numbers"])
+            throw OwnCommandFailure(problems: ["numbers: expected 1 to \(OwnCommands.mostNumbers) record numbers"])
         }
         guard [to != nil, nobody, guest, undo].count(where: { $0 }) == 1 else {
-            throw CommandFailure(problems: ["to: expected a person, or one of nobody, guest and undo"])
+            throw OwnCommandFailure(problems: ["to: expected a person, or one of nobody, guest and undo"])
         }
-        guard !undo || reason == nil else { throw CommandFailure(problems: ["reason: undo takes none"]) }
+        guard !undo || reason == nil else { throw OwnCommandFailure(problems: ["reason: undo takes none"]) }
         // A plugin that may not read records without a person could not see the result.
         if to == nil, call.scope?.persons != nil {
-            try call.scope?.demandAll(for: nobody ? "nobody" : guest ? "guest" : "undo")
+            try call.scope?.requireAllRecords(for: nobody ? "nobody" : guest ? "guest" : "undo")
         }
         let action: ManualChange =
             undo
@@ -33,7 +33,7 @@ extension OwnCommands.Assign: CommandWork {
         return .records(try await hub.report(results, call))
     }
 
-    private func assignment(_ facts: HubFacts, _ scope: CommandScope?) throws(CommandFailure) -> Assignment {
+    private func assignment(_ facts: HubContext, _ scope: CommandScope?) throws(OwnCommandFailure) -> Assignment {
         guard let to else { return guest ? .guest : .nobody(reason: reason ?? "put back into the inbox by hand") }
         return .person(try facts.person(to, in: "to", allowed: scope?.persons))
     }
@@ -86,7 +86,7 @@ extension Commands {
     }
 }
 
-extension HubFacts {
+extension HubContext {
     /// The result of the rules for a stored record if it came in now; unknown if several instances of its plugin disagree.
     func finding(of stored: StoredRecord) -> PersonRules.Finding {
         let unknown = PersonRules.Finding(assignment: stored.assignment)

@@ -24,9 +24,9 @@ extension Commands {
     func keep(
         _ command: String, for instance: String, _ arguments: RawJSON, isDryRun: Bool, deadline: Int64?,
         _ key: CommandKey
-    ) throws(CommandFailure) {
+    ) throws(OwnCommandFailure) {
         guard awaited[instance]?.count ?? 0 < CommandRelay.openPerPlugin else {
-            throw CommandFailure(
+            throw OwnCommandFailure(
                 "busy", "\(CommandRelay.openPerPlugin) commands wait for \(instance) to start; wait for one to end")
         }
         let wait = min(deadline ?? .max, Self.startPatience)
@@ -34,9 +34,9 @@ extension Commands {
             self?.assumeIsolated { commands in
                 commands.giveUp([key], of: instance) {
                     deadline == wait
-                        ? CommandFailure(
+                        ? OwnCommandFailure(
                             "deadline", "\(instance) has not greeted the hub within \(wait) ms; nothing was done")
-                        : CommandFailure(
+                        : OwnCommandFailure(
                             "absent",
                             "\(instance) has not greeted the hub within \(wait / 1_000) s; hub logs \(instance) may say why"
                         )
@@ -55,7 +55,7 @@ extension Commands {
     /// Hands the waiting commands to an instance that has greeted the hub.
     func began(_ instance: String) {
         guard let waiting = awaited[instance], let plugin = outlet.runner(of: instance),
-            outlet.goesOn(plugin)
+            outlet.isContinuing(plugin)
         else { return }
         awaited[instance] = nil
         for command in waiting {
@@ -71,7 +71,7 @@ extension Commands {
     /// Fails the waiting commands of an instance that will not greet the hub for now.
     func cannotStart(_ instance: String) {
         guard let waiting = awaited[instance] else { return }
-        giveUp(Set(waiting.map(\.key)), of: instance) { CommandFailure(doesNotRun: instance) }
+        giveUp(Set(waiting.map(\.key)), of: instance) { OwnCommandFailure(doesNotRun: instance) }
     }
 
     /// Cancels a waiting command for its asker.
@@ -93,7 +93,7 @@ extension Commands {
         }
     }
 
-    private func giveUp(_ keys: Set<CommandKey>, of instance: String, because failure: () -> CommandFailure) {
+    private func giveUp(_ keys: Set<CommandKey>, of instance: String, because failure: () -> OwnCommandFailure) {
         let known = awaited[instance]?.map(\.key).filter(keys.contains) ?? []
         forget(keys, of: instance)
         let failure = failure()
@@ -112,7 +112,7 @@ extension Commands {
     }
 }
 
-extension CommandFailure {
+extension OwnCommandFailure {
     init(disabled instance: String, _ code: String) {
         self.init(
             code,

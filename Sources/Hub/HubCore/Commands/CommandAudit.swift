@@ -60,7 +60,7 @@ extension Commands {
         note(audit, "a plugin's command has ended", ["outcome": "\(word)"])
         guard !audit.isDryRun else { return }
         outlet.publish(
-            PluginNews(
+            PluginNotices(
                 instance: audit.plugin, word: "command", text: "ran the command \(audit.deed): \(word)", level: .notice,
                 isNotice: false))
     }

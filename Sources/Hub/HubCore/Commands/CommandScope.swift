@@ -44,9 +44,9 @@ struct CommandScope: Sendable {
     }
 
     /// - Throws: `forbidden` unless the plugin may read and write everything, because `command` affects everything.
-    func demandAll(for command: String) throws(CommandFailure) {
+    func requireAllRecords(for command: String) throws(OwnCommandFailure) {
         guard !isAll else { return }
-        throw CommandFailure(
+        throw OwnCommandFailure(
             "forbidden",
             "\(command): needs the right to read and write all types of all persons, which \(instance) does not have (hub permissions \(instance))"
         )
@@ -136,12 +136,12 @@ extension Commands {
 
 extension CommandScope {
     /// - Throws: `forbidden` for a record that the plugin may not give.
-    fileprivate func judge(_ records: [IntakeRecord]) throws(CommandFailure) {
+    fileprivate func judge(_ records: [IntakeRecord]) throws(OwnCommandFailure) {
         for record in records {
             guard case .sample(let sample) = record.record, !mayWrite(sample.type, of: record.assignment.person) else {
                 continue
             }
-            throw CommandFailure(
+            throw OwnCommandFailure(
                 "forbidden",
                 "type: \(instance) may not write \(sample.type.rawValue) of this person (hub permissions \(instance))")
         }

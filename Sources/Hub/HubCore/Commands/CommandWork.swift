@@ -6,15 +6,15 @@ protocol CommandWork: OwnCommand {
     ///
     /// The task is cancelled if the asker cancels or is gone, and at the deadline: throw `CancellationError` then, or finish work that must
     /// not be left half done. Only commands that declare it get a dry run.
-    /// - Throws: ``CommandFailure`` with a reason for the asker; a `StoreError` is sent as `store`.
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> Result
+    /// - Throws: ``OwnCommandFailure`` with a reason for the asker; a `StoreError` is sent as `store`.
+    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> Result
 }
 
 extension OwnCommands {
-    /// - Throws: ``CommandFailure``, which suggests the nearest name.
-    static func named(_ name: String) throws(CommandFailure) -> any CommandWork.Type {
+    /// - Throws: ``OwnCommandFailure``, which suggests the nearest name.
+    static func named(_ name: String) throws(OwnCommandFailure) -> any CommandWork.Type {
         guard let command = all.first(where: { $0.name == name }) else {
-            throw CommandFailure(unknown: name, of: "the hub", known: all.map { $0.name })
+            throw OwnCommandFailure(unknown: name, of: "the hub", known: all.map { $0.name })
         }
         guard let work = command as? any CommandWork.Type else { preconditionFailure("no file implements \(name)") }
         return work
@@ -22,7 +22,7 @@ extension OwnCommands {
 }
 
 /// The call of a running command.
-struct CommandCall: Sendable {
+struct OwnCommandCall: Sendable {
     /// Whether to change nothing and return the expected effects (R8.9).
     let isDryRun: Bool
     /// Reports progress to the asker; may be called from any thread, as often as convenient.
@@ -32,7 +32,7 @@ struct CommandCall: Sendable {
 }
 
 /// The failure of a command, as in its OUTCOME.
-struct CommandFailure: Error {
+struct OwnCommandFailure: Error {
     /// A word for scripts: `command` for wrong arguments, `store`, `stopping`, or the command's own.
     var code: String
     /// A sentence for people: what failed, where, why, and the remedy.
@@ -41,7 +41,7 @@ struct CommandFailure: Error {
     init(_ code: String, _ reason: String) { (self.code, self.reason) = (code, reason) }
 }
 
-extension CommandFailure {
+extension OwnCommandFailure {
     /// A command that is not declared.
     init(unknown name: String, of whom: String, known: [String]) {
         let hint =

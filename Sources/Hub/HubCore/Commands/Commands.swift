@@ -15,16 +15,16 @@ actor Commands {
     let secrets: Result<SecretStore, StoreError>
     let committer: Committer
     let eraser: Eraser
-    let retainer: Retainer
+    let retainer: RetentionService
     let deliveries: Deliveries
-    let outlet: Outlet
+    let outlet: PeerSender
     let logger: Logger
     /// Stops the hub in an orderly way.
     var stopHub: (@Sendable () -> Void)?
     /// Carries out commands about plugins; nil until plugins are started.
     private(set) weak var supervisor: Supervisor?
     /// Applies changes of `hub.conf`; nil until then too.
-    private(set) weak var keeper: ConfigurationKeeper?
+    private(set) weak var keeper: ConfigurationManager?
 
     private var running: [CommandKey: RunningCommand] = [:]
     var relay = CommandRelay()
@@ -37,15 +37,15 @@ actor Commands {
 
     init(
         store: Store, secrets: Result<SecretStore, StoreError>, committer: Committer, deliveries: Deliveries,
-        on loop: PollLoop, outlet: Outlet, logger: Logger
+        on loop: PollLoop, outlet: PeerSender, logger: Logger
     ) {
         (self.store, self.secrets, self.committer, self.deliveries) = (store, secrets, committer, deliveries)
         (self.loop, self.outlet, self.logger) = (loop, outlet, logger)
         eraser = Eraser(store: store, committer: committer, logger: logger)
-        retainer = Retainer(store: store, committer: committer, clock: outlet.facts.clock, logger: logger)
+        retainer = RetentionService(store: store, committer: committer, clock: outlet.facts.clock, logger: logger)
     }
 
-    var facts: HubFacts { outlet.facts }
+    var facts: HubContext { outlet.facts }
     /// The standard types and those that programs have declared since the start.
     var knownTypes: TypeRegistry { outlet.knownTypes }
     /// The time zones of the persons in `hub.conf`, by name.
@@ -54,7 +54,7 @@ actor Commands {
     }
 
     /// Enables the commands about plugins and `hub.conf`.
-    func serve(_ supervisor: Supervisor, _ keeper: ConfigurationKeeper) {
+    func serve(_ supervisor: Supervisor, _ keeper: ConfigurationManager) {
         (self.supervisor, self.keeper) = (supervisor, keeper)
     }
 
@@ -76,7 +76,7 @@ actor Commands {
         case .run(let instance?, let command, let arguments, let isDryRun, let deadline) where instance != "hub":
             relay(command, to: instance, arguments, isDryRun: isDryRun, deadline: deadline, key)
         case .run(_, let command, let arguments, let isDryRun, let deadline):
-            do throws(CommandFailure) {
+            do throws(OwnCommandFailure) {
                 let type = try OwnCommands.named(command)
                 let order = try Self.read(type, arguments, isDryRun: isDryRun)
                 begin(
@@ -101,11 +101,11 @@ actor Commands {
 
     private static func read(
         _ type: any CommandWork.Type, _ arguments: RawJSON, isDryRun: Bool
-    ) throws(CommandFailure) -> any CommandWork {
+    ) throws(OwnCommandFailure) -> any CommandWork {
         let declaration = type.declaration
         let check = ArgumentCheck(json: arguments.bytes, declarations: declaration.arguments)
-        guard check.problems.isEmpty else { throw CommandFailure(problems: check.problems) }
-        guard !isDryRun || declaration.canDryRun else { throw CommandFailure(noDryRunOf: declaration.name) }
+        guard check.problems.isEmpty else { throw OwnCommandFailure(problems: check.problems) }
+        guard !isDryRun || declaration.canDryRun else { throw OwnCommandFailure(noDryRunOf: declaration.name) }
         let checked = RawJSON(encoding: check.values.mapValues { $0.revealed() })
         do {
             return try Self.decoded(type, checked)
@@ -124,7 +124,7 @@ actor Commands {
         let teller = ProgressRelay(id: key.id) { [weak self] teller in
             Task { await self?.tell(teller, key) }
         }
-        let call = CommandCall(isDryRun: isDryRun, progress: teller, scope: scope)
+        let call = OwnCommandCall(isDryRun: isDryRun, progress: teller, scope: scope)
         let work = Task {
             let content = await outcome(of: order, call)
             finish(content, key)
@@ -137,11 +137,11 @@ actor Commands {
         running[key] = RunningCommand(work: work, deadline: timer)
     }
 
-    private func outcome(of order: any CommandWork, _ call: CommandCall) async -> CommandOutcome.Content {
+    private func outcome(of order: any CommandWork, _ call: OwnCommandCall) async -> CommandOutcome.Content {
         do {
-            if type(of: order).demandsAll { try call.scope?.demandAll(for: type(of: order).name) }
+            if type(of: order).demandsAll { try call.scope?.requireAllRecords(for: type(of: order).name) }
             return .done(result: try await order.run(call, on: self).json)
-        } catch let failure as CommandFailure {
+        } catch let failure as OwnCommandFailure {
             return .failed(code: failure.code, reason: failure.reason)
         } catch let error as StoreError where error.code == .interrupted {
             return .cancelled

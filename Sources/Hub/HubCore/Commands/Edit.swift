@@ -4,11 +4,11 @@ import HubWire
 import Samples
 
 extension OwnCommands.Edit: CommandWork {
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> ManualAnswer {
+    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> ManualAnswer {
         let isEmpty =
             value == nil && unit == nil && name == nil && values == nil && start == nil && end == nil && note == nil
         guard undo == isEmpty, !undo || reason == nil else {
-            throw CommandFailure(
+            throw OwnCommandFailure(
                 problems: [
                     undo
                         ? "undo: can be combined only with number, seq and seqs"
@@ -39,7 +39,7 @@ extension OwnCommands.Edit: CommandWork {
     }
 
     /// The expected versions: of the record and, if given, of its members.
-    private func sequences(_ call: CommandCall, _ hub: isolated Commands) async throws -> [Int64: Int64]? {
+    private func sequences(_ call: OwnCommandCall, _ hub: isolated Commands) async throws -> [Int64: Int64]? {
         let own = seq.map { [number: $0] }
         guard let seqs else { return own }
         var others: [Int64] = []
@@ -56,12 +56,12 @@ extension OwnCommands.Edit: CommandWork {
         let registry = hub.outlet.knownTypes
         guard case .sample(let whole) = stored.record, whole.value.kind == .correlation || whole.value.kind == .workout
         else {
-            guard values == nil else { throw CommandFailure(problems: ["values: only a correlation has several"]) }
+            guard values == nil else { throw OwnCommandFailure(problems: ["values: only a correlation has several"]) }
             return .edit(number: number, try edit(of: stored, registry))
         }
         let required = registry.type(whole.type)?.requiredMembers ?? []
         guard values == nil || values?.count == required.count && !required.isEmpty else {
-            throw CommandFailure(problems: [
+            throw OwnCommandFailure(problems: [
                 required.isEmpty
                     ? "values: the members of this record are edited by their own numbers"
                     : "values: expected one for each of \(required.map(\.rawValue).joined(separator: ", "))"
@@ -118,7 +118,7 @@ extension OwnCommands.Edit: CommandWork {
 
     private func time(_ text: String, _ name: String) throws -> Timestamp {
         do throws(Timestamp.ParseError) { return try Timestamp(parsing: text) } catch {
-            throw CommandFailure("time", "\(name): \(error)")
+            throw OwnCommandFailure("time", "\(name): \(error)")
         }
     }
 }

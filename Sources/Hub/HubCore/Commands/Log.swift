@@ -4,7 +4,7 @@ import HubWire
 import Samples
 
 extension OwnCommands.Log: CommandWork {
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> ManualAnswer {
+    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> ManualAnswer {
         let person = try person(hub.facts, call.scope?.persons)
         let records = try samples(hub.outlet.knownTypes, now: hub.facts.clock.now()).map { sample, canonical in
             IntakeRecord(record: .sample(sample), assignment: .person(person), canonical: canonical)
@@ -21,10 +21,10 @@ extension OwnCommands.Log: CommandWork {
     }
 
     /// - Parameter allowed: the persons that the asker may enter records for; `nil` for all.
-    private func person(_ facts: HubFacts, _ allowed: [String]?) throws(CommandFailure) -> Person {
+    private func person(_ facts: HubContext, _ allowed: [String]?) throws(OwnCommandFailure) -> Person {
         let names = facts.persons.map(\.name).filter { allowed?.contains($0) ?? true }
         guard let name = person ?? (names.count == 1 ? names[0] : nil) else {
-            throw CommandFailure(
+            throw OwnCommandFailure(
                 "person",
                 names.isEmpty
                     ? "hub.conf has no person; add [person.NAME], and start the hub again or apply it"
@@ -40,7 +40,7 @@ extension OwnCommands.Log: CommandWork {
         // The instant comes first, so that keys sort by time; the number after it distinguishes entries of one instant.
         let instant = (try? Timestamp(parsing: start)).map { Timestamp(microseconds: $0.microseconds).text } ?? start
         let key = key ?? "\(instant) \(UInt64.random(in: .min ... .max) % 1_000_000_000)"
-        guard key.utf8.count <= 56 else { throw CommandFailure(problems: ["key: at most 56 bytes"]) }
+        guard key.utf8.count <= 56 else { throw OwnCommandFailure(problems: ["key: at most 56 bytes"]) }
         let parts = try parts(registry)
         var record = ManualRecord(type: type, start: start, end: end, zone: zone, key: key)
         record.metadata = try metadata(note: note)
@@ -59,7 +59,7 @@ extension OwnCommands.Log: CommandWork {
             })
         let samples = records.enumerated().map { (place: $0, sample: $1.sample) }
         if let fault = CorrelationCheck(registry).faults(of: samples).values.first {
-            throw CommandFailure(fault.code.rawValue, fault.reason)
+            throw OwnCommandFailure(fault.code.rawValue, fault.reason)
         }
         return records
     }
@@ -71,12 +71,12 @@ extension OwnCommands.Log: CommandWork {
     }
 
     /// The members that the type of a correlation requires, or the named members of a food or a workout.
-    private func parts(_ registry: TypeRegistry) throws(CommandFailure) -> [Part] {
+    private func parts(_ registry: TypeRegistry) throws(OwnCommandFailure) -> [Part] {
         let known = registry.resolve(type)
         let required = known?.requiredMembers ?? []
         let values = values ?? []
         guard duration == nil || known?.kind == .workout else {
-            throw CommandFailure(problems: ["duration: only a workout has one beside its interval"])
+            throw OwnCommandFailure(problems: ["duration: only a workout has one beside its interval"])
         }
         guard let members else {
             guard units == nil, values.count == required.count else {
@@ -84,29 +84,29 @@ extension OwnCommands.Log: CommandWork {
                     required.isEmpty
                     ? "values: only with members, or for a correlation with fixed members; use value"
                     : "values: expected one for each of \(required.map(\.rawValue).joined(separator: ", "))"
-                throw CommandFailure(problems: [problem])
+                throw OwnCommandFailure(problems: [problem])
             }
             return zip(required, values).map { Part(type: $0.rawValue, value: $1, unit: unit) }
         }
         guard required.isEmpty, known?.kind == .workout || known?.kind == .correlation else {
-            throw CommandFailure(problems: ["members: only a food and a workout can name members"])
+            throw OwnCommandFailure(problems: ["members: only a food and a workout can name members"])
         }
         let units = units ?? []
-        guard (1...Self.mostMembers).contains(members.count), values.count == members.count,
+        guard (1...Self.maximumMembers).contains(members.count), values.count == members.count,
             units.count == members.count
         else {
-            throw CommandFailure(problems: [
-                "members: expected 1 to \(Self.mostMembers) types, and as many values and units"
+            throw OwnCommandFailure(problems: [
+                "members: expected 1 to \(Self.maximumMembers) types, and as many values and units"
             ])
         }
         let types = members.map { registry.resolve($0)?.id.rawValue ?? $0 }
-        guard Set(types).count == types.count else { throw CommandFailure(problems: ["members: each type once"]) }
+        guard Set(types).count == types.count else { throw OwnCommandFailure(problems: ["members: each type once"]) }
         return zip(types, zip(values, units)).map { Part(type: $0, value: $1.0, unit: $1.1) }
     }
 
     private func metadata(note: String?) throws -> JSONObject? {
         guard let given = JSONObject(metadata ?? "{}") else {
-            throw CommandFailure(problems: ["metadata: expected a JSON object, as a text"])
+            throw OwnCommandFailure(problems: ["metadata: expected a JSON object, as a text"])
         }
         let entered = RawJSON(trusted: Array(given.text.utf8)).setting([
             ("wasUserEntered", RawJSON(trusted: Array("true".utf8)))

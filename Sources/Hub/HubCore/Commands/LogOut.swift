@@ -2,17 +2,17 @@ import HubStore
 import HubWire
 
 extension OwnCommands.LogOut: CommandWork {
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> Result {
+    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> Result {
         let secrets: SecretStore
         do throws(StoreError) { secrets = try hub.secrets.get() } catch {
-            throw CommandFailure("store", error.message)
+            throw OwnCommandFailure("store", error.message)
         }
         let known = try await secrets.overview().filter { token in
             token.account.instance == instance && token.isThere && (account == nil || token.account.name == account)
         }
         guard !known.isEmpty || hub.facts.plugins.contains(where: { $0.name == instance }) else {
             let hint = nearestName(to: instance, among: hub.facts.plugins.map(\.name)).map { "; did you mean \($0)?" }
-            throw CommandFailure(
+            throw OwnCommandFailure(
                 "command", "COMMAND.args: instance: hub.conf has no [plugin.\(instance.prefix(64))]\(hint ?? "")")
         }
         guard !call.isDryRun else {

@@ -52,12 +52,12 @@ extension ManualChange {
     ) throws -> [Int64: Int64]? {
         guard let given else { return nil }
         guard given.count == numbers.count else {
-            throw CommandFailure(problems: ["seqs: expected one for each of \(what): \(numbers.count)"])
+            throw OwnCommandFailure(problems: ["seqs: expected one for each of \(what): \(numbers.count)"])
         }
         let pairs = Dictionary(zip(numbers, given).map { ($0, [$1]) }, uniquingKeysWith: +)
         return try pairs.mapValues { sequences in
             guard Set(sequences).count == 1 else {
-                throw CommandFailure(problems: [
+                throw OwnCommandFailure(problems: [
                     "seqs: a record that is named twice has two different ones; give the same one twice"
                 ])
             }
@@ -84,7 +84,8 @@ extension ManualChange {
     /// The same change, limited to records that belong to one person when it is carried out.
     ///
     /// - Throws: `person` for a name that `hub.conf` does not have.
-    func concerning(_ person: String?, _ facts: HubFacts, _ scope: CommandScope?) throws(CommandFailure) -> ManualChange
+    func concerning(_ person: String?, _ facts: HubContext, _ scope: CommandScope?) throws(OwnCommandFailure)
+        -> ManualChange
     {
         guard let person else { return self }
         let known = try facts.person(person, in: "of", allowed: scope?.persons)

@@ -41,7 +41,7 @@ struct ManualRecord {
     /// Takes a value; at most one of number and name may be given.
     mutating func take(value: Double?, unit: String?, name: String?) throws {
         guard value == nil || name == nil else {
-            throw CommandFailure(problems: ["name: give value or name, not both"])
+            throw OwnCommandFailure(problems: ["name: give value or name, not both"])
         }
         members.value = value.map(Members.Value.number) ?? name.map(Members.Value.text)
         members.unit = unit
@@ -67,11 +67,11 @@ struct ManualRecord {
         let result = json.bytes.withUnsafeBytes { try? decoder.record($0) }
         do {
             guard let record = try result?.get(), case .sample(let sample) = record else {
-                throw CommandFailure("json", "the arguments make no record")
+                throw OwnCommandFailure("json", "the arguments make no record")
             }
             return (sample, try RecordValidation(registry: registry).canonical(of: .sample(sample)))
         } catch let rejection as RecordRejection {
-            throw CommandFailure(rejection.code.rawValue, rejection.reason)
+            throw OwnCommandFailure(rejection.code.rawValue, rejection.reason)
         }
     }
 }
@@ -86,7 +86,7 @@ extension JSONObject {
         let before = RawJSON(trusted: Array((metadata?.text ?? "{}").utf8))
         let after = before.setting(more + [("note", .string(note))])
         guard let object = (after?.text).flatMap({ JSONObject($0) }) else {
-            throw CommandFailure(
+            throw OwnCommandFailure(
                 "metadata", "note: the record's metadata would exceed \(JSONObject.maximumBytes) bytes")
         }
         return object

@@ -29,7 +29,7 @@ extension Commands {
     /// Carries out the change of a person, or of a plugin within its bounds, in the order of commits; a dry run only returns the results.
     ///
     /// - Throws: `stopping` if the hub commits nothing more.
-    func carryOut(_ action: ManualChange, _ call: CommandCall) async throws -> [ManualResult] {
+    func carryOut(_ action: ManualChange, _ call: OwnCommandCall) async throws -> [ManualResult] {
         guard let scope = call.scope else { return try await carryOut(action, isDryRun: call.isDryRun) }
         let results = try await carryOut(action, within: scope, isDryRun: call.isDryRun)
         if !call.isDryRun {
@@ -45,13 +45,13 @@ extension Commands {
     func carryOut(_ action: ManualChange, isDryRun: Bool) async throws -> [ManualResult] {
         if isDryRun { return try await store.rehearse(action, recordedAt: facts.clock.now()) }
         guard let results = try await committer.carryOut(action) else {
-            throw CommandFailure("stopping", "the hub is stopping; nothing was changed")
+            throw OwnCommandFailure("stopping", "the hub is stopping; nothing was changed")
         }
         return results
     }
 
     /// The report on a change of existing records.
-    func report(_ results: [ManualResult], _ call: CommandCall) async throws -> ManualAnswer {
+    func report(_ results: [ManualResult], _ call: OwnCommandCall) async throws -> ManualAnswer {
         let unchanged = results.filter { if case .stored = $0.result { false } else { $0.number > 0 } }.map(\.number)
         let others = try await records(unchanged, call.scope)
         return ManualAnswer(results, others: others, isDryRun: call.isDryRun)

@@ -8,14 +8,14 @@ extension Commands {
         _ command: String, to instance: String, _ arguments: RawJSON, isDryRun: Bool, deadline: Int64?,
         _ key: CommandKey
     ) {
-        do throws(CommandFailure) {
+        do throws(OwnCommandFailure) {
             let declaration = try declaration(of: command, instance)
             let check = ArgumentCheck(json: arguments.bytes, declarations: declaration.arguments)
-            guard check.problems.isEmpty else { throw CommandFailure(problems: check.problems) }
-            guard !isDryRun || declaration.canDryRun else { throw CommandFailure(noDryRunOf: command) }
+            guard check.problems.isEmpty else { throw OwnCommandFailure(problems: check.problems) }
+            guard !isDryRun || declaration.canDryRun else { throw OwnCommandFailure(noDryRunOf: command) }
             let arguments = RawJSON(encoding: named(check.values, of: instance).mapValues { $0.revealed() })
             // A program that was asked to stop may end before it begins the command.
-            guard let plugin = outlet.runner(of: instance), outlet.goesOn(plugin) else {
+            guard let plugin = outlet.runner(of: instance), outlet.isContinuing(plugin) else {
                 return try keep(command, for: instance, arguments, isDryRun: isDryRun, deadline: deadline, key)
             }
             perform(
@@ -52,22 +52,22 @@ extension Commands {
     /// Whether commands wait until an instance has greeted the hub.
     func areAwaited(by instance: String) -> Bool { awaited[instance] != nil }
 
-    private func declaration(of command: String, _ instance: String) throws(CommandFailure) -> CommandDeclaration {
+    private func declaration(of command: String, _ instance: String) throws(OwnCommandFailure) -> CommandDeclaration {
         guard let plugin = facts.plugins.first(where: { $0.name == instance }) else {
             let hint = nearestName(to: instance, among: facts.plugins.map(\.name)).map { "; did you mean \($0)?" }
-            throw CommandFailure(
+            throw OwnCommandFailure(
                 "command",
                 "COMMAND.instance: hub.conf has no [plugin.\(instance.prefix(64))]\(hint ?? "; hub plugins lists those of hub.conf, hub setup adds one")"
             )
         }
-        guard plugin.enabled else { throw CommandFailure(disabled: instance, "absent") }
+        guard plugin.enabled else { throw OwnCommandFailure(disabled: instance, "absent") }
         guard let commands = facts.instances[instance]?.commands else {
-            throw CommandFailure(
+            throw OwnCommandFailure(
                 "absent",
                 "the commands of \(instance) are not known: \(plugin.lastError ?? "its program has reported none")")
         }
         guard let declaration = commands.first(where: { $0.name == command }) else {
-            throw CommandFailure(unknown: command, of: instance, known: commands.map(\.name))
+            throw OwnCommandFailure(unknown: command, of: instance, known: commands.map(\.name))
         }
         return declaration
     }

@@ -1,16 +1,16 @@
 import HubWire
 
 extension OwnCommands.Release: CommandWork {
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> Result {
+    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> Result {
         guard let supervisor = hub.supervisor,
             let state = await supervisor.release(instance, isDryRun: call.isDryRun)
-        else { throw CommandFailure(cannotStart: instance, hub.facts.plugins) }
-        let report = LifeReport(state: state)
+        else { throw OwnCommandFailure(cannotStart: instance, hub.facts.plugins) }
+        let report = LifecycleReport(state: state)
         return Result(instance: instance, state: report.word, released: !report.hasProcess)
     }
 }
 
-extension CommandFailure {
+extension OwnCommandFailure {
     /// The reason why the hub cannot start this instance, with a remedy.
     init(cannotStart instance: String, _ plugins: [PluginStatus]) {
         if plugins.contains(where: { $0.name == instance && !$0.enabled }) {

@@ -3,7 +3,7 @@ import HubWire
 import Samples
 
 extension OwnCommands.Replay: CommandWork {
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> Result {
+    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> Result {
         let query = try query()
         let targets = try await hub.sinks(named: to)
         var entries: [SinkRecords] = []
@@ -25,7 +25,7 @@ extension OwnCommands.Replay: CommandWork {
         query.setSpan(from: try from.map { try RecordQuery.time($0, "from") }, to: nil)
         if let since {
             guard let cursor = Cursor(since) else {
-                throw CommandFailure(problems: ["since: expected a cursor, such as k7qz2m5a-1042"])
+                throw OwnCommandFailure(problems: ["since: expected a cursor, such as k7qz2m5a-1042"])
             }
             query.since = cursor
         }
@@ -35,7 +35,7 @@ extension OwnCommands.Replay: CommandWork {
 }
 
 extension OwnCommands.ForgetSink: CommandWork {
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> Result {
+    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> Result {
         var entries: [Result.Entry] = []
         for id in try await hub.sinks(named: sink) {
             let account = try await hub.store.sink(id).account
@@ -50,14 +50,14 @@ extension OwnCommands.ForgetSink: CommandWork {
 
 extension Commands {
     /// The subscriptions that match a name: one by `instance/want`, or all of an instance.
-    /// - Throws: ``CommandFailure``, which lists the existing sinks.
+    /// - Throws: ``OwnCommandFailure``, which lists the existing sinks.
     func sinks(named name: String) async throws -> [SinkID] {
         let known = try await store.sinkNames()
         let found = known.filter { "\($0)" == name || $0.instance == name }
         guard found.isEmpty else { return found.sorted { "\($0)" < "\($1)" } }
         let names = known.map(\.description).sorted()
         let hint = nearestName(to: name, among: names + known.map(\.instance)).map { "did you mean \($0)?" }
-        throw CommandFailure(
+        throw OwnCommandFailure(
             "command",
             "the hub has no sink \"\(name.prefix(128))\"; "
                 + (hint ?? (names.isEmpty ? "it has none" : "it has \(names.prefix(20).joined(separator: ", "))")))

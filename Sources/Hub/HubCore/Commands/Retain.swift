@@ -2,16 +2,16 @@ import HubStore
 import HubWire
 
 extension OwnCommands.Retention: CommandWork {
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> Result {
+    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> Result {
         let rules = hub.facts.retention.filter { rule == nil || $0.name == rule }
         if let rule, rules.isEmpty {
             let names = hub.facts.retention.map(\.name)
             let hint =
                 nearestName(to: rule, among: names).map { "; did you mean \($0)?" } ?? "; hub retention lists the rules"
-            throw CommandFailure(problems: ["rule: hub.conf has no [retention.\(rule.prefix(64))]\(hint)"])
+            throw OwnCommandFailure(problems: ["rule: hub.conf has no [retention.\(rule.prefix(64))]\(hint)"])
         }
         if trust {
-            guard !call.isDryRun else { throw CommandFailure(problems: ["trust: has no dry run"]) }
+            guard !call.isDryRun else { throw OwnCommandFailure(problems: ["trust: has no dry run"]) }
             try await hub.retainer.trustClock()
         }
         var counts: [RetentionCount] = []

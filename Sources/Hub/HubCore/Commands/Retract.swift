@@ -2,11 +2,11 @@ import HubStore
 import HubWire
 
 extension OwnCommands.Retract: CommandWork {
-    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> ManualAnswer {
+    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> ManualAnswer {
         guard !numbers.isEmpty, numbers.count <= OwnCommands.mostNumbers else {
-            throw CommandFailure(problems: ["numbers: expected 1 to \(OwnCommands.mostNumbers) record numbers"])
+            throw OwnCommandFailure(problems: ["numbers: expected 1 to \(OwnCommands.mostNumbers) record numbers"])
         }
-        guard !undo || reason == nil else { throw CommandFailure(problems: ["reason: undo takes none"]) }
+        guard !undo || reason == nil else { throw OwnCommandFailure(problems: ["reason: undo takes none"]) }
         let action: ManualChange =
             undo ? .undoRetraction(numbers: numbers) : .retract(numbers: numbers, reason: reason)
         let change = action.expecting(try ManualChange.sequences(seqs, of: numbers))

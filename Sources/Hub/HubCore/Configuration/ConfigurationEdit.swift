@@ -19,7 +19,7 @@ struct ConfigurationEdit: Sendable {
     ///   - unset: the names of the settings.
     /// - Throws: `command`, with all problems; it does not repeat given values, because they may be secrets.
     init(_ section: ConfiguredSection, enabled: Bool?, set: [String], unset: [String], asker: String?)
-        throws(CommandFailure)
+        throws(OwnCommandFailure)
     {
         (self.section, self.enabled, removed, self.asker) = (section, enabled, unset, asker)
         var (read, problems): ([(name: String, value: SettingValue)], [String]) = ([], [])
@@ -47,7 +47,7 @@ struct ConfigurationEdit: Sendable {
         if section.plugin != nil, names.isEmpty, enabled == nil {
             problems.append("name what to change: enabled, set or unset")
         }
-        guard problems.isEmpty else { throw CommandFailure(problems: Array(problems.prefix(20))) }
+        guard problems.isEmpty else { throw OwnCommandFailure(problems: Array(problems.prefix(20))) }
     }
 
     private static func value(_ text: Substring) -> SettingValue? {
@@ -63,15 +63,15 @@ struct ConfigurationEdit: Sendable {
     ///   - declarations: the settings of the section, or of its program's manifest; `nil` if they are not known.
     ///   - isConfined: whether its program is confined.
     /// - Throws: `command` for a setting that the section does not have; `forbidden` for a setting that a plugin may not change.
-    func judge(_ declarations: [SettingDeclaration]?, isConfined: Bool) throws(CommandFailure) {
+    func judge(_ declarations: [SettingDeclaration]?, isConfined: Bool) throws(OwnCommandFailure) {
         if let asker, let instance = section.plugin {
             guard asker != instance else {
-                throw CommandFailure(
+                throw OwnCommandFailure(
                     "forbidden",
                     "\(asker) cannot change its own section; use hub configure \(asker), or edit hub.conf")
             }
             guard isConfined else {
-                throw CommandFailure(
+                throw OwnCommandFailure(
                     "forbidden",
                     "[plugin.\(instance)] has confine = false: its program has all rights of the hub's user, so only the owner may change its settings (hub configure)"
                 )
@@ -79,7 +79,7 @@ struct ConfigurationEdit: Sendable {
         }
         guard !names.isEmpty else { return }
         guard let declarations else {
-            throw CommandFailure(
+            throw OwnCommandFailure(
                 "absent",
                 "the settings of \(section.plugin ?? "it") are not known, because its program does not report them; hub status says why"
             )
@@ -94,7 +94,7 @@ struct ConfigurationEdit: Sendable {
             }.map { name in
                 "\(name.prefix(64)): of \(ConfigurationEditor.header(section.table)) only \(known.joined(separator: ", ")) can be set; the owner writes others into hub.conf"
             }
-            guard others.isEmpty else { throw CommandFailure(problems: Array(others.prefix(20))) }
+            guard others.isEmpty else { throw OwnCommandFailure(problems: Array(others.prefix(20))) }
             return
         }
         for name in names where !known.contains(name) || SettingDeclaration.reservedNames.contains(name) {
@@ -108,7 +108,7 @@ struct ConfigurationEdit: Sendable {
                     : "\(name.prefix(64)): \(instance) has no such setting; \(hint ?? (known.isEmpty ? "it has none" : "it has \(known.sorted().joined(separator: ", "))"))"
             )
         }
-        guard problems.isEmpty else { throw CommandFailure(problems: Array(problems.prefix(20))) }
+        guard problems.isEmpty else { throw OwnCommandFailure(problems: Array(problems.prefix(20))) }
     }
 
     /// Writes the change into the text of `hub.conf`.
@@ -117,20 +117,20 @@ struct ConfigurationEdit: Sendable {
     ///   a plugin may not make it.
     func apply(
         to text: String, _ declarations: [SettingDeclaration], known instances: [String]
-    ) throws(CommandFailure) -> (text: String, changes: [ConfigureReport.Change]) {
+    ) throws(OwnCommandFailure) -> (text: String, changes: [ConfigureReport.Change]) {
         do {
             var editor = try ConfigurationEditor(text)
             let table = section.table
             if let person = section.person, !editor.has(table),
                 let name = names.first(where: { HubConfiguration.configuredSlot($0) != nil })
             {
-                throw CommandFailure(problems: ["\(name): hub.conf has no person \(person.prefix(64))"])
+                throw OwnCommandFailure(problems: ["\(name): hub.conf has no person \(person.prefix(64))"])
             }
             if section != .hub || !written.isEmpty { try section.add(to: &editor) }
             var changes: [ConfigureReport.Change] = []
             if let instance = section.plugin, !editor.has(table) {
                 let hint = nearestName(to: instance, among: instances).map { "; did you mean \($0)?" }
-                throw CommandFailure(
+                throw OwnCommandFailure(
                     "command",
                     "COMMAND.args: instance: hub.conf has no [plugin.\(instance.prefix(64))]\(hint ?? "; hub plugins lists those of hub.conf, hub setup adds one")"
                 )
@@ -159,32 +159,32 @@ struct ConfigurationEdit: Sendable {
                         : .init(name, from: was, to: value))
             }
             return (editor.text, changes)
-        } catch let failure as CommandFailure {
+        } catch let failure as OwnCommandFailure {
             throw failure
-        } catch let refusal as ConfigurationEditor.Refusal {
-            throw CommandFailure("file", refusal.text(in: "hub.conf"))
+        } catch let refusal as ConfigurationEditor.EditError {
+            throw OwnCommandFailure("file", refusal.text(in: "hub.conf"))
         } catch {
-            throw CommandFailure("file", "hub.conf: \(error)")
+            throw OwnCommandFailure("file", "hub.conf: \(error)")
         }
     }
 
     /// - Throws: `forbidden` for a value that would let a program reach another place, or that refers to a value outside the file.
     private func mayChange(
         _ declaration: SettingDeclaration, from editor: ConfigurationEditor, to value: SettingValue?
-    ) throws(CommandFailure) {
+    ) throws(OwnCommandFailure) {
         let name = declaration.name
         let byHand = "change it with \(section.command), or in hub.conf"
         if value?.hasReference == true {
-            throw CommandFailure(
+            throw OwnCommandFailure(
                 "forbidden", "\(name): \"${\" refers to a value elsewhere, which only the owner may name; \(byHand)")
         }
         let written = editor.value(name, in: section.table)
         if written?.hasReference == true {
-            throw CommandFailure("forbidden", "\(name): hub.conf takes it from elsewhere (\"${…}\"); \(byHand)")
+            throw OwnCommandFailure("forbidden", "\(name): hub.conf takes it from elsewhere (\"${…}\"); \(byHand)")
         }
         let values = [value, written, declaration.defaultValue].compactMap(\.self)
         if values.contains(where: { !declaration.places(in: $0).isEmpty }) {
-            throw CommandFailure(
+            throw OwnCommandFailure(
                 "forbidden", "\(name): names a place of this machine that its program may reach; \(byHand)")
         }
     }

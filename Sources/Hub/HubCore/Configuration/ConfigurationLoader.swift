@@ -89,7 +89,7 @@ public struct ConfigurationLoader: Sendable {
         }
         let isolation = if let isolation = known?.isolation { isolation } else { await Isolation.look(launcherFinder) }
         let hidden = [path] + (first.hub.map { [$0.data, $0.run] } ?? [])
-        let reaches = first.confinements.mapValues { ProgramReach($0, nil, nil, isolation, hidden: hidden) }
+        let reaches = first.confinements.mapValues { ConfinementRules($0, nil, nil, isolation, hidden: hidden) }
         var finder = finder
         finder.installed = first.hub.map { InstalledPrograms(data: $0.data) }
         let answers = await describe(asked.withLock { $0 }, finder, reaches, isolation, knowing: known)
@@ -102,7 +102,7 @@ public struct ConfigurationLoader: Sendable {
         var loaded = reading([:])
         if asksPlugins {
             let said = await SettingsInquiry(patience: patience) {
-                ProgramReach($0.confinement, $1, $0, isolation, hidden: hidden)
+                ConfinementRules($0.confinement, $1, $0, isolation, hidden: hidden)
             }.answers(on: loaded.askedInstances, answers.manifests, answers.executables)
             let missing =
                 loaded.configuration.map { DayProducers($0, said.compactMapValues(\.days)).warnings } ?? [:]
@@ -153,7 +153,7 @@ public struct ConfigurationLoader: Sendable {
     }
 
     private func describe(
-        _ programs: [String: String], _ finder: ExecutableFinder, _ reaches: [String: ProgramReach],
+        _ programs: [String: String], _ finder: ExecutableFinder, _ reaches: [String: ConfinementRules],
         _ isolation: Isolation, knowing known: CheckedConfiguration?
     ) async -> Answers {
         var answers = Answers()
@@ -175,7 +175,7 @@ public struct ConfigurationLoader: Sendable {
             answers.executables.filter { answers.manifests[$0.key] == nil }
                 .map { ($0, Asked(path: $1, reach: reaches[$0] ?? .unconfined)) },
             uniquingKeysWith: { first, _ in first })
-        let described = await withTaskGroup(of: (Asked, Result<Manifest, PluginQuestion.Failure>).self) { group in
+        let described = await withTaskGroup(of: (Asked, Result<Manifest, PluginQuestion.QuestionError>).self) { group in
             for program in Set(programs.values) { group.addTask { (program, await manifest(of: program)) } }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
@@ -195,10 +195,10 @@ public struct ConfigurationLoader: Sendable {
     /// A program that is asked once for all instances that start it in the same way.
     private struct Asked: Hashable {
         let path: String
-        let reach: ProgramReach
+        let reach: ConfinementRules
     }
 
-    private func manifest(of program: Asked) async -> Result<Manifest, PluginQuestion.Failure> {
+    private func manifest(of program: Asked) async -> Result<Manifest, PluginQuestion.QuestionError> {
         await PluginQuestion.manifest(of: program.path, program.reach, patience: patience)
     }
 }

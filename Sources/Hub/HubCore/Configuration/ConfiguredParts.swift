@@ -19,7 +19,8 @@ struct ConfiguredParts: Sendable {
 
     /// - Parameter checked: the answers of the programs in `configuration`.
     /// - Throws: `store` if a new person cannot be stored.
-    func facts(_ checked: CheckedConfiguration, _ configuration: HubConfiguration) async throws(HubError) -> HubFacts {
+    func facts(_ checked: CheckedConfiguration, _ configuration: HubConfiguration) async throws(HubError) -> HubContext
+    {
         let (persons, known): ([Person], [Person])
         do throws(StoreError) {
             persons = try await store.ensurePersons(configuration.persons.map(\.name), recordedAt: clock.now())
@@ -31,7 +32,7 @@ struct ConfiguredParts: Sendable {
             (instance.name, InstancePolicy(instance, checked.manifests[instance.name]))
         }
         let uids = Dictionary(persons.map { ($0.name, $0.uid) }, uniquingKeysWith: { first, _ in first })
-        return HubFacts(
+        return HubContext(
             version: Hub.version, endpoints: endpoints, clock: clock, waits: waits, policy: policy,
             network: configuration.hub.tcp.map {
                 Network.Setting(
@@ -76,12 +77,12 @@ struct ConfiguredParts: Sendable {
 
     private func reach(
         of instance: PluginInstance, _ checked: CheckedConfiguration, _ configuration: HubConfiguration
-    ) throws(HubError) -> ProgramReach {
+    ) throws(HubError) -> ConfinementRules {
         guard instance.confinement.isOn else { return .unconfined }
         guard let isolation = checked.isolation, isolation.launcher != nil else {
             throw HubError(.configuration, checked.isolation?.fault ?? "it cannot be confined")
         }
-        return ProgramReach(
+        return ConfinementRules(
             instance.confinement, checked.manifests[instance.name], instance, isolation,
             hidden: [checked.file, configuration.hub.data, configuration.hub.run])
     }

@@ -6,12 +6,12 @@ enum ConfiguredSection: Sendable, Hashable {
     case plugin(String), person(String), hub
 
     /// - Throws: `command` unless exactly one of them is named.
-    init(plugin: String?, person: String?, isHub: Bool) throws(CommandFailure) {
+    init(plugin: String?, person: String?, isHub: Bool) throws(OwnCommandFailure) {
         switch (plugin, person, isHub) {
         case (let name?, nil, false): self = .plugin(name)
         case (nil, let name?, false): self = .person(name)
         case (nil, nil, true): self = .hub
-        default: throw CommandFailure(problems: ["name one of instance, person and hub"])
+        default: throw OwnCommandFailure(problems: ["name one of instance, person and hub"])
         }
     }
 
@@ -54,7 +54,7 @@ enum ConfiguredSection: Sendable, Hashable {
         if let person,
             let fault = HubConfiguration.fault(ofPerson: person, besides: editor.names(in: ["person"]))
         {
-            throw CommandFailure(problems: ["person: \(fault)"])
+            throw OwnCommandFailure(problems: ["person: \(fault)"])
         }
         try editor.add(table)
     }

@@ -17,7 +17,7 @@ package struct ManifestInquiry: Sendable {
     /// - Throws: the reason for the missing answer, as it follows the program and a colon.
     package func manifest(of path: String) async throws(HubError) -> Manifest {
         if let fault = isolation.fault { throw HubError(.configuration, fault) }
-        let reach = ProgramReach(.init(), nil, nil, isolation, hidden: hidden)
+        let reach = ConfinementRules(.init(), nil, nil, isolation, hidden: hidden)
         switch await PluginQuestion.manifest(of: path, reach, patience: .seconds(10)) {
         case .success(let manifest): return manifest
         case .failure(let failure): throw HubError(.configuration, "\(path) --describe: \(failure.reason)")

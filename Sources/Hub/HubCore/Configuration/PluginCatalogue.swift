@@ -56,7 +56,7 @@ enum PluginCatalogue {
                 }
             }
 
-            init(_ asked: AskedTypes, _ persons: [String]?) {
+            init(_ asked: RequestedTypes, _ persons: [String]?) {
                 (read, write) = (
                     Scope(asked.read, of: asked.reads, persons), Scope(asked.write, of: asked.writes, persons)
                 )
@@ -72,7 +72,7 @@ enum PluginCatalogue {
                     let manifest = checked.manifests[plugin.name]
                     var persons: [String]?
                     if case .only(let names) = plugin.persons { persons = names }
-                    let asked = AskedTypes(plugin, manifest)
+                    let asked = RequestedTypes(plugin, manifest)
                     return Entry(
                         name: plugin.name, kind: manifest?.name ?? plugin.kind, enabled: plugin.enabled,
                         executable: checked.executables[plugin.name], summary: manifest?.summary,

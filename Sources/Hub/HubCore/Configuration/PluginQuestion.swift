@@ -6,11 +6,11 @@ import SystemPackage
 struct PluginQuestion: Sendable {
     let path: String
     let arguments: [String]
-    let reach: ProgramReach
+    let reach: ConfinementRules
     /// The folders that it may write; `nil` if it is only asked.
     ///
     /// If set, it may also reach the network.
-    var own: ProgramReach.Own?
+    var own: ConfinementRules.Own?
     /// The text for its stdin.
     var input = ""
     /// The time zone that the program uses; `nil` for the machine's own.
@@ -18,7 +18,7 @@ struct PluginQuestion: Sendable {
     let patience: Duration
 
     /// The reason for the missing answer, as it follows the program, its arguments and a colon.
-    struct Failure: Error {
+    struct QuestionError: Error {
         let reason: String
         /// Whether the program ended on its own with an exit code other than 0.
         var hasEnded = false
@@ -28,11 +28,12 @@ struct PluginQuestion: Sendable {
     private static let longest = 1 << 20
 
     /// Asks a program for its manifest.
-    static func manifest(of path: String, _ reach: ProgramReach, patience: Duration) async -> Result<Manifest, Failure>
-    {
+    static func manifest(of path: String, _ reach: ConfinementRules, patience: Duration) async -> Result<
+        Manifest, QuestionError
+    > {
         let question = PluginQuestion(path: path, arguments: ["--describe"], reach: reach, patience: patience)
         return await question.ask { bytes in
-            do throws(PrintedAnswer.Fault) {
+            do throws(PrintedAnswer.InvalidAnswer) {
                 let manifest = try PrintedAnswer(bytes).read(Manifest.self)
                 let faults = manifest.faults
                 return faults.isEmpty ? .success(manifest) : .failure(.init(reason: faults.joined(separator: "; ")))
@@ -46,9 +47,9 @@ struct PluginQuestion: Sendable {
     ///
     /// - Parameter read: parses the printed answer.
     func ask<Answer: Sendable>(
-        _ read: @escaping @Sendable ([UInt8]) -> Result<Answer, Failure>
-    ) async -> Result<Answer, Failure> {
-        await withTaskGroup(of: Result<Answer, Failure>.self) { group in
+        _ read: @escaping @Sendable ([UInt8]) -> Result<Answer, QuestionError>
+    ) async -> Result<Answer, QuestionError> {
+        await withTaskGroup(of: Result<Answer, QuestionError>.self) { group in
             group.addTask {
                 do {
                     var options = PlatformOptions()
@@ -73,27 +74,27 @@ struct PluginQuestion: Sendable {
                         if !input.isEmpty { _ = try? await execution.standardInputWriter.write(input) }
                     }
                     guard result.terminationStatus.isSuccess else {
-                        let words = PrintedAnswer.lastWords(withoutLauncher(result.standardError))
+                        let words = PrintedAnswer.lastErrorLine(withoutLauncher(result.standardError))
                         let hasEnded = if case .exited = result.terminationStatus { true } else { false }
-                        let hint = ReachHint(executable: path, reach: reach, own: own)
+                        let hint = ConfinementHint(executable: path, reach: reach, own: own)
                         var why: String?
                         if case .exited(let code) = result.terminationStatus { why = hint.ofInterpreter(Int(code)) }
-                        if input.isEmpty { why = why ?? words.flatMap(hint.after(lastWords:)) }
+                        if input.isEmpty { why = why ?? words.flatMap(hint.after(lastErrorLine:)) }
                         let reason = ending(result.terminationStatus, words) + (why.map { ": \($0)" } ?? "")
-                        return .failure(Failure(reason: reason, hasEnded: hasEnded))
+                        return .failure(QuestionError(reason: reason, hasEnded: hasEnded))
                     }
                     return read(result.standardOutput)
                 } catch let error as SubprocessError where error.code == .outputLimitExceeded {
-                    return .failure(Failure(reason: "it printed more than the limit of \(Self.longest) bytes"))
+                    return .failure(QuestionError(reason: "it printed more than the limit of \(Self.longest) bytes"))
                 } catch {
-                    return .failure(Failure(reason: "it cannot be run: \(error)"))
+                    return .failure(QuestionError(reason: "it cannot be run: \(error)"))
                 }
             }
             group.addTask { [patience] in
                 try? await Task.sleep(for: patience)
-                return .failure(Failure(reason: "it gave no answer within \(patience)"))
+                return .failure(QuestionError(reason: "it gave no answer within \(patience)"))
             }
-            let first = await group.next() ?? .failure(Failure(reason: "it gave no answer"))
+            let first = await group.next() ?? .failure(QuestionError(reason: "it gave no answer"))
             group.cancelAll()
             return first
         }

@@ -8,7 +8,7 @@ import HubWire
 struct SettingsInquiry: Sendable {
     let patience: Duration
     /// How an instance's program is started for the question.
-    let reach: @Sendable (PluginInstance, Manifest?) -> ProgramReach
+    let reach: @Sendable (PluginInstance, Manifest?) -> ConfinementRules
 
     /// The answer of a program about the settings of an instance.
     struct Answer: Sendable {
@@ -31,12 +31,12 @@ struct SettingsInquiry: Sendable {
         }
     }
 
-    private func judgement(of path: String, on plugin: PluginInstance, _ reach: ProgramReach) async -> Answer {
+    private func judgement(of path: String, on plugin: PluginInstance, _ reach: ConfinementRules) async -> Answer {
         let question = PluginQuestion(
             path: path, arguments: ["--check-settings"], reach: reach, input: InstancePolicy(plugin, nil).settings.text,
             patience: patience)
         let answer = await question.ask { bytes in
-            do throws(PrintedAnswer.Fault) {
+            do throws(PrintedAnswer.InvalidAnswer) {
                 return .success(try PrintedAnswer(bytes).read(SettingsVerdict.self))
             } catch {
                 return .failure(.init(reason: error.description))

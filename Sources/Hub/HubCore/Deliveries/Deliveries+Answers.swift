@@ -30,7 +30,7 @@ extension Deliveries {
         let wasFull = isFull(peer.reference)
         _ = pumps[id]?.close(report.delivery, credit: report.credit)
         if let pause = report.pause {
-            pumps[id]?.restsUntil = time + pause.within(DeliveryResult.retryBounds) * 1_000
+            pumps[id]?.pausedUntil = time + pause.within(DeliveryResult.retryBounds) * 1_000
         }
         if answers.contains(where: { if case .unauthorized = $0.result { true } else { false } }) {
             pumps[id]?.isUnauthorized = true

@@ -16,7 +16,7 @@ extension Deliveries {
             return refuse(request.want, error, peer)
         }
         let older = pumps[id]?.session
-        if let older, older != peer.reference { tellReplaced(id, older) }
+        if let older, older != peer.reference { reportReplacement(id, older) }
         end(id)
         if let older { pumpAll(of: older) }
         // The same session asks again: something has changed there, and the sink may take records now that it answered with `retry` (R10.16).
@@ -68,7 +68,7 @@ extension Deliveries {
         let limits = outlet.facts.policy.limits
         var pump = SinkPump(
             request, id: state.id, session: peer.reference, turn: turn, position: state.cursor.sequence,
-            batchLimit: limits.batchRecords, tellsWhenCaughtUp: peer.hello.mode == .once)
+            batchLimit: limits.batchRecords, reportsCaughtUp: peer.hello.mode == .once)
         pump.isUnauthorized = state.paused != nil
         pumps[state.id] = pump
         faults[state.id] = nil
@@ -112,7 +112,7 @@ extension Deliveries {
         outlet.send(.error(error), to: peer.reference)
     }
 
-    private func tellReplaced(_ id: SinkID, _ session: SessionReference) {
+    private func reportReplacement(_ id: SinkID, _ session: SessionReference) {
         outlet.send(
             .error(
                 WireError(

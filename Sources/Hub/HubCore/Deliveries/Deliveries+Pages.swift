@@ -28,7 +28,7 @@ extension Deliveries {
             queue(id)
             readPages()
         } else {
-            tellCaughtUp(id)
+            reportCaughtUp(id)
             schedule(id)
         }
     }
@@ -40,7 +40,7 @@ extension Deliveries {
 
     private func limits(of pump: SinkPump) -> DeliveryLimits? {
         // Not after STOP (R10.22).
-        guard outlet.goesOn(pump.session), !isFull(pump.session) else { return nil }
+        guard outlet.isContinuing(pump.session), !isFull(pump.session) else { return nil }
         var limits = pump.limits(
             at: outlet.now, waitTime: outlet.facts.waits.now(), unsettled: unsettledCount(of: pump.id))
         let facts = outlet.facts
@@ -82,7 +82,7 @@ extension Deliveries {
         var records = RawRecords()
         // The records that fit both the credit and one frame.
         let room = min(pump.credit.bytes, outlet.facts.policy.limits.frameBytes) - SinkPump.envelope
-        if outlet.goesOn(pump.session) {
+        if outlet.isContinuing(pump.session) {
             for record in page.records {
                 records.append { RecordEncoder.append(record, to: &$0) }
                 guard records.joined.count > room else { continue }
@@ -151,11 +151,11 @@ extension Deliveries {
     }
 
     /// Reports the end of a pass of mode `once` when nothing is left (R10.21).
-    private func tellCaughtUp(_ id: SinkID) {
-        guard let pump = pumps[id], pump.tellsWhenCaughtUp, !pump.hasToldCaughtUp, isSettled(id),
+    private func reportCaughtUp(_ id: SinkID) {
+        guard let pump = pumps[id], pump.reportsCaughtUp, !pump.hasReportedCaughtUp, isSettled(id),
             pump.isCaughtUp(waitTime: outlet.facts.waits.now())
         else { return }
-        pumps[id]?.toldCaughtUp()
+        pumps[id]?.markReportedCaughtUp()
         let turn = pump.turn
         Task {
             let state: SinkState?
@@ -167,11 +167,11 @@ extension Deliveries {
             }
             guard let pump = pumps[id], pump.turn == turn else { return }
             guard let state else {
-                pumps[id]?.notToldCaughtUp()
+                pumps[id]?.clearReportedCaughtUp()
                 return wakeLater(id)
             }
             guard pump.isCaughtUp(waitTime: outlet.facts.waits.now()) else {
-                pumps[id]?.notToldCaughtUp()
+                pumps[id]?.clearReportedCaughtUp()
                 return self.pump(id)
             }
             outlet.send(

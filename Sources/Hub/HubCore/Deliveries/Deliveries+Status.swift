@@ -4,9 +4,9 @@ import Samples
 
 /// The state of sinks, in numbers and in one sentence.
 extension Deliveries {
-    func statuses(_ reading: StoreReading) -> [SinkStatus] { reading.sinks.map { status($0, reading) } }
+    func statuses(_ reading: StoreStatus) -> [SinkStatus] { reading.sinks.map { status($0, reading) } }
 
-    private func status(_ overview: SinkOverview, _ reading: StoreReading) -> SinkStatus {
+    private func status(_ overview: SinkOverview, _ reading: StoreStatus) -> SinkStatus {
         let (id, account) = (overview.state.id, overview.state.account)
         func text(_ time: Int64?) -> String? { time.map { Timestamp(microseconds: $0).text } }
         var judged = judge(overview)
@@ -25,7 +25,7 @@ extension Deliveries {
     }
 
     /// Why a sink that waits for day values gets none of some types, although there are samples to make them from.
-    private func missingDays(_ overview: SinkOverview, _ reading: StoreReading) -> String? {
+    private func missingDays(_ overview: SinkOverview, _ reading: StoreStatus) -> String? {
         let filter = overview.terms.filter
         guard pumps[overview.state.id] != nil, filter.kinds == [.day], let wanted = filter.types else { return nil }
         let open = reading.sinks.filter { pumps[$0.state.id] != nil && $0.state.id != overview.state.id }
@@ -55,7 +55,7 @@ extension Deliveries {
         let (id, account) = (overview.state.id, overview.state.account)
         let waiting = account.pending + account.retrying
         let isOpen = pumps[id] != nil
-        if !isOpen, let reason = unasked(id) {
+        if !isOpen, let reason = unrequestedReason(id) {
             return (
                 waiting == 0, "\(reason.why), \(Self.records(waiting)): \(reason.repair)hub forget-sink \(id) drops it"
             )
@@ -109,7 +109,7 @@ extension Deliveries {
     }
 
     /// Why no session can ask for a sink, with the remedy other than dropping it; `nil` if its instance is in `hub.conf` and enabled.
-    private func unasked(_ id: SinkID) -> (why: String, repair: String)? {
+    private func unrequestedReason(_ id: SinkID) -> (why: String, repair: String)? {
         let table = "[plugin.\(id.instance)]"
         guard outlet.facts.instances[id.instance] == nil else { return nil }
         guard let plugin = outlet.facts.plugins.first(where: { $0.name == id.instance }) else {

@@ -6,13 +6,13 @@ import ZeroMQ
 
 /// The subscriptions of sinks: their deliveries, and the answers to these (Protocol §10).
 ///
-/// It runs on the poll loop, as an actor on its thread: the door calls it without waiting, and it sends to sessions through its ``Outlet``.
+/// It runs on the poll loop, as an actor on its thread: the door calls it without waiting, and it sends to sessions through its ``PeerSender``.
 actor Deliveries {
     let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     let store: Store
-    let outlet: Outlet
+    let outlet: PeerSender
     let logger: Logger
 
     /// Maximum number of pages that are read at a time: the store must have time for questions.
@@ -56,7 +56,7 @@ actor Deliveries {
     /// When the cursors of sinks were last saved, by the loop's `now`.
     private var tidiedAt: Int64 = 0
 
-    init(of store: Store, on loop: PollLoop, outlet: Outlet, logger: Logger) {
+    init(of store: Store, on loop: PollLoop, outlet: PeerSender, logger: Logger) {
         (self.store, self.loop, self.outlet, self.logger) = (store, loop, outlet, logger)
     }
 

@@ -16,7 +16,7 @@ struct SinkPump {
     /// Distinguishes it from earlier and later turns of the same subscription.
     let turn: UInt64
     /// Whether its session is notified when nothing is left (R10.21).
-    let tellsWhenCaughtUp: Bool
+    let reportsCaughtUp: Bool
     /// Maximum number of records in a delivery.
     private let batch: Int
     /// Minimum milliseconds between two deliveries.
@@ -41,14 +41,14 @@ struct SinkPump {
     /// When a retry is due, by ``WaitClock``.
     var nextDue: Int64?
     /// The sink asked for no deliveries before this time, by ``WaitClock``.
-    var restsUntil: Int64?
+    var pausedUntil: Int64?
     /// Whether the sink's log-in has failed.
     var isUnauthorized = false
     /// Whether every record of the last page needed more credit than was left.
     private(set) var isShort = false
     /// When the next delivery may be sent, by the door's `now`.
     private(set) var notBefore: Int64 = 0
-    private(set) var hasToldCaughtUp = false
+    private(set) var hasReportedCaughtUp = false
 
     /// A delivery that waits for its DONE.
     struct OpenDelivery {
@@ -61,10 +61,10 @@ struct SinkPump {
 
     init(
         _ request: WantRequest, id: SinkID, session: SessionReference, turn: UInt64, position: Int64,
-        batchLimit: Int, tellsWhenCaughtUp: Bool
+        batchLimit: Int, reportsCaughtUp: Bool
     ) {
         (self.id, self.session, self.turn, self.position) = (id, session, turn, position)
-        self.tellsWhenCaughtUp = tellsWhenCaughtUp
+        self.reportsCaughtUp = reportsCaughtUp
         settledReached = position
         batch = min(request.batch ?? batchLimit, batchLimit)
         spacing = request.perHour.map { 3_600_000 / Int64($0) } ?? 0
@@ -75,7 +75,7 @@ struct SinkPump {
     func limits(at now: Int64, waitTime: Int64, unsettled: Int) -> DeliveryLimits? {
         guard mayHaveMore || nextDue.map({ $0 <= waitTime }) ?? false else { return nil }
         guard !isReading, !isUnauthorized, !isShort, credit.records > 0, now >= notBefore,
-            restsUntil.map({ $0 <= waitTime }) ?? true, unsettled < Self.unsettledBound
+            pausedUntil.map({ $0 <= waitTime }) ?? true, unsettled < Self.unsettledBound
         else { return nil }
         return DeliveryLimits(records: min(batch, credit.records), bytes: max(1, credit.bytes - Self.envelope))
     }
@@ -86,19 +86,19 @@ struct SinkPump {
     /// Whether nothing is in flight and nothing can be delivered now.
     func isCaughtUp(waitTime: Int64) -> Bool {
         guard !isReading, open.isEmpty, inFlight.isEmpty else { return false }
-        if isUnauthorized || restsUntil.map({ $0 > waitTime }) ?? false { return true }
+        if isUnauthorized || pausedUntil.map({ $0 > waitTime }) ?? false { return true }
         return !mayHaveMore && nextDue.map { $0 > waitTime } ?? true
     }
 
     /// When something will be due that is not due now, by ``WaitClock``.
     func wakeTime(waitTime: Int64) -> Int64? {
         guard !isUnauthorized else { return nil }
-        if let restsUntil, restsUntil > waitTime { return restsUntil }
+        if let pausedUntil, pausedUntil > waitTime { return pausedUntil }
         return nextDue.flatMap { $0 > waitTime ? $0 : nil }
     }
 
-    mutating func toldCaughtUp() { hasToldCaughtUp = true }
-    mutating func notToldCaughtUp() { hasToldCaughtUp = false }
+    mutating func markReportedCaughtUp() { hasReportedCaughtUp = true }
+    mutating func clearReportedCaughtUp() { hasReportedCaughtUp = false }
 
     // MARK: - Pages
 
@@ -117,7 +117,7 @@ struct SinkPump {
         inFlight.formUnion(versions.map(\.0))
         credit = credit - cost
         notBefore = now + spacing
-        hasToldCaughtUp = false
+        hasReportedCaughtUp = false
         return lastDelivery
     }
 

@@ -12,7 +12,7 @@ actor Door {
     let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private(set) var facts: HubFacts { didSet { watchers = facts.watchers } }
+    private(set) var facts: HubContext { didSet { watchers = facts.watchers } }
     /// The grants of instances that run on a schedule.
     private(set) var watchers: [ReadGrant]
     let store: Store
@@ -20,9 +20,9 @@ actor Door {
     let logger: Logger
 
     var socket: Socket?
-    let gate: Gate
+    let gate: ConnectionAuthenticator
     /// The working memory of a turn; empty outside a turn.
-    var turn = DoorTurn()
+    var turn = TurnBuffers()
     /// The message that is being sent; its memory is reused.
     var outgoing = Multipart()
 
@@ -35,7 +35,7 @@ actor Door {
     var clients: [RoutingID: Client] = [:]
     var greetings = Greetings()
     var log = SessionLog()
-    var refusals = RefusalNews()
+    var refusals = RefusalNotices()
 
     let feeds: Feeds
     var plugins: PluginStates
@@ -44,7 +44,7 @@ actor Door {
     private let secrets: Result<SecretStore, StoreError>
 
     init(
-        facts: HubFacts, store: Store, secrets: Result<SecretStore, StoreError>, committer: Committer, loop: PollLoop,
+        facts: HubContext, store: Store, secrets: Result<SecretStore, StoreError>, committer: Committer, loop: PollLoop,
         context: Context, plugins: PluginStates, logger: Logger
     ) {
         (self.facts, self.store, self.secrets, self.committer) = (facts, store, secrets, committer)
@@ -52,7 +52,7 @@ actor Door {
         (self.loop, self.plugins, self.logger) = (loop, plugins, logger)
         sessions = SessionTable(policy: facts.policy)
         sessions.totalCredit = facts.totalCredit
-        gate = Gate(in: context, Network(facts.network), logger: logger)
+        gate = ConnectionAuthenticator(in: context, Network(facts.network), logger: logger)
         feeds = Feeds(of: store, on: loop, in: context, facts, logger: logger)
     }
 
@@ -63,7 +63,7 @@ actor Door {
     ///
     /// A session whose WELCOME would have other contents now ends, and greets again to get them.
     /// - Parameter ending: instances whose processes will be stopped anyway; only their sessions at the owner's endpoint end here.
-    func adopt(_ facts: HubFacts, ending: Set<String>) {
+    func adopt(_ facts: HubContext, ending: Set<String>) {
         let before = self.facts
         self.facts = facts
         sessions.totalCredit = facts.totalCredit
@@ -76,7 +76,7 @@ actor Door {
         announcePersons(since: before)
         for session in sessions.all.values where session.hello.mode == .run {
             let instance = session.hello.instance
-            guard !before.saysTheSame(as: facts, to: instance) || ending.contains(instance),
+            guard !before.isEquivalent(as: facts, to: instance) || ending.contains(instance),
                 session.endpoint == .owner || !ending.contains(instance)
             else { continue }
             perform(sessions.dismiss(instance, because: "the hub's configuration has changed"))
@@ -90,7 +90,7 @@ actor Door {
         followRemoteInstances()
         // A network session of any mode must not keep grants that `hub.conf` has withdrawn.
         let remote = Set(sessions.all.values.filter(\.endpoint.isRemote).map(\.hello.instance))
-        for instance in remote where !before.saysTheSame(as: facts, to: instance) {
+        for instance in remote where !before.isEquivalent(as: facts, to: instance) {
             parts.tokens.assumeIsolated { $0.hide(nil, of: instance) }
             perform(sessions.dismissRemote(instance, because: "the hub's configuration has changed"))
         }
@@ -99,7 +99,7 @@ actor Door {
 
 extension Door {
     /// Notifies the owner's listeners of persons that were added, removed or changed in `hub.conf` (R8.61).
-    private func announcePersons(since before: HubFacts) {
+    private func announcePersons(since before: HubContext) {
         func byName(_ persons: [HubPerson]) -> [String: HubPerson] {
             Dictionary(persons.map { ($0.name, $0) }) { first, _ in first }
         }
@@ -114,21 +114,21 @@ extension Door {
 
 /// The actors that work beside the door on its loop.
 ///
-/// The door calls them by `assumeIsolated`, without waiting; they send to sessions through the ``Outlet``.
+/// The door calls them by `assumeIsolated`, without waiting; they send to sessions through the ``PeerSender``.
 final class DoorParts: Sendable {
     let deliveries: Deliveries
     let commands: Commands
-    let questions: Questions
+    let questions: QueryService
     let tokens: Tokens
     let storeHealth: StoreHealth
 
     init(of door: isolated Door, _ secrets: Result<SecretStore, StoreError>) {
-        let (loop, store, logger, outlet) = (door.loop, door.store, door.logger, Outlet(door))
+        let (loop, store, logger, outlet) = (door.loop, door.store, door.logger, PeerSender(door))
         deliveries = Deliveries(of: store, on: loop, outlet: outlet, logger: logger)
         tokens = Tokens(in: secrets, on: loop, outlet: outlet, logger: logger)
         storeHealth = StoreHealth(
             of: store, secrets, committer: door.committer, on: loop, outlet: outlet, logger: logger)
-        questions = Questions(of: store, storeHealth, on: loop, outlet: outlet)
+        questions = QueryService(of: store, storeHealth, on: loop, outlet: outlet)
         commands = Commands(
             store: store, secrets: secrets, committer: door.committer, deliveries: deliveries, on: loop,
             outlet: outlet, logger: logger)
@@ -165,7 +165,7 @@ extension Door {
         loop.watch(socket) { [weak self] _ in self?.assumeIsolated { $0.doorIsReady() } }
         self.socket = consume socket
 
-        try feeds.open(Outlet(self))
+        try feeds.open(PeerSender(self))
         openNetwork()
         beat()
     }

@@ -7,21 +7,21 @@ import ZeroMQ
 extension Door {
     func doorIsReady() {
         let end = ContinuousClock.now + Self.longestTurn
-        let (mostFrames, mostBytes) = (3 + facts.policy.limits.batchRecords, facts.largestMessage)
+        let (maximumFrames, maximumBytes) = (3 + facts.policy.limits.batchRecords, facts.largestMessage)
         var (time, bytes) = (now, 0)
         // Moved into a local variable for the turn: Swift checks each access to an actor's property at run time, a dozen for each message.
-        var turn = DoorTurn()
+        var turn = TurnBuffers()
         swap(&turn, &self.turn)
         defer {
             clear(&turn.burst)
             swap(&turn, &self.turn)
-            feeds.restWhereTooMuchWaits()
+            feeds.pauseOverloadedSockets()
         }
         turn.burst.look += 1
         for count in 1...PollLoop.messagesPerTurn {
             do throws(ZeroMQError) {
                 let outcome = try socket?.receiveMultipart(
-                    into: &turn.message, maxFrames: mostFrames, maxBytes: mostBytes)
+                    into: &turn.message, maxFrames: maximumFrames, maxBytes: maximumBytes)
                 switch outcome {
                 case .nothing, nil: return
                 case .complete:
@@ -67,7 +67,9 @@ extension Door {
 
     /// Schedules the waiting messages for the next turn of the loop.
     func scheduleBacklog() {
-        guard !isBacklogScheduled, !backlog.isEmpty, committer.waitingRecords < Self.mostWaitingRecords else { return }
+        guard !isBacklogScheduled, !backlog.isEmpty, committer.waitingRecords < Self.maximumWaitingRecords else {
+            return
+        }
         isBacklogScheduled = true
         loop.schedule(after: .zero) { [weak self] in
             self?.assumeIsolated { door in
@@ -79,7 +81,7 @@ extension Door {
     }
 
     /// Maximum number of records that wait for the store; a record takes more memory there than in the backlog.
-    private static let mostWaitingRecords = 20_000
+    private static let maximumWaitingRecords = 20_000
 
     private func readBacklog() {
         let end = ContinuousClock.now + Self.longestBacklogTurn
@@ -175,9 +177,9 @@ extension Door {
 }
 
 /// The working memory of a turn of the door; it is reused in the next turn.
-struct DoorTurn: ~Copyable {
+struct TurnBuffers: ~Copyable {
     var message = Multipart()
-    var burst = LiveBurst()
+    var burst = LiveFastPath()
 }
 
 extension Multipart {

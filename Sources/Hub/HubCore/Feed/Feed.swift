@@ -110,14 +110,14 @@ final class Feed {
     }
 
     /// Whether a listener wants the topic and may read it, by the hub's clock.
-    func wants(_ topic: Topic, for readership: Readership, by clock: HubClock) -> Bool {
+    func wants(_ topic: Topic, for readership: AllowedReaders, by clock: HubClock) -> Bool {
         socket != nil && audience.wants(topic) && grant?.allows(readership, by: clock) ?? true
     }
 
     /// Whether a listener wants topics that may also carry records which it may not read.
     var listensToSharedTopics: Bool {
         guard socket != nil, !audience.isEmpty else { return false }
-        return grant?.history != nil || audience.canWant(ReadGrant.sharedPrefixes)
+        return grant?.history != nil || audience.canMatchAny(ReadGrant.sharedPrefixes)
     }
 
     /// Sends a message to the listeners; a listener that does not read may lose it, without effect on others (R7.5).
@@ -194,7 +194,7 @@ struct Subscriptions {
     var isEmpty: Bool { isKnown && prefixes.isEmpty }
 
     /// Whether a listener may want a topic that begins with one of these.
-    func canWant(_ beginnings: [[UInt8]]) -> Bool {
+    func canMatchAny(_ beginnings: [[UInt8]]) -> Bool {
         guard isKnown, prefixes.count <= Self.examined else { return true }
         return prefixes.contains { prefix in
             beginnings.contains { prefix.starts(with: $0) || $0.starts(with: prefix) }

@@ -64,13 +64,13 @@ extension Feeds {
     }
 
     /// Closes the feeds of other machines until ``wakeNetwork()``.
-    func restNetwork() {
-        networkRests = true
+    func pauseNetwork() {
+        isNetworkPaused = true
         for feed in all where feed.isOnNetwork { feed.close() }
     }
 
     func wakeNetwork() {
-        networkRests = false
+        isNetworkPaused = false
         for instance in all.filter(\.isOnNetwork).compactMap(\.grant?.instance) { wake(of: instance) }
     }
 
@@ -92,7 +92,7 @@ extension Feeds {
     /// XPUB reports the first subscription to a prefix and the last unsubscription.
     private func readSubscriptions(of feed: Feed) {
         do throws(ZeroMQError) {
-            for prefix in try feed.readSubscriptions() { tellIfInVain(prefix, feed) }
+            for prefix in try feed.readSubscriptions() { reportDeniedSubscription(prefix, feed) }
         } catch {
             isBroken(feed, error)
         }
@@ -107,15 +107,15 @@ extension Feeds {
     private static let pause = Duration.seconds(1)
 
     /// Closes feeds for a moment if their messages are so large that a listener that does not read may keep too much memory (R7.11).
-    func restWhereTooMuchWaits() {
-        for feed in all { restIfTooMuchWaits(feed) }
+    func pauseOverloadedSockets() {
+        for feed in all { pauseIfOverloaded(feed) }
     }
 
-    func restIfTooMuchWaits(_ feed: Feed) {
-        guard feed.volume.bytes > facts.mostFeedBytes else { return }
+    func pauseIfOverloaded(_ feed: Feed) {
+        guard feed.volume.bytes > facts.maximumFeedBytes else { return }
         rest(
             feed,
-            "its last messages have \(feed.volume.bytes) bytes, and at most \(facts.mostFeedBytes) are kept for a listener that does not read"
+            "its last messages have \(feed.volume.bytes) bytes, and at most \(facts.maximumFeedBytes) are kept for a listener that does not read"
         )
     }
 
@@ -136,7 +136,7 @@ extension Feeds {
     private func wake(of instance: String?) {
         // The instance may have ended and started again meanwhile.
         guard let feed = feed(of: instance), !feed.isOpen else { return }
-        guard !feed.isOnNetwork || !networkRests else { return }
+        guard !feed.isOnNetwork || !isNetworkPaused else { return }
         do throws(ZeroMQError) {
             try open(feed)
             feed.hasFailed = false

@@ -4,10 +4,10 @@ import Samples
 
 /// Reports denied subscriptions in the sessions of the listener's instance (R7.7), and on the feed (R7.10).
 extension Feeds {
-    func tellIfInVain(_ prefix: [UInt8], _ feed: Feed) {
+    func reportDeniedSubscription(_ prefix: [UInt8], _ feed: Feed) {
         guard let grant = feed.grant else { return }
         guard !grant.canMatch(prefix: prefix) else {
-            if Topic.notice.text.utf8.starts(with: prefix) { publishWhatIsInVain(feed) }
+            if Topic.notice.text.utf8.starts(with: prefix) { publishDeniedSubscriptions(feed) }
             return
         }
         publish([prefix], inVainOn: feed)
@@ -18,7 +18,7 @@ extension Feeds {
     }
 
     /// The denied subscriptions of an instance's listeners.
-    func prefixesInVain(of instance: String) -> [[UInt8]] {
+    func deniedPrefixes(of instance: String) -> [[UInt8]] {
         guard let feed = feed(of: instance), let grant = feed.grant else { return [] }
         return Self.prefixes(of: feed, inVainFor: grant)
     }
@@ -28,15 +28,15 @@ extension Feeds {
     }
 
     /// Publishes the denied subscriptions on each feed, for listeners without a session; every regular pulse repeats it for new listeners.
-    func publishWhatIsInVain() {
-        for feed in all { publishWhatIsInVain(feed) }
+    func publishDeniedSubscriptions() {
+        for feed in all { publishDeniedSubscriptions(feed) }
     }
 
-    private func publishWhatIsInVain(_ feed: Feed) {
+    private func publishDeniedSubscriptions(_ feed: Feed) {
         guard let grant = feed.grant, feed.wants(.notice, for: .instance(grant.instance), by: facts.clock) else {
             return
         }
-        publish(Self.prefixes(of: feed, inVainFor: grant).prefix(Client.mostToldInVain), inVainOn: feed)
+        publish(Self.prefixes(of: feed, inVainFor: grant).prefix(Client.maximumReportedDenials), inVainOn: feed)
     }
 
     private func publish(_ prefixes: some Collection<[UInt8]>, inVainOn feed: Feed) {
@@ -73,13 +73,15 @@ extension Door {
     }
 
     /// Sends a new session the earlier denied subscriptions of its instance's listeners.
-    func tellWhatIsInVain(_ peer: RoutingID) {
+    func reportDeniedSubscriptions(_ peer: RoutingID) {
         guard let client = clients[peer] else { return }
-        for prefix in feeds.prefixesInVain(of: client.hello.instance) { tell(client, inVain: prefix) }
+        for prefix in feeds.deniedPrefixes(of: client.hello.instance) { tell(client, inVain: prefix) }
     }
 
     private func tell(_ client: Client, inVain prefix: [UInt8]) {
-        guard client.toldInVain.count < Client.mostToldInVain, client.toldInVain.insert(prefix).inserted else { return }
+        guard client.reportedDenials.count < Client.maximumReportedDenials,
+            client.reportedDenials.insert(prefix).inserted
+        else { return }
         let reason = Feeds.refusal(of: prefix, client.hello.instance, client.policy.grants.read)
         send(.error(WireError(.forbidden, reason)), to: client.reference.peer)
     }

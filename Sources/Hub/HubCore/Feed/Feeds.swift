@@ -12,9 +12,9 @@ final class Feeds {
     let loop: PollLoop
     let context: Context
     let logger: Logger
-    private(set) var facts: HubFacts
+    private(set) var facts: HubContext
     /// The interface to sessions; set by ``open(_:)``.
-    private(set) var outlet: Outlet?
+    private(set) var outlet: PeerSender?
 
     /// The owner's feed first, then those of instances.
     var all: [Feed] = [] { didSet { changes.note() } }
@@ -22,7 +22,7 @@ final class Feeds {
     /// The number of the feed endpoint of an instance; it is kept as long as the hub runs.
     var numbers: [String: Int] = [:]
     /// Whether the network feeds stay closed for now.
-    var networkRests = false
+    var isNetworkPaused = false
 
     /// The feeds for the message that is being published.
     private var chosen: [Feed] = []
@@ -32,13 +32,13 @@ final class Feeds {
     /// Whether a pulse is scheduled, in addition to the regular one.
     private var isPulseDue = false
 
-    init(of store: Store, on loop: PollLoop, in context: Context, _ facts: HubFacts, logger: Logger) {
+    init(of store: Store, on loop: PollLoop, in context: Context, _ facts: HubContext, logger: Logger) {
         (self.store, self.loop, self.context) = (store, loop, context)
         (self.facts, self.logger) = (facts, logger)
     }
 
     /// Opens the owner's feed.
-    func open(_ outlet: Outlet) throws(ZeroMQError) {
+    func open(_ outlet: PeerSender) throws(ZeroMQError) {
         self.outlet = outlet
         let feed = Feed(facts.endpoints.feed, .open, from: store.head, changes: changes)
         try open(feed)
@@ -52,7 +52,7 @@ final class Feeds {
     }
 
     /// Applies a changed `hub.conf`.
-    func adopt(_ facts: HubFacts) {
+    func adopt(_ facts: HubContext) {
         self.facts = facts
         for feed in all {
             let grant = feed.grant.map { facts.reading(of: $0.instance) }
@@ -101,8 +101,8 @@ final class Feeds {
             encoded.removeAll(keepingCapacity: true)
             RecordEncoder.append(record, to: &encoded)
             func send(_ previous: Int64) {
-                sendToChosen(
-                    topic, Place(sequence: record.sequence, previous: previous, epoch: epoch), encoded[...])
+                sendToSubscribers(
+                    topic, FeedPosition(sequence: record.sequence, previous: previous, epoch: epoch), encoded[...])
             }
             if !chosen.isEmpty { send(publication.previous) }
             for (feed, previous) in ownPlaces {
@@ -113,13 +113,13 @@ final class Feeds {
     }
 
     /// Publishes a message that is not stored, to all listeners of the topic that may read it.
-    func publish(_ topic: Topic, _ body: [UInt8], to readership: Readership) {
+    func publish(_ topic: Topic, _ body: [UInt8], to readership: AllowedReaders) {
         choose(topic, readership)
-        if !chosen.isEmpty { sendToChosen(topic, .passing(in: store.epoch), body[...]) }
+        if !chosen.isEmpty { sendToSubscribers(topic, .passing(in: store.epoch), body[...]) }
     }
 
     /// Publishes a rare message, after it has read the new subscriptions.
-    func announce(_ topic: Topic, _ body: RawJSON, to readership: Readership) {
+    func announce(_ topic: Topic, _ body: RawJSON, to readership: AllowedReaders) {
         readSubscriptions()
         publish(topic, body.bytes, to: readership)
     }
@@ -127,18 +127,18 @@ final class Feeds {
     /// Publishes to the listeners of one feed.
     func publish(_ topic: Topic, _ body: [UInt8], on feed: Feed) {
         chosen = [feed]
-        sendToChosen(topic, .passing(in: store.epoch), body[...])
+        sendToSubscribers(topic, .passing(in: store.epoch), body[...])
     }
 
     /// The feeds with a listener that wants the topic and may read it.
     @discardableResult
-    func choose(_ topic: Topic, _ readership: Readership) -> [Feed] {
+    func choose(_ topic: Topic, _ readership: AllowedReaders) -> [Feed] {
         chosen.removeAll(keepingCapacity: true)
         for feed in all where feed.wants(topic, for: readership, by: facts.clock) { chosen.append(feed) }
         return chosen
     }
 
-    private func sendToChosen(_ topic: Topic, _ place: Place, _ body: ArraySlice<UInt8>) {
+    private func sendToSubscribers(_ topic: Topic, _ place: FeedPosition, _ body: ArraySlice<UInt8>) {
         // Moved into a local variable meanwhile, because Swift checks each access to a property of an object at run time.
         var frames = Multipart()
         swap(&frames, &outgoing)
@@ -157,7 +157,7 @@ final class Feeds {
                 } else {
                     try feed.send(&frames)
                 }
-                restIfTooMuchWaits(feed)
+                pauseIfOverloaded(feed)
             } catch {
                 isBroken(feed, error)
             }
@@ -173,13 +173,13 @@ final class Feeds {
     private static let (pulseAfterBurst, regularPulse) = (Duration.milliseconds(500), Duration.seconds(30))
 
     /// Schedules a pulse, because the head has moved and listeners must know within a second (R7.3).
-    func headMoved() {
+    func headDidChange() {
         guard !isPulseDue else { return }
         isPulseDue = true
-        loop.schedule(after: Self.pulseAfterBurst) { [weak self] in self?.sayPulse() }
+        loop.schedule(after: Self.pulseAfterBurst) { [weak self] in self?.publishPulse() }
     }
 
-    private func sayPulse() {
+    private func publishPulse() {
         isPulseDue = false
         let cursor = store.cursor
         let body = Pulse(epoch: cursor.epoch, head: cursor.sequence, time: facts.clock.time.text)
@@ -187,8 +187,8 @@ final class Feeds {
     }
 
     private func pulseRegularly() {
-        sayPulse()
-        publishWhatIsInVain()
+        publishPulse()
+        publishDeniedSubscriptions()
         loop.schedule(after: Self.regularPulse) { [weak self] in self?.pulseRegularly() }
     }
 }

@@ -10,20 +10,22 @@ extension Door {
     ///
     /// A scale with a person on it, or a waveform, sends these faster than all other messages together.
     /// - Returns: `false` if the message does not fit the burst; then nothing was changed.
-    func takeLive(_ message: borrowing Multipart, on burst: inout LiveBurst, at now: Int64) -> Bool {
+    func takeLive(_ message: borrowing Multipart, on burst: inout LiveFastPath, at now: Int64) -> Bool {
         guard message.count == 3, Verb.isLive(message.unsafeBytes(of: 1)),
             message.unsafeBytes(of: 2).count <= facts.policy.limits.passingBytes
         else { return false }
         let peer = RoutingID(message.unsafeBytes(of: 0))
         if burst.client?.reference.peer != peer {
             leave(&burst)
-            guard let client = clients[peer], let allowance = sessions.lendPassing(of: peer) else { return false }
+            guard let client = clients[peer], let allowance = sessions.takePassingAllowance(of: peer) else {
+                return false
+            }
             burst.enter(client, allowance, at: now)
         }
         // Checks that the message comes over the endpoint that its sender is known from.
         guard let client = burst.client, message.property("User-Id", is: client.logIn),
             let live = burst.track.reader.read(message.unsafeBytes(of: 2)),
-            burst.track.isAsBefore(live) || begin(&burst.track, live, of: client)
+            burst.track.matchesPrevious(live) || begin(&burst.track, live, of: client)
         else { return false }
         guard burst.admit(at: now) else { return true }
         burst.track.listen(as: feeds.changes.count) { feeds.choose($0, $1) }
@@ -34,7 +36,7 @@ extension Door {
         return true
     }
 
-    private func begin(_ track: inout LiveTrack, _ live: PlainLive, of client: Client) -> Bool {
+    private func begin(_ track: inout LiveSessionState, _ live: PlainLive, of client: Client) -> Bool {
         let unit = live.unit.map { String(decoding: $0, as: UTF8.self) }
         guard
             let id = try? type(
@@ -74,13 +76,13 @@ extension Door {
         return type.id
     }
 
-    private func leave(_ burst: inout LiveBurst) {
+    private func leave(_ burst: inout LiveFastPath) {
         guard let left = burst.leave() else { return }
-        sessions.takeBack(left.allowance, from: left.peer, at: left.heardAt)
+        sessions.returnPassingAllowance(left.allowance, from: left.peer, at: left.heardAt)
     }
 
     /// Sends the burst and returns the lent data before any other work, so that the order of messages is kept.
-    func clear(_ burst: inout LiveBurst) {
+    func clear(_ burst: inout LiveFastPath) {
         burst.send(feeds.isBroken)
         leave(&burst)
     }
@@ -112,7 +114,7 @@ extension Door {
             plugins.counters.recovered(instance)
         } else if event.isError {
             plugins.counters.failed(
-                instance, event.text ?? event.event, isGrave: event.severity == .error,
+                instance, event.text ?? event.event, isSevere: event.severity == .error,
                 isEnding: event.event == "failed")
         }
         // Nothing is kept for other instances, because any program may invent names.
@@ -124,7 +126,7 @@ extension Door {
 
     private func publish(
         _ topic: Topic, body: RawJSON, adding members: [(name: String, value: RawJSON)], of client: Client,
-        to readership: Readership
+        to readership: AllowedReaders
     ) {
         let common: [(name: String, value: RawJSON)] = [
             ("source", .string(client.hello.plugin)), ("time", .string(facts.clock.time.text)),

@@ -8,14 +8,14 @@ struct Publication {
     let previous: Int64
     let record: StoredRecord
 
-    var readership: Readership { record.readership }
+    var readership: AllowedReaders { record.readership }
 
     private init(_ record: StoredRecord, previous: Int64) {
         (self.previous, self.record) = (previous, record)
     }
 
     /// The publications of one stored record, in the order of the sequence: its departure from the former person, then the record.
-    struct Told: Sequence, IteratorProtocol {
+    struct RecordPublications: Sequence, IteratorProtocol {
         private var departure: Publication?
         private var version: Publication?
         /// Records that moved to the same person with it; they are published after it.
@@ -39,7 +39,7 @@ struct Publication {
             if let told = departure.take() ?? version.take() { return told }
             guard let follower = followers.popLast() else { return nil }
             let rest = followers
-            self = Told(follower, nil)
+            self = RecordPublications(follower, nil)
             followers = rest
             return next()
         }
@@ -64,7 +64,7 @@ struct TopicMemory {
 
 extension StoredRecord {
     /// The listeners that may read it.
-    var readership: Readership {
+    var readership: AllowedReaders {
         .record(type: type, person: assignment.person?.name, plugin: record.source.plugin, end: end)
     }
 

@@ -4,7 +4,7 @@ import HubWire
 import Samples
 
 /// The readers of a message or record that a hub publishes or returns.
-enum Readership: Hashable, Sendable {
+enum AllowedReaders: Hashable, Sendable {
     /// All peers that may listen.
     case everyone
     /// The owner alone.
@@ -47,7 +47,7 @@ struct ReadGrant: Hashable, Sendable {
     }
 
     /// - Parameter clock: the hub's clock, which the limit of the history refers to.
-    func allows(_ readership: Readership, by clock: HubClock) -> Bool {
+    func allows(_ readership: AllowedReaders, by clock: HubClock) -> Bool {
         switch readership {
         case .everyone: true
         case .owner: false

@@ -123,7 +123,7 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var received, stored, versions, retractions, duplicates, rejected: Int64
 
         /// Whether it counts manual changes, and the notices that a record has left a person.
-        public var isByHand: Bool { instance == Account.hand }
+        public var isByHand: Bool { instance == IntakeCounts.hand }
     }
 
     public struct SessionStatus: Codable, Hashable, Sendable {

@@ -10,7 +10,7 @@ import Synchronization
 /// libzmq does not report one kind of growth, an unfinished multipart message, and aborts if it cannot accept a connection; no other limit
 /// bounds these. The watch runs on a separate thread: it must not wait for parts that may be busy because of the shortage.
 final class ResourceWatch: Sendable {
-    private let keeper: ConfigurationKeeper
+    private let keeper: ConfigurationManager
     private let door: Door
     private let committer: Committer
     private let logger: Logger
@@ -26,7 +26,7 @@ final class ResourceWatch: Sendable {
     private static let patience = Duration.seconds(1)
 
     init(
-        _ keeper: ConfigurationKeeper, _ door: Door, _ committer: Committer, endAtOnce: (@Sendable () -> Void)?,
+        _ keeper: ConfigurationManager, _ door: Door, _ committer: Committer, endAtOnce: (@Sendable () -> Void)?,
         logger: Logger
     ) {
         (self.keeper, self.door, self.committer, self.logger) = (keeper, door, committer, logger)
@@ -37,7 +37,7 @@ final class ResourceWatch: Sendable {
     ///
     /// Before that, it disconnects other machines: they may be the cause, and the hub's own machine should not suffer.
     /// - Returns: why the hub ended; `nil` if `leaving` came first.
-    func run(until leaving: Flag, leave: @escaping @Sendable () -> Void) async -> HubError? {
+    func run(until leaving: Latch, leave: @escaping @Sendable () -> Void) async -> HubError? {
         let (shortages, shortage) = AsyncStream<HubError>.makeStream()
         await followLimit()
         Thread.detachNewThread { [self] in
@@ -77,7 +77,7 @@ final class ResourceWatch: Sendable {
                     metadata: ["bytes": "\(resident)", "memory_limit": "\(limit)"])
                 endAtOnce()
             }
-            if asked.map({ $0.duration(to: .now) > Self.patience }) ?? true, askForRelief(resident, limit) {
+            if asked.map({ $0.duration(to: .now) > Self.patience }) ?? true, requestMemoryReturn(resident, limit) {
                 asked = .now
             }
             memory.look(at: resident, isIdle: committer.isIdle)
@@ -87,14 +87,14 @@ final class ResourceWatch: Sendable {
     }
 
     /// Asks the door to disconnect other machines if resources are short.
-    private func askForRelief(_ resident: Int, _ limit: Int) -> Bool {
+    private func requestMemoryReturn(_ resident: Int, _ limit: Int) -> Bool {
         if let most = ProcessDescriptors.limit, let open = ProcessDescriptors.lowestFree, open > most / 2 {
             Task { [door] in await door.relieveNetwork(open: open, of: most) }
             return true
         }
         guard resident > limit / 4 * 3 else { return false }
         let reason = "the hub holds \(resident) bytes, of memory_limit = \(limit)"
-        Task { [door] in await door.restNetwork(because: reason) }
+        Task { [door] in await door.pauseNetwork(because: reason) }
         return true
     }
 

@@ -82,7 +82,7 @@ struct WatchdogSignal: Sendable {
     /// Sends the signal until `leaving`.
     ///
     /// - Parameter proof: returns when everything works, with a line about the hub's state; no signal is sent until it returns.
-    func run(until leaving: Flag, proof: @escaping @Sendable () async -> String) async {
+    func run(until leaving: Latch, proof: @escaping @Sendable () async -> String) async {
         while !leaving.isRaised {
             let status = await proof()
             guard !leaving.isRaised else { return }

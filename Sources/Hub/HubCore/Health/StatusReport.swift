@@ -10,7 +10,7 @@ extension Door {
     /// - Parameters:
     ///   - reading: the data from the store; `nil` if it does not answer.
     ///   - state: the state of the store.
-    func status(_ reading: StoreReading?, _ state: HubStatus.StoreState) -> HubStatus {
+    func status(_ reading: StoreStatus?, _ state: HubStatus.StoreState) -> HubStatus {
         let sinks = parts.deliveries.assumeIsolated { part in reading.map { part.statuses($0) } ?? [] }
         let cursor = store.cursor
         let tokens = Dictionary(grouping: reading?.tokens ?? [], by: \.account.instance)
@@ -67,7 +67,7 @@ extension Door {
     }
 }
 
-extension HubFacts {
+extension HubContext {
     /// Persons of the store, with their descriptions in `hub.conf`.
     func statuses(of persons: [Person]) -> [HubStatus.PersonStatus] {
         let said = Dictionary(self.persons.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -102,7 +102,7 @@ extension HubStatus.DeviceStatus {
 }
 
 extension HubStatus.AccountStatus {
-    init(_ account: Account) {
+    init(_ account: IntakeCounts) {
         self.init(
             instance: account.instance, received: account.received, stored: account.stored, versions: account.versions,
             retractions: account.retractions, duplicates: account.duplicates, rejected: account.rejected)

@@ -15,7 +15,7 @@ actor StoreHealth {
     private let store: Store
     private let secrets: Result<SecretStore, StoreError>
     private let committer: Committer
-    private let outlet: Outlet
+    private let outlet: PeerSender
     private let logger: Logger
     private let path: String
 
@@ -24,13 +24,13 @@ actor StoreHealth {
     private var space = SpaceWatch()
     private var backup: KnownBackup?
     /// The open question to the store for `hub status`, and when it was asked.
-    private var reading: (task: Task<Result<StoreReading, StoreError>, Never>, began: Int64)?
+    private var reading: (task: Task<Result<StoreStatus, StoreError>, Never>, began: Int64)?
     /// Whether it was logged that confirmed records stay in the store's write-ahead log.
-    private var hasToldOfCheckpoint = false
+    private var hasReportedCheckpoint = false
     /// Whether damage was reported.
-    private var hasToldOfDamage = false
+    private var hasReportedDamage = false
     /// Whether records that were missing at the opening were reported.
-    private var hasToldOfLoss = false
+    private var hasReportedLoss = false
     /// Records that were lost during the last days, while a person should know of it.
     private var loss: SequenceGap?
 
@@ -41,7 +41,7 @@ actor StoreHealth {
 
     init(
         of store: Store, _ secrets: Result<SecretStore, StoreError>, committer: Committer, on loop: PollLoop,
-        outlet: Outlet, logger: Logger
+        outlet: PeerSender, logger: Logger
     ) {
         (self.store, self.secrets, self.committer) = (store, secrets, committer)
         (self.loop, self.outlet, self.logger) = (loop, outlet, logger)
@@ -67,8 +67,8 @@ actor StoreHealth {
     func look(at room: StoreSpace?, newest backup: KnownBackup?) async {
         self.backup = backup
         if let room, let change = space.look(room, at: path) { tell(change.text, isGood: change.isGood) }
-        await lookAtCheckpoint()
-        await lookAtLoss()
+        await checkCheckpoint()
+        await checkLoss()
         // Sources retry automatically; without a source, free space on a full disk would not be detected.
         guard fault != nil, (try? await store.checkWritable()) != nil else { return }
         recovered()
@@ -81,14 +81,14 @@ actor StoreHealth {
         outlet.announce(.notice, RawJSON(encoding: body), to: .owner)
     }
 
-    private func lookAtLoss() async {
-        if hasToldOfDamage != (store.damage != nil) {
-            hasToldOfDamage = store.damage != nil
+    private func checkLoss() async {
+        if hasReportedDamage != (store.damage != nil) {
+            hasReportedDamage = store.damage != nil
             tell(
-                damage ?? "the store was found whole, and the hub confirms again", isGood: !hasToldOfDamage)
+                damage ?? "the store was found whole, and the hub confirms again", isGood: !hasReportedDamage)
         }
-        if !hasToldOfLoss {
-            hasToldOfLoss = true
+        if !hasReportedLoss {
+            hasReportedLoss = true
             if let found = store.loss { tell(found.text, isGood: found.cause == .power) }
             loss = try? await store.gaps().first { $0.cause == .lost }
         }
@@ -96,11 +96,11 @@ actor StoreHealth {
     }
 
     /// Retries a failed checkpoint, and reports when it fails and when it works again.
-    private func lookAtCheckpoint() async {
+    private func checkCheckpoint() async {
         if store.checkpointFault != nil { try? await store.checkpoint() }
         let fault = store.checkpointFault
-        guard (fault != nil) != hasToldOfCheckpoint else { return }
-        hasToldOfCheckpoint = fault != nil
+        guard (fault != nil) != hasReportedCheckpoint else { return }
+        hasReportedCheckpoint = fault != nil
         if let warning = checkpointWarning {
             logger.error("\(warning)")
         } else {
@@ -138,7 +138,7 @@ actor StoreHealth {
     }
 
     /// The data from the store, if it can be read, and the state of the store.
-    func read() async -> (StoreReading?, HubStatus.StoreState) {
+    func read() async -> (StoreStatus?, HubStatus.StoreState) {
         let result = await answer()
         var state = HubStatus.StoreState(
             path: path, state: "ok", free: space.room?.free, size: space.room?.size, log: space.room?.log,
@@ -172,22 +172,22 @@ actor StoreHealth {
     }
 
     /// `nil` if no answer comes in time; the question stays open, and the next caller waits for the same answer.
-    private func answer() async -> Result<StoreReading, StoreError>? {
+    private func answer() async -> Result<StoreStatus, StoreError>? {
         let reading = reading?.task ?? beginReading()
         return await withCheckedContinuation { continuation in
-            let waiter = FirstAnswer(continuation)
+            let waiter = FirstResult(continuation)
             loop.schedule(after: Self.readingPatience) { waiter.resume(nil) }
             Task { waiter.resume(await reading.value) }
         }
     }
 
-    private func beginReading() -> Task<Result<StoreReading, StoreError>, Never> {
+    private func beginReading() -> Task<Result<StoreStatus, StoreError>, Never> {
         let task = Task {
-            let result: Result<StoreReading, StoreError>
+            let result: Result<StoreStatus, StoreError>
             do throws(StoreError) {
                 let tokens = try? await secrets.get().overview()
                 result = .success(
-                    StoreReading(
+                    StoreStatus(
                         accounts: try await store.accounts(), records: try await store.recordCount(),
                         inbox: try await store.inboxCount(),
                         implausible: try await store.implausibleCount(),
@@ -206,8 +206,8 @@ actor StoreHealth {
 }
 
 /// The data from the store for `hub status`.
-struct StoreReading: Sendable {
-    var accounts: [Account]
+struct StoreStatus: Sendable {
+    var accounts: [IntakeCounts]
     var records, inbox, implausible: Int64
     var sinks: [SinkOverview]
     /// The types that have samples of persons, and those that have day values.
@@ -230,7 +230,7 @@ extension HubStatus.Erasure {
 }
 
 /// Resumes its continuation with the first value.
-private final class FirstAnswer<Value: Sendable>: Sendable {
+private final class FirstResult<Value: Sendable>: Sendable {
     private let continuation: Mutex<CheckedContinuation<Value, Never>?>
 
     init(_ continuation: CheckedContinuation<Value, Never>) { self.continuation = Mutex(continuation) }

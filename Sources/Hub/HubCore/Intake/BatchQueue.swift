@@ -66,7 +66,7 @@ struct BatchQueue {
     /// The next batch for a transaction; `nil` if it should end, so that sessions with few records get their answers.
     mutating func next(for share: inout Share) -> Committer.Work? {
         guard share.records < Self.most else { return nil }
-        if let index = nextWithLittle() {
+        if let index = nextSmallSender() {
             share.hasLittle = true
             littlePlace = index + 1
             return take(index, for: &share)
@@ -92,7 +92,7 @@ struct BatchQueue {
         for index in lines.indices.reversed() where isDropped(lines[index].session) { remove(index) }
     }
 
-    private func nextWithLittle() -> Int? {
+    private func nextSmallSender() -> Int? {
         guard littles > 0 else { return nil }
         let turned = lines.indices.lazy.map { ($0 + littlePlace) % lines.count }
         return turned.first { lines[$0].hasLittle }

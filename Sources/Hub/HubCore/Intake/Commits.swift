@@ -27,10 +27,10 @@ extension Door {
                 if case .stored(let placement) = $0.result { placement } else { nil }
             }
             guard !placements.isEmpty else { return }
-            let told = placements.lazy.flatMap { Publication.Told($0, nil) }
+            let told = placements.lazy.flatMap { Publication.RecordPublications($0, nil) }
             feeds.publish(told)
-            tellWatchers(told)
-            headMoved()
+            notifyWatchers(told)
+            headDidChange()
         case .failed(let works, let error):
             parts.storeHealth.assumeIsolated { $0.failed(error) }
             for work in works {
@@ -55,7 +55,7 @@ extension Door {
             }
         }
         answer(batch.work, .stored(Stored(batch: batch.work.batch, results: answers, credit: .zero)))
-        tellRejected(batch.results, of: batch.work.intake.instance)
+        reportRejection(batch.results, of: batch.work.intake.instance)
     }
 
     private func publish(_ batch: Committer.Settled) {
@@ -66,17 +66,17 @@ extension Door {
         plugins.stored(stored, of: instance, by: work.intake.lastDevice, at: now)
         let told = zip(work.intake.items, results).lazy.flatMap { item, result in
             guard case .stored(let placement) = result, case .success(let intake) = item else {
-                return Publication.Told()
+                return Publication.RecordPublications()
             }
-            return Publication.Told(placement, intake)
+            return Publication.RecordPublications(placement, intake)
         }
         feeds.publish(told, isBackfill: work.isBackfill)
-        tellWatchers(told)
-        headMoved()
+        notifyWatchers(told)
+        headDidChange()
     }
 
     /// Starts instances that run on a schedule if there are new records for them, including backfill.
-    private func tellWatchers(_ told: some Sequence<Publication>) {
+    private func notifyWatchers(_ told: some Sequence<Publication>) {
         guard !watchers.isEmpty else { return }
         var waiting = watchers
         var reached: [String] = []
@@ -91,9 +91,9 @@ extension Door {
         if !reached.isEmpty { plugins.stored(for: reached) }
     }
 
-    private func headMoved() {
+    private func headDidChange() {
         parts.deliveries.assumeIsolated { $0.wakeAll() }
-        feeds.headMoved()
+        feeds.headDidChange()
     }
 
     private func answer(_ work: Committer.Work, _ message: HubMessage) {

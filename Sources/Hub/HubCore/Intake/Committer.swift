@@ -51,7 +51,7 @@ final class Committer: Sendable {
         /// The batches of the open transaction.
         var share = BatchQueue.Share()
         var byHand = FIFO<ManualWork>()
-        var wasByHand = false
+        var wasManual = false
         /// Whether the outcome of the previous transaction is still being reported.
         var isReporting = false
         var isFinished = false
@@ -65,11 +65,11 @@ final class Committer: Sendable {
 
         /// A manual change goes before the batches; after it the batches have their turn.
         mutating func next() -> Next? {
-            if !wasByHand || queue.isEmpty, let work = byHand.popFirst() {
-                wasByHand = true
+            if !wasManual || queue.isEmpty, let work = byHand.popFirst() {
+                wasManual = true
                 return .hand(work)
             }
-            wasByHand = false
+            wasManual = false
             return queue.isEmpty ? nil : .batches
         }
     }
@@ -152,7 +152,7 @@ final class Committer: Sendable {
                 state.withLock { $0.began = nil }
                 var answered: Set<SessionReference> = []
                 if case .committed(let settled, _) = outcome, hasLongReport(before: settled) {
-                    answered = Self.withLittle(settled).subtracting(unanswered)
+                    answered = Self.sessionsWithFewRecords(settled).subtracting(unanswered)
                     if !answered.isEmpty {
                         await report(.answers(settled.filter { answered.contains($0.work.session) }))
                     }
@@ -183,7 +183,7 @@ final class Committer: Sendable {
     }
 
     /// The sessions with so few stored records that they count as small in the queue.
-    private static func withLittle(_ settled: [Settled]) -> Set<SessionReference> {
+    private static func sessionsWithFewRecords(_ settled: [Settled]) -> Set<SessionReference> {
         var records: [SessionReference: Int] = [:]
         for batch in settled { records[batch.work.session, default: 0] += batch.results.count }
         return Set(records.lazy.filter { $0.value <= BatchQueue.little }.map(\.key))
@@ -221,7 +221,7 @@ final class Committer: Sendable {
                 let works = state.withLock(\.share.works)
                 return .committed(zip(works, results).map { Settled(work: $0, results: $1) }, areAnswered: [])
             } catch {
-                return .failed(refusedWorks(), error)
+                return .failed(worksToRefuse(), error)
             }
         case .hand(let asked):
             do throws(StoreError) {
@@ -233,7 +233,7 @@ final class Committer: Sendable {
     }
 
     /// The batches of a failed transaction; if it failed before it took any, some are taken now, because they would wait for ever.
-    private func refusedWorks() -> [Work] {
+    private func worksToRefuse() -> [Work] {
         state.withLock { state in
             if state.share.works.isEmpty { while state.queue.next(for: &state.share) != nil {} }
             return state.share.works

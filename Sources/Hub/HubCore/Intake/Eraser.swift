@@ -32,7 +32,7 @@ actor Eraser {
         progress: @Sendable (Int64, Int64) -> Void
     ) async throws -> Int64 {
         guard !isAtWork, try await store.erasure().map({ $0.stage == .choosing }) ?? true, !isAtWork else {
-            throw CommandFailure("busy", "another erasure is under way; hub status shows its progress")
+            throw OwnCommandFailure("busy", "another erasure is under way; hub status shows its progress")
         }
         isAtWork = true
         defer { isAtWork = false }
@@ -45,7 +45,7 @@ actor Eraser {
     }
 
     /// Looks for work until the hub stops.
-    func run(until leaving: Flag) async {
+    func run(until leaving: Latch) async {
         var lastTry: ContinuousClock.Instant?
         var namesAreDue = ContinuousClock.now
         while !leaving.isRaised {
@@ -84,7 +84,7 @@ actor Eraser {
             case .choosing: try await store.dropErasure()
             case .records:
                 guard let results = try await committer.carryOut(.eraseNext) else {
-                    throw CommandFailure(
+                    throw OwnCommandFailure(
                         "stopping", "the hub is stopping; it goes on with the erasure when it is started again")
                 }
                 for result in results where !result.isDerived {

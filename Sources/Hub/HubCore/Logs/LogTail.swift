@@ -13,15 +13,15 @@ struct LogTail: Sendable {
     let start: String?
 
     /// Maximum number of blocked threads; above it, no log is read until a thread is released.
-    private static let mostHeld = 4
+    private static let maximumHeld = 4
     private static let held = Atomic(0)
 
     /// The last lines within the limits; `nil` if the instance has no log.
     ///
     /// - Throws: `store` if the disk does not answer.
     func page(within patience: Duration = .seconds(5)) async throws(WireError) -> LogPage? {
-        let (found, isDone) = (Found(), Flag())
-        guard Self.held.load(ordering: .relaxed) < Self.mostHeld else { throw Self.silence }
+        let (found, isDone) = (Found(), Latch())
+        guard Self.held.load(ordering: .relaxed) < Self.maximumHeld else { throw Self.silence }
         Self.held.add(1, ordering: .relaxed)
         Thread.detachNewThread {
             let page = read()
@@ -56,7 +56,7 @@ struct LogTail: Sendable {
             }
             isThere = true
             // One byte more, to see whether a line begins at the first byte of the limit.
-            let room = LogPage.mostBytes - bytes + 2
+            let room = LogPage.maximumBytes - bytes + 2
             let begin = max(0, Int(facts.st_size) - room)
             let text = Self.bytes(of: file, from: begin, count: Int(facts.st_size) - begin)
             var parts = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)[...]
@@ -66,7 +66,7 @@ struct LogTail: Sendable {
             for part in parts.reversed() {
                 guard let line = LogLine(reading: String(decoding: part, as: UTF8.self)) else { continue }
                 if let start, line.time < start { return page(lines, more: false) }
-                guard lines.count < limit, bytes + part.count < LogPage.mostBytes else {
+                guard lines.count < limit, bytes + part.count < LogPage.maximumBytes else {
                     return page(lines, more: true)
                 }
                 lines.append(line)

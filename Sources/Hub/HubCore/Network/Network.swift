@@ -25,7 +25,7 @@ struct Network {
     /// When binding last failed, by the door's `now`.
     var lastFailedAt: Int64?
     /// It stays closed until then, by the door's `now`.
-    var restsUntil: Int64 = 0
+    var pausedUntil: Int64 = 0
 
     /// How long a connection may take to prove its identity.
     static let patience = Duration.seconds(5)
@@ -55,7 +55,7 @@ struct Network {
 /// | an instance's name | one of its processes, by launch token |
 /// | `key:` and a public key | an instance on another machine |
 /// | `anyone:` | a program of this machine, with `insecure = true` |
-enum LogIn {
+enum PeerUserID {
     private static let keyMark = "key:"
     static let anyone = "anyone:"
 

@@ -25,7 +25,7 @@ extension Door {
     }
 
     private func bindDoorToNetwork() {
-        guard let setting = gate.network.setting, !gate.network.isOpen, gate.network.restsUntil <= now else { return }
+        guard let setting = gate.network.setting, !gate.network.isOpen, gate.network.pausedUntil <= now else { return }
         do throws(ZeroMQError) {
             try guardDoor(setting)
             try socket?.bind(setting.endpoint.description)
@@ -93,18 +93,18 @@ extension Door {
             return logOfSessions(
                 .warning, "connections over the network that did not authenticate were ended", ["count": "\(ended)"])
         }
-        restNetwork(because: "\(open) files and connections are open, of \(limit)")
+        pauseNetwork(because: "\(open) files and connections are open, of \(limit)")
     }
 
     /// Closes the network for a while, because its connections use up resources that the hub needs.
-    func restNetwork(because reason: String) {
+    func pauseNetwork(because reason: String) {
         guard gate.network.isOpen else { return }
         logger.error(
-            "the network is closed for a while", metadata: ["reason": "\(reason)", "for": "\(Self.restOfNetwork)"])
-        gate.network.restsUntil = now + Int64(Self.restOfNetwork / .milliseconds(1))
+            "the network is closed for a while", metadata: ["reason": "\(reason)", "for": "\(Self.networkPause)"])
+        gate.network.pausedUntil = now + Int64(Self.networkPause / .milliseconds(1))
         renewNetwork()
-        feeds.restNetwork()
-        loop.schedule(after: Self.restOfNetwork) { [weak self] in
+        feeds.pauseNetwork()
+        loop.schedule(after: Self.networkPause) { [weak self] in
             self?.assumeIsolated { door in
                 door.bindDoorToNetwork()
                 door.feeds.wakeNetwork()
@@ -112,7 +112,7 @@ extension Door {
         }
     }
 
-    private static let restOfNetwork = Duration.seconds(10)
+    private static let networkPause = Duration.seconds(10)
 
     /// Opens and closes feeds to match `hub.conf`.
     func followRemoteInstances() {

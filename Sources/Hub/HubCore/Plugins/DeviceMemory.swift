@@ -52,7 +52,7 @@ final class DeviceMemory: Sendable {
     }
 
     /// Writes noted changes until `leaving` is raised.
-    func run(until leaving: Flag) async {
+    func run(until leaving: Latch) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [self] in
                 await leaving.wait()
@@ -93,7 +93,7 @@ final class DeviceMemory: Sendable {
         }
     }
 
-    private func change(orUp leaving: Flag) async {
+    private func change(orUp leaving: Latch) async {
         await withCheckedContinuation { continuation in
             let isDue = state.withLock { state in
                 guard !state.isDue, !leaving.isRaised else { return true }

@@ -91,7 +91,7 @@ struct DeviceTable: Hashable, Sendable {
     func knows(_ instance: String) -> Bool { entries[instance] != nil }
 
     /// Whether the tables differ at most in the times when the devices were heard.
-    func saysTheSame(as other: DeviceTable) -> Bool {
+    func isEquivalent(as other: DeviceTable) -> Bool {
         func still(_ table: DeviceTable) -> [String: [String: Entry]] {
             table.entries.mapValues { devices in
                 devices.mapValues { entry in

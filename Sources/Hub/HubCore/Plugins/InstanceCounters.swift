@@ -13,9 +13,9 @@ struct InstanceCounters {
         /// Why its last log-in was refused, until it has a session.
         var logInFault: String?
         /// Whether the fault is an error, not a warning.
-        var isGrave = false
+        var isSevere = false
         /// Whether the process that reported it has ended; the next process reports again if it persists.
-        var isOfThePast = false
+        var isOfEndedProcess = false
     }
     private var entries: [String: Entry]
 
@@ -33,7 +33,7 @@ struct InstanceCounters {
     mutating func sessionBegan(_ hello: Hello) {
         entries[hello.instance]?.sessions += 1
         entries[hello.instance]?.logInFault = nil
-        if self[hello.instance].isOfThePast { recovered(hello.instance) }
+        if self[hello.instance].isOfEndedProcess { recovered(hello.instance) }
     }
 
     mutating func sessionEnded(_ hello: Hello) {
@@ -49,20 +49,20 @@ struct InstanceCounters {
     /// - Parameters:
     ///   - isGrave: whether it is an error, not a warning.
     ///   - isEnding: whether the plugin is about to end because of it.
-    mutating func failed(_ instance: String, _ reason: String, isGrave: Bool, isEnding: Bool = false) {
+    mutating func failed(_ instance: String, _ reason: String, isSevere: Bool, isEnding: Bool = false) {
         entries[instance]?.lastError = reason
-        entries[instance]?.isGrave = isGrave
-        entries[instance]?.isOfThePast = isEnding
+        entries[instance]?.isSevere = isSevere
+        entries[instance]?.isOfEndedProcess = isEnding
     }
 
     mutating func logInRefused(_ instance: String, _ reason: String) {
         entries[instance]?.logInFault = reason
     }
-    mutating func processEnded(_ instance: String) { entries[instance]?.isOfThePast = true }
+    mutating func processEnded(_ instance: String) { entries[instance]?.isOfEndedProcess = true }
 
     mutating func recovered(_ instance: String) {
         entries[instance]?.lastError = nil
-        entries[instance]?.isGrave = false
-        entries[instance]?.isOfThePast = false
+        entries[instance]?.isSevere = false
+        entries[instance]?.isOfEndedProcess = false
     }
 }

@@ -31,7 +31,7 @@ enum PluginEnvironment {
 
 /// The hub's own program, which every plugin may start (R13.15): a script uses it to run `hub bridge plugin`.
 enum OwnProgram {
-    private static let process = ProgramReach.resolved("/proc/self/exe")
+    private static let process = ConfinementRules.resolved("/proc/self/exe")
     static let folder = String(process[..<(process.lastIndex(of: "/") ?? process.startIndex)])
     /// The program beside one that starts plugins like the hub, such as hub-plugin; otherwise the process itself.
     static let path = access(folder + "/hub", X_OK) == 0 ? folder + "/hub" : process

@@ -16,7 +16,7 @@ struct PluginProcess: Sendable {
     /// Whether `hub-confine` starts it, and names the process in its first line.
     let isConfined: Bool
     /// A hint for people if it fails.
-    let hint: ReachHint
+    let hint: ConfinementHint
     /// The control group; `hub-confine` joins it, and any other program is moved into it.
     var group: ControlGroups.Group?
     /// Proves to the plugin endpoints that a connection belongs to this process; valid only while the process runs.
@@ -53,7 +53,7 @@ struct PluginProcess: Sendable {
         var options = PlatformOptions()
         // A separate process group: Ctrl-C in a terminal is for the hub, and all processes of the plugin can be ended together.
         options.processGroupID = 0
-        let words = FirstWords()
+        let words = LauncherMessages()
         do {
             let result = try await Subprocess.run(
                 .path(FilePath(program)), arguments: Arguments(arguments), environment: .custom(keys),
@@ -88,7 +88,7 @@ struct PluginProcess: Sendable {
 
     private func attend(
         _ execution: Execution<CustomWriteInput, SequenceOutput, SequenceOutput>, _ patience: Patience,
-        _ end: ProcessEnd, _ words: FirstWords, _ started: @escaping @Sendable (Int, String?) async -> Void
+        _ end: ProcessEnd, _ words: LauncherMessages, _ started: @escaping @Sendable (Int, String?) async -> Void
     ) async {
         let process = execution.processIdentifier.value
         let (output, errors) = (execution.standardOutput, execution.standardError)
@@ -167,7 +167,7 @@ struct PluginProcess: Sendable {
     private func read(
         _ output: SubprocessOutputSequence, _ origin: LogLine.Origin, _ isOfLauncher: (String) async -> Bool
     ) async {
-        var lines = LineCutter(hiding: secrets.mask)
+        var lines = LineSplitter(hiding: secrets.mask)
         let began = ContinuousClock.now
         var allowance = TokenBucket(size: 1_000, rate: 10, now: 0)
         var bytes = TokenBucket(size: 4 << 20, rate: 1 << 20, now: 0)
@@ -208,7 +208,7 @@ struct PluginProcess: Sendable {
 }
 
 /// The messages of `hub-confine`: first the start of the plugin, and at the end a failure.
-private final class FirstWords: Sendable {
+private final class LauncherMessages: Sendable {
     enum News { case started(Int, String), other }
 
     private let state = Mutex((hasStarted: false, fault: String?.none))
@@ -236,8 +236,8 @@ private final class FirstWords: Sendable {
 
 /// The request that a process ends: within its time limits, or now.
 package struct ProcessEnd: Sendable {
-    private let wished = Flag()
-    private let hurried = Flag()
+    private let wished = Latch()
+    private let hurried = Latch()
 
     package init() {}
 

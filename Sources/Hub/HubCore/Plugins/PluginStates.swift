@@ -6,20 +6,20 @@ struct PluginStates {
     var counters = InstanceCounters(instances: [])
     var devices: DeviceTable {
         didSet {
-            if devices != oldValue { deviceMemory.note(devices, mayWait: devices.saysTheSame(as: oldValue)) }
+            if devices != oldValue { deviceMemory.note(devices, mayWait: devices.isEquivalent(as: oldValue)) }
         }
     }
     private let deviceMemory: DeviceMemory
     /// The supervisor's reports on the instances that it runs.
-    var lives: [String: LifeReport] = [:]
+    var lives: [String: LifecycleReport] = [:]
     /// Why instances run with their former settings.
     var fallbacks: [String: String] = [:]
     /// Receives changes of the instances' sessions.
     private let sessionChanges: SessionChanges
-    private let lifePolicy: LifePolicy
+    private let lifePolicy: LifecyclePolicy
 
     init(
-        _ instances: [String], devices: DeviceMemory, _ sessionChanges: SessionChanges, lifePolicy: LifePolicy
+        _ instances: [String], devices: DeviceMemory, _ sessionChanges: SessionChanges, lifePolicy: LifecyclePolicy
     ) {
         (deviceMemory, self.sessionChanges, self.lifePolicy) = (devices, sessionChanges, lifePolicy)
         var remembered = DeviceTable(remembered: devices.read())
@@ -74,7 +74,7 @@ struct PluginStates {
         let own = sinks.filter { $0.instance == plugin.name }
         plugin.delivering = own.isEmpty ? nil : own.allSatisfy(\.isWell)
         plugin.lastError = seen.logInFault ?? seen.lastError ?? plugin.lastError
-        if seen.lastError != nil, seen.isGrave, !seen.isOfThePast { plugin.hasError = true }
+        if seen.lastError != nil, seen.isSevere, !seen.isOfEndedProcess { plugin.hasError = true }
         if plugin.remote == true, plugin.enabled {
             plugin.state = plugin.alive ? .running : .away
             if network.setting?.isInsecure == false, network.key(of: plugin.name) == nil {

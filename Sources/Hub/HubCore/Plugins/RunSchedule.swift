@@ -6,7 +6,7 @@ import HubSettings
 struct RunSchedule: Sendable, Hashable {
     /// Minimum time from the beginning of one run to the next.
     let pause: Int64
-    private let policy: LifePolicy
+    private let policy: LifecyclePolicy
     /// The last start, which may be before the hub's start.
     private(set) var last: Int64?
     /// Whether there may be work for it, so that the store must be asked.
@@ -20,7 +20,7 @@ struct RunSchedule: Sendable, Hashable {
     /// - Parameters:
     ///   - pause: the interval of `run`, by the machine's clock.
     ///   - last: the last start, if it is known.
-    init(pause: Int64, last: Int64?, _ policy: LifePolicy) {
+    init(pause: Int64, last: Int64?, _ policy: LifecyclePolicy) {
         (self.pause, self.last, self.policy) = (max(pause, policy.runFloor), last, policy)
     }
 

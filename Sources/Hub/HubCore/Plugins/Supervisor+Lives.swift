@@ -7,7 +7,7 @@ import Logging
 extension Supervisor {
     /// - Parameter reason: the reason in STOP if the process is asked to finish; `nil` if STOP was already sent.
     func handle(
-        _ event: InstanceLife.Event, of instance: String, because reason: String? = "its configuration has changed"
+        _ event: InstanceLifecycle.Event, of instance: String, because reason: String? = "its configuration has changed"
     ) async {
         // A series of starts that the hub's end interrupts must not continue.
         if isStopping, event == .run || event == .restart { return }
@@ -50,7 +50,7 @@ extension Supervisor {
             await door.note(nil, of: instance)
         } else {
             let life = charge.life
-            var report = LifeReport(state: life.state, fault: life.fault, restarts: life.restarts, pid: charge.pid)
+            var report = LifecycleReport(state: life.state, fault: life.fault, restarts: life.restarts, pid: charge.pid)
             if let seconds = charge.program.run.seconds {
                 report.lastRun = runs.starts[instance]
                 report.nextRun = report.lastRun.map { $0 + max(seconds * 1_000, policy.runFloor) * 1_000 }
@@ -59,8 +59,8 @@ extension Supervisor {
         }
     }
 
-    private func tell(_ news: InstanceLife.News, of instance: String) async {
-        let text = PluginNews(instance: instance, news: news)
+    private func tell(_ news: InstanceLifecycle.News, of instance: String) async {
+        let text = PluginNotices(instance: instance, news: news)
         charges[instance]?.log.write(text.text, from: .hub, level: text.level.rawValue)
         logger.log(
             level: text.level, "plugin \(text.word)", metadata: ["plugin": "\(instance)", "how": "\(text.text)"])
@@ -72,7 +72,7 @@ extension Supervisor {
         let program = launch.program
         let secrets = InstanceSecrets(program.secrets + [launch.token])
         let feed = await door.admit(program.instance, token: launch.token, secrets)
-        let own = ProgramReach.Own(
+        let own = ConfinementRules.Own(
             state: program.stateDirectory, temporary: program.temporaryDirectory,
             sockets: [endpoints.pluginDoor, feed].map { String($0.trimmingPrefix("ipc://")) })
         empty(program.temporaryDirectory)
@@ -88,7 +88,7 @@ extension Supervisor {
                 ].merging(program.run == .always ? [:] : ["HUB_RUN": program.run.rawValue]) { first, _ in first }
                     .merging(program.zone.map { ["TZ": $0] } ?? [:]) { first, _ in first }),
             isConfined: program.reach.launcher != nil,
-            hint: ReachHint(
+            hint: ConfinementHint(
                 executable: program.executable, reach: program.reach, own: own, instance: program.instance),
             group: group, token: launch.token, secrets: secrets, log: launch.log, logger: logger)
         var ending = await process.run(
@@ -141,14 +141,14 @@ extension Supervisor {
         charges[instance]?.pid = nil
         charges[instance]?.end = nil
         // Its ending can only be judged when it is known whether it had greeted the hub.
-        await hearSessions()
+        await observeSessions()
         await handle(.ended(ending, chance: .random(in: 0..<1)), of: instance)
         if charges[instance]?.life.state == .resting { await hasRun(instance) }
         finishIfDone()
         await rearm()
     }
 
-    func hearSessions() async {
+    func observeSessions() async {
         for (instance, change) in sessionChanges.take().sorted(by: { $0.key < $1.key }) {
             if change.began { await handle(.sessionBegan, of: instance) }
             if !change.isOpen { await handle(.sessionLost, of: instance) }

@@ -10,7 +10,7 @@ extension Supervisor {
     }
 
     /// Starts programs that are due, and ends programs that are done.
-    func lookAtRuns() async {
+    func checkRuns() async {
         for (instance, charge) in charges where charge.runDeadline.map({ $0 <= now }) ?? false {
             if charge.life.state == .resting {
                 let waiting = await waiting(for: instance)
@@ -73,7 +73,7 @@ extension Supervisor {
     }
 }
 
-extension Supervisor.Charge {
+extension Supervisor.ManagedInstance {
     var isRunning: Bool {
         switch life.state {
         case .starting, .running, .silent: true

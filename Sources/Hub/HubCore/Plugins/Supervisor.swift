@@ -4,7 +4,7 @@ import HubSettings
 import HubWire
 import Logging
 
-/// Runs the processes of the enabled plugins according to their ``InstanceLife``.
+/// Runs the processes of the enabled plugins according to their ``InstanceLifecycle``.
 ///
 /// Events of one instance do not affect any other.
 actor Supervisor {
@@ -19,7 +19,7 @@ actor Supervisor {
         var secrets: [String] = []
         /// Its own folder for temporary files.
         var temporaryDirectory: String
-        var reach = ProgramReach.unconfined
+        var reach = ConfinementRules.unconfined
         var run = PluginInstance.Run.always
         /// The time zone of `[hub]`, which becomes `TZ` of the program; `nil` for the machine's zone.
         var zone: String?
@@ -32,9 +32,9 @@ actor Supervisor {
         let end: ProcessEnd
     }
 
-    struct Charge {
+    struct ManagedInstance {
         var program: Program
-        var life: InstanceLife
+        var life: InstanceLifecycle
         let log: PluginLog
         var end: ProcessEnd?
         var pid: Int?
@@ -52,7 +52,7 @@ actor Supervisor {
     }
 
     let door: Door
-    let policy: LifePolicy
+    let policy: LifecyclePolicy
     let logger: Logger
     let endpoints: HubEndpoints
     private let logs: PluginLogFiles
@@ -60,28 +60,29 @@ actor Supervisor {
     let groups: ControlGroups?
     let sessionChanges: SessionChanges
     private let began: ContinuousClock.Instant
-    let left: LeftProcesses
-    let runs: RunMemory
+    let left: OrphanProcesses
+    let runs: RunHistory
     private let launches: AsyncStream<Launch>
     let launching: AsyncStream<Launch>.Continuation
 
-    var charges: [String: Charge] = [:]
+    var charges: [String: ManagedInstance] = [:]
     var isStopping = false
     private var timer: Task<Void, Never>?
     private var memoryDue: Int64 = 0
     /// Receives the news of instances, in order.
-    var listener: (@Sendable (String, InstanceLife.News) -> Void)?
+    var listener: (@Sendable (String, InstanceLifecycle.News) -> Void)?
 
     /// - Parameter began: the origin of the milliseconds of the door and of all lives.
     init(
-        endpoints: HubEndpoints, door: Door, sessionChanges: SessionChanges, logs: PluginLogFiles, policy: LifePolicy,
-        runs: sending RunMemory, groups: ControlGroups? = nil, began: ContinuousClock.Instant, logger: Logger
+        endpoints: HubEndpoints, door: Door, sessionChanges: SessionChanges, logs: PluginLogFiles,
+        policy: LifecyclePolicy,
+        runs: sending RunHistory, groups: ControlGroups? = nil, began: ContinuousClock.Instant, logger: Logger
     ) {
         self.groups = groups
         self.runs = runs
         (self.endpoints, self.door, self.sessionChanges, self.logs) = (endpoints, door, sessionChanges, logs)
         (self.policy, self.began, self.logger) = (policy, began, logger)
-        left = LeftProcesses(door: endpoints.pluginDoor)
+        left = OrphanProcesses(door: endpoints.pluginDoor)
         (launches, launching) = AsyncStream.makeStream()
     }
 
@@ -90,7 +91,7 @@ actor Supervisor {
     /// Runs all programs until `stop` returns and every process has ended.
     func run(
         _ programs: [Program], stop: @escaping @Sendable () async -> Void,
-        listener: @escaping @Sendable (String, InstanceLife.News) -> Void
+        listener: @escaping @Sendable (String, InstanceLifecycle.News) -> Void
     ) async {
         self.listener = listener
         let orphans = await left.end(grace: policy.stopGrace)
@@ -102,7 +103,7 @@ actor Supervisor {
                 await stop()
                 await self.stopAll()
             }
-            group.addTask { for await _ in self.sessionChanges.rings { await self.hearSessions() } }
+            group.addTask { for await _ in self.sessionChanges.rings { await self.observeSessions() } }
             for program in programs { await take(program) }
             await rearm()
             for await launch in launches { group.addTask { await self.carry(launch) } }
@@ -141,7 +142,7 @@ actor Supervisor {
     /// Starts an instance that waits, for whatever reason.
     ///
     /// - Returns: its former state; `nil` if there is nothing to start.
-    func release(_ instance: String, isDryRun: Bool) async -> InstanceLife.State? {
+    func release(_ instance: String, isDryRun: Bool) async -> InstanceLifecycle.State? {
         guard let charge = charges[instance], !charge.isDismissed else { return nil }
         let state = charge.life.state
         if !isDryRun, !isStopping, !charge.life.hasProcess {
@@ -154,7 +155,7 @@ actor Supervisor {
     /// Ends the process of an instance, if there is one, and starts it again; an instance that waits is started at once.
     ///
     /// - Returns: its former state; `nil` if there is nothing to start.
-    func restart(_ instance: String, isDryRun: Bool) async -> InstanceLife.State? {
+    func restart(_ instance: String, isDryRun: Bool) async -> InstanceLifecycle.State? {
         guard let charge = charges[instance], !charge.isDismissed, !isStopping else { return nil }
         let state = charge.life.state
         if !isDryRun {
@@ -179,7 +180,7 @@ actor Supervisor {
     }
 
     /// Whether every instance that should run is well, or has done its work.
-    var allAreWell: Bool {
+    var areAllHealthy: Bool {
         charges.values.allSatisfy {
             switch $0.life.state {
             case .running, .finished, .resting: true
@@ -191,7 +192,7 @@ actor Supervisor {
     private func take(_ program: Program) async {
         guard !isStopping else { return }
         let log = PluginLog(path: logs.newest(of: program.instance), logger: logger)
-        var charge = Charge(program: program, life: InstanceLife(policy: policy), log: log)
+        var charge = ManagedInstance(program: program, life: InstanceLifecycle(policy: policy), log: log)
         charge.schedule = schedule(of: program)
         charge.life.isOccasional = charge.schedule != nil
         charges[program.instance] = charge
@@ -230,7 +231,7 @@ extension Supervisor {
         for (name, charge) in charges where charge.life.nextDeadline.map({ $0 <= now }) ?? false {
             await handle(.tick, of: name)
         }
-        await lookAtRuns()
+        await checkRuns()
         if now >= memoryDue {
             var isNear = false
             let tree = ProcessTree()
@@ -240,7 +241,7 @@ extension Supervisor {
                 isNear = isNear || bytes > (charge.program.memoryLimit ?? .max) / 2
                 if let limit = charge.program.memoryLimit, bytes > limit {
                     await handle(.overweight(bytes: bytes, limit: limit), of: name)
-                } else if let reason = charge.newSight(at: now, after: policy.sightPause) {
+                } else if let reason = charge.newView(at: now, after: policy.sightPause) {
                     await handle(.restart, of: name, because: reason)
                 }
             }
@@ -251,9 +252,9 @@ extension Supervisor {
     }
 }
 
-extension Supervisor.Charge {
+extension Supervisor.ManagedInstance {
     /// Why a confined process must restart to see current files; `nil` if it sees them, or has only just started.
-    fileprivate func newSight(at now: Int64, after pause: Int64) -> String? {
+    fileprivate func newView(at now: Int64, after pause: Int64) -> String? {
         guard case .running(let since) = life.state, now - since >= pause else { return nil }
         let sight = program.reach.sight
         if let path = self.sight.keys.sorted().first(where: { sight[$0] != self.sight[$0] }) {

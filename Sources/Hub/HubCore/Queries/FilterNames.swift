@@ -14,9 +14,9 @@ struct FilterNames {
     let persons: [String]
     /// The same for reasons, with their display names.
     let listed: String
-    private let facts: HubFacts
+    private let facts: HubContext
 
-    init(_ verb: String, _ session: ClientSession, _ facts: HubFacts) {
+    init(_ verb: String, _ session: ClientSession, _ facts: HubContext) {
         (self.verb, registry, self.facts) = (verb, session.registry, facts)
         let reading = ReadGrant(session.policy, of: session.instance)
         (self.reading, allowance) = (reading, reading.allowance(by: facts.clock))

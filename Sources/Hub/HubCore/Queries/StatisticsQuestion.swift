@@ -16,7 +16,7 @@ struct StatisticsQuestion: Sendable {
     private let remaining: Int64?
 
     /// - Throws: `field` for an invalid question, with the valid choices; `cursor` for a page mark with another format.
-    init(_ request: QueryRequest, _ session: ClientSession, _ facts: HubFacts) throws(WireError) {
+    init(_ request: QueryRequest, _ session: ClientSession, _ facts: HubContext) throws(WireError) {
         let names = FilterNames("QUERY", session, facts)
         let type = try Self.type(request, names, session.registry)
         let person = try Self.person(request, names)
@@ -41,14 +41,14 @@ struct StatisticsQuestion: Sendable {
         var remaining = request.limit
         if let next = request.next { query.first = try Self.mark(next, &remaining, intervals) }
         query.limit = Int(min(remaining ?? .max, Int64(facts.policy.limits.pageRecords)))
-        query.tellsNext = remaining.map { $0 > query.limit } ?? true
+        query.reportsNext = remaining.map { $0 > query.limit } ?? true
         self.remaining = remaining
         // Records that a session may not read are treated as absent (R8.7); it may read those that its own plugin gave (R8.120).
         let (reading, asked) = (names.reading, names.reading.asked?.contains(type.id) ?? true)
         if !reading.types.contains(type.id), asked, let own = reading.own {
             query.sources = (query.sources ?? [own]).intersection([own])
         } else {
-            query.tellsThinned = true
+            query.reportsThinned = true
         }
         walk = asked && (reading.types.contains(type.id) || reading.own != nil) ? StatisticsWalk(query) : .empty(query)
     }
@@ -151,7 +151,7 @@ struct StatisticsQuestion: Sendable {
     }
 }
 
-extension HubFacts {
+extension HubContext {
     /// The zone of a person by name or uid, or else of the first person.
     fileprivate func zone(of person: String) -> String {
         (persons.first { $0.name == person } ?? persons.first)?.zone ?? "UTC"

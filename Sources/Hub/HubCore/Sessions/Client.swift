@@ -12,15 +12,15 @@ final class Client {
     let reference: SessionReference
     /// The endpoint through which it came.
     let endpoint: Endpoint
-    /// The name of its log-in there (``LogIn``); `nil` for the owner.
+    /// The name of its log-in there (``PeerUserID``); `nil` for the owner.
     let logIn: String?
     var decoder: RecordDecoder
     var intake: BatchIntake
     /// Prefixes of the feed that the session was notified it may not read.
-    var toldInVain: Set<[UInt8]> = []
-    static let mostToldInVain = 100
+    var reportedDenials: Set<[UInt8]> = []
+    static let maximumReportedDenials = 100
     /// The common state of its LIVE messages.
-    var track = LiveTrack()
+    var track = LiveSessionState()
 
     init(_ session: ClientSession, _ endpoint: Endpoint, logIn: String?, _ intake: BatchIntake) {
         (self.session, self.endpoint, self.logIn, self.intake) = (session, endpoint, logIn, intake)

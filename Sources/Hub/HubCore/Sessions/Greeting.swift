@@ -33,7 +33,7 @@ extension Door {
                     "mode": "\(hello.mode)",
                 ])
             send(.welcome(welcome(hello, policy, reference, endpoint)), to: peer)
-            if endpoint != .owner { tellWhatIsInVain(peer) }
+            if endpoint != .owner { reportDeniedSubscriptions(peer) }
             parts.commands.assumeIsolated { $0.began(hello.instance) }
         } catch {
             perform(sessions.refuse(error, from: peer))
@@ -41,7 +41,7 @@ extension Door {
     }
 
     private func policy(for hello: Hello, _ endpoint: Endpoint) throws(WireError) -> InstancePolicy {
-        guard !PeerName.reserved.contains(hello.plugin) || bringsBack(hello, endpoint),
+        guard !PeerName.reserved.contains(hello.plugin) || isImport(hello, endpoint),
             hello.instance != "hub"
         else {
             throw WireError(
@@ -52,7 +52,7 @@ extension Door {
             throw WireError(
                 .instance, "HELLO.instance: hub.conf has no [plugin.\(hello.instance)] with remote = true")
         }
-        try leaveToItsOwn(hello, endpoint)
+        try requireUnclaimedInstance(hello, endpoint)
         if let policy = facts.instances[hello.instance] {
             guard policy.plugin == nil || policy.plugin == hello.plugin else {
                 throw WireError(
@@ -76,13 +76,13 @@ extension Door {
     }
 
     /// R4.34: an owner's exported records are imported under their original source, even if that is the hub itself or manual entry.
-    private func bringsBack(_ hello: Hello, _ endpoint: Endpoint) -> Bool {
+    private func isImport(_ hello: Hello, _ endpoint: Endpoint) -> Bool {
         endpoint == .owner && hello.mode == .once && hello.instance == Greetings.importer
             && facts.instances[hello.instance] == nil
     }
 
     /// R4.26: at the owner's door a client cannot prove its identity, and R4.3 would end the session of the client that has proved it.
-    private func leaveToItsOwn(_ hello: Hello, _ endpoint: Endpoint) throws(WireError) {
+    private func requireUnclaimedInstance(_ hello: Hello, _ endpoint: Endpoint) throws(WireError) {
         guard endpoint == .owner, hello.mode == .run else { return }
         if gate.tokens.isAdmitted(hello.instance) {
             throw WireError(

@@ -51,7 +51,7 @@ struct InstancePolicy: Sendable, Hashable {
     ///
     /// `hub.conf` may narrow the requests of its manifest.
     init(_ instance: PluginInstance, _ manifest: Manifest?) {
-        let asked = AskedTypes(instance, manifest)
+        let asked = RequestedTypes(instance, manifest)
         (plugin, commands) = (manifest?.name ?? (instance.isRemote ? instance.kind : nil), manifest?.commands)
         seesProfiles = manifest?.profiles ?? false
         remote = instance.isRemote ? Remote(feedPort: instance.feedPort) : nil
@@ -93,7 +93,7 @@ struct InstancePolicy: Sendable, Hashable {
 /// The types that an instance asks to read and to write, and their permissions in `hub.conf`.
 ///
 /// If the hub cannot ask a program on this machine, the program gets all types; for one on another machine, `hub.conf` lists them.
-struct AskedTypes {
+struct RequestedTypes {
     let reads, writes: [String]
     let read, write: TypePermissions
     /// The owner's rights that it has: none if its program is elsewhere, or cannot be asked.

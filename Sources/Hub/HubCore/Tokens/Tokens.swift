@@ -13,13 +13,13 @@ actor Tokens {
 
     /// The store of tokens, or why it cannot be used.
     private let store: Result<SecretStore, StoreError>
-    private let outlet: Outlet
+    private let outlet: PeerSender
     private let logger: Logger
     private var leases = TokenLeases()
     /// The secrets of instances whose process runs, and of remote instances that have sent messages.
     private var hidden: [String: InstanceSecrets] = [:]
 
-    init(in store: Result<SecretStore, StoreError>, on loop: PollLoop, outlet: Outlet, logger: Logger) {
+    init(in store: Result<SecretStore, StoreError>, on loop: PollLoop, outlet: PeerSender, logger: Logger) {
         (self.store, self.loop, self.outlet, self.logger) = (store, loop, outlet, logger)
     }
 

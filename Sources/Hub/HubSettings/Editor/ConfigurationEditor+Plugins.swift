@@ -13,7 +13,7 @@ extension ConfigurationEditor {
     }
 
     /// Writes `enabled` of a plugin.
-    public mutating func setEnabled(_ plugin: String, _ truth: Bool) throws(Refusal) {
+    public mutating func setEnabled(_ plugin: String, _ truth: Bool) throws(EditError) {
         guard isEnabled(plugin) != truth else { return }
         try set("enabled", in: Self.table(plugin), to: .boolean(truth), isSecret: false)
     }
@@ -34,7 +34,7 @@ extension ConfigurationEditor {
     }
 
     /// Writes a list in `grants` of a plugin.
-    public mutating func setGrants(_ key: String, of plugin: String, to words: [String]) throws(Refusal) {
+    public mutating func setGrants(_ key: String, of plugin: String, to words: [String]) throws(EditError) {
         let table = Self.table(plugin)
         guard has(table) else { throw missing(table) }
         try set(key, in: table + ["grants"], to: .list(words.map { .string($0) }), isSecret: false)

@@ -6,7 +6,7 @@ public import HubWire
 /// write by hand.
 public struct ConfigurationEditor {
     /// The reason why a change would lose something, and what to do by hand; it contains no value that may be secret.
-    public struct Refusal: Error, Hashable, CustomStringConvertible {
+    public struct EditError: Error, Hashable, CustomStringConvertible {
         /// The line that it is about; `nil` for the whole file.
         public let line: Int?
         public let reason: String
@@ -18,15 +18,15 @@ public struct ConfigurationEditor {
     }
 
     /// Maximum bytes that the hub reads of the file.
-    public static let mostBytes = 65_536
+    public static let maximumBytes = 65_536
 
     public private(set) var text: String
     let fields: [Field]
 
     /// - Throws: a refusal if the text is not TOML.
-    public init(_ text: String) throws(Refusal) {
+    public init(_ text: String) throws(EditError) {
         let document = TOMLDocument(text)
-        if let fault = document.faults.first { throw Refusal(line: fault.position.line, reason: fault.message) }
+        if let fault = document.faults.first { throw EditError(line: fault.position.line, reason: fault.message) }
         (self.text, fields) = (text, document.fields)
     }
 
@@ -70,7 +70,7 @@ public struct ConfigurationEditor {
     /// - Throws: a refusal if the value contains comments or the table is written in an unusual way.
     public mutating func set(
         _ key: String, in table: [String], to value: SettingValue?, uncomments: Bool = false, isSecret: Bool = true
-    ) throws(Refusal) {
+    ) throws(EditError) {
         guard let value = value?.revealed() else { return try remove(key, in: table) }
         guard self.value(key, in: table) != value else { return }
         guard has(table) || table.count > 1 && has(Array(table.dropLast())) else { throw missing(table) }
@@ -100,7 +100,7 @@ public struct ConfigurationEditor {
         try adopt(bytes, changing: table + [key], orElse: refusal) { $0.value(key, in: table) == value }
     }
 
-    private mutating func remove(_ key: String, in table: [String]) throws(Refusal) {
+    private mutating func remove(_ key: String, in table: [String]) throws(EditError) {
         guard let written = entry(table + [key]) else { return }
         let refusal = refusal(table, key, "it cannot be removed here without losing something; remove it by hand")
         guard let range = range(of: written) else { throw refusal }
@@ -129,10 +129,10 @@ public struct ConfigurationEditor {
     /// - Parameters:
     ///   - block: lines that end in `\n`, including the header; they get the line ends of the file.
     ///   - atEnd: whether it goes to the end of the file although there are others of its kind.
-    public mutating func add(_ table: [String], _ block: String? = nil, atEnd: Bool = false) throws(Refusal) {
+    public mutating func add(_ table: [String], _ block: String? = nil, atEnd: Bool = false) throws(EditError) {
         let header = Self.header(table)
         if let present = entry(table) {
-            throw Refusal(line: present.position.line, reason: "there is a \(header) already")
+            throw EditError(line: present.position.line, reason: "there is a \(header) already")
         }
         let block = block ?? "\(header)\n"
         var lines = SettingsLines(Array(text.utf8))
@@ -146,14 +146,14 @@ public struct ConfigurationEditor {
         } else {
             bytes = lines.appending(block)
         }
-        let refusal = Refusal(line: nil, reason: "\(header) cannot be written: what stands in it is not TOML")
+        let refusal = EditError(line: nil, reason: "\(header) cannot be written: what stands in it is not TOML")
         try adopt(bytes, changing: table, orElse: refusal) { $0.has(table) }
     }
 
     /// Removes a table, and the comments right above it if an empty line separates them from the text before.
     ///
     /// - Returns: the removed lines.
-    public mutating func remove(_ table: [String]) throws(Refusal) -> String {
+    public mutating func remove(_ table: [String]) throws(EditError) -> String {
         guard let entry = entry(table), let name = table.last else { throw missing(table) }
         let refusal = refusal(table, nil, "it is written in a way that cannot be removed here; remove it by hand")
         let lines = SettingsLines(Array(text.utf8))
@@ -171,25 +171,25 @@ public struct ConfigurationEditor {
     // MARK: - Check of the result
 
     private mutating func adopt(
-        _ bytes: [UInt8], changing place: [String], orElse refusal: Refusal, _ isRight: (Self) -> Bool
-    ) throws(Refusal) {
+        _ bytes: [UInt8], changing place: [String], orElse refusal: EditError, _ isRight: (Self) -> Bool
+    ) throws(EditError) {
         guard let after = try? Self(String(decoding: bytes, as: UTF8.self)), isRight(after),
             after.values(except: place) == values(except: place)
         else { throw refusal }
-        guard bytes.count <= Self.mostBytes else {
-            throw Refusal(
-                line: nil, reason: "it would have more than \(Self.mostBytes) bytes, the most that the hub reads")
+        guard bytes.count <= Self.maximumBytes else {
+            throw EditError(
+                line: nil, reason: "it would have more than \(Self.maximumBytes) bytes, the most that the hub reads")
         }
         self = after
     }
 
-    func missing(_ table: [String]) -> Refusal {
-        Refusal(line: nil, reason: "there is no \(Self.header(table))")
+    func missing(_ table: [String]) -> EditError {
+        EditError(line: nil, reason: "there is no \(Self.header(table))")
     }
 
-    private func refusal(_ table: [String], _ key: String?, _ reason: String) -> Refusal {
+    private func refusal(_ table: [String], _ key: String?, _ reason: String) -> EditError {
         let written = key.flatMap { entry(table + [$0]) } ?? entry(table) ?? entry(Array(table.dropLast()))
-        return Refusal(
+        return EditError(
             line: written?.position.line, reason: "\(Self.header(table))\(key.map { " \($0)" } ?? ""): \(reason)")
     }
 }

@@ -34,7 +34,7 @@ struct OldChain {
         return found
     }
 
-    private struct Increment {
+    private struct BackupIncrement {
         let path: String
         let head: [UInt8]
         let id, base: String
@@ -72,7 +72,7 @@ struct OldChain {
     ///
     /// Compares each file with its checksum, and each state with the one that the next file was made from.
     func write(into draft: DraftFile) throws(StoreError) {
-        var (links, file): ([Increment], String) = ([], backup.path)
+        var (links, file): ([BackupIncrement], String) = ([], backup.path)
         while let link = try increment(file) {
             if let later = links.last {
                 guard link.id == later.id, link.key == later.key, link.position == later.position - 1 else {
@@ -96,7 +96,7 @@ struct OldChain {
     }
 
     /// The head of an increment; nil for another file.
-    private func increment(_ file: String) throws(StoreError) -> Increment? {
+    private func increment(_ file: String) throws(StoreError) -> BackupIncrement? {
         let source = try backup.opening(file)
         var head = try source.read(upTo: 16)
         guard OldChain.isIncrement(head) else { return nil }
@@ -105,11 +105,11 @@ struct OldChain {
             if next.isEmpty { break }
             head += next
         }
-        guard let increment = Increment(file, head: head) else { throw damage(file) }
+        guard let increment = BackupIncrement(file, head: head) else { throw damage(file) }
         return increment
     }
 
-    private func apply(_ link: Increment, to draft: DraftFile, _ digests: inout [[UInt8]]) throws(StoreError) {
+    private func apply(_ link: BackupIncrement, to draft: DraftFile, _ digests: inout [[UInt8]]) throws(StoreError) {
         guard link.digest(Array(digests.joined())) == link.from else { throw wrongBase(of: link) }
         let source = try backup.opening(link.path)
         func read(_ count: Int) throws(StoreError) -> [UInt8] {
@@ -141,7 +141,7 @@ struct OldChain {
         try draft.cut(to: link.pages * Int64(PageSnapshot.pageSize))
     }
 
-    private func wrongBase(of link: Increment) -> StoreError {
+    private func wrongBase(of link: BackupIncrement) -> StoreError {
         StoreError(
             .corrupt, "restore \(backup.path): \(folder)/\(link.base) is not the backup from which \(link.path) goes on"
         )

@@ -50,7 +50,7 @@ struct PageSnapshot {
         self.db = db
         summary = try StoreSummary(in: db)
         pageCount = try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-        hasSums = PageSums.areOn(db)
+        hasSums = PageChecksums.areOn(db)
         let size = try Int.fetchOne(db, sql: "PRAGMA page_size")
         guard size == PageSnapshot.pageSize else {
             throw StoreError(

@@ -16,7 +16,7 @@ extension Store {
                 let others = try SinkRecord.all(in: db).filter { $0.isBehind && !known.contains($0.name) }
                 let found = try others.filter { sink in
                     try numbers.contains { number in
-                        guard let facts = try Facts.current(number, in: db) else { return false }
+                        guard let facts = try VersionLookup.current(number, in: db) else { return false }
                         return try sink.isAwaiting(number, facts, in: db)
                     }
                 }
@@ -52,7 +52,7 @@ extension Store {
                 let sinks = try SinkRecord.all(in: db)
                 return (
                     told: try numbers.filter { number in
-                        guard let facts = try Facts.current(number, in: db) else { return false }
+                        guard let facts = try VersionLookup.current(number, in: db) else { return false }
                         return try !sinks.contains { sink in try sink.isAwaiting(number, facts, in: db) }
                     }, last: numbers.last
                 )

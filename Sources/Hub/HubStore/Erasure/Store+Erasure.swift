@@ -45,7 +45,7 @@ extension Store {
     private func choose(_ selection: ErasureSelection) async throws(StoreError) {
         try await pages(of: selection) { numbers throws(StoreError) in
             try await write("erase", 0) { transaction in
-                for number in numbers where try Facts.current(number, in: transaction.db) != nil {
+                for number in numbers where try VersionLookup.current(number, in: transaction.db) != nil {
                     guard try !Tombstones.isErased(number, in: transaction.db) else { continue }
                     try transaction.run("INSERT OR IGNORE INTO erasure_record (number) VALUES (?1)", number)
                 }
@@ -187,7 +187,7 @@ extension Store {
             guard let connection = db.sqliteConnection else { return false }
             // Commits wait while this call waits for readers.
             sqlite3_busy_timeout(connection, 20)
-            defer { sqlite3_busy_timeout(connection, Opening.busyMilliseconds) }
+            defer { sqlite3_busy_timeout(connection, StoreOpener.busyMilliseconds) }
             let code = sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
             if code & 0xFF == SQLITE_BUSY || code & 0xFF == SQLITE_LOCKED { return false }
             guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }

@@ -51,10 +51,10 @@ extension Store {
             query.kinds = KindSelection(Set(RecordKind.allCases), followsChanges: false)
             try await pages(of: query) { records throws(StoreError) in try await body(records.map(\.number)) }
             // Day values that retention kept of a source's samples are stored under the hub's name, but their values are the source's.
-            guard let sources = query.sources, !sources.contains(Account.hand) else { return }
+            guard let sources = query.sources, !sources.contains(IntakeCounts.hand) else { return }
             let series = Set(sources.map(ThinnedStatistics.series))
             var kept = query
-            (kept.sources, kept.kinds) = ([Account.hand], KindSelection([.day], followsChanges: false))
+            (kept.sources, kept.kinds) = ([IntakeCounts.hand], KindSelection([.day], followsChanges: false))
             try await pages(of: kept) { records throws(StoreError) in
                 let found = records.filter {
                     if case .day(let day) = $0.record { series.contains(day.series) } else { false }
@@ -82,7 +82,7 @@ extension ErasurePlan {
     fileprivate mutating func add(_ number: Int64, _ sinks: [(sink: SinkRecord, offered: Int64)], in db: Database)
         throws
     {
-        guard let facts = try Facts.current(number, in: db), try !Tombstones.isErased(number, in: db) else {
+        guard let facts = try VersionLookup.current(number, in: db), try !Tombstones.isErased(number, in: db) else {
             unknown.append(number)
             return
         }
@@ -92,11 +92,11 @@ extension ErasurePlan {
         bytes += try ErasurePlan.bytes(of: number, in: db)
         for (sink, offered) in sinks {
             var sink = sink
-            sink.advance(to: try Int64.fetchOne(db, sql: Head.sql) ?? 0)
+            sink.advance(to: try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0)
             let row = try DeliveryRow.find(sink.id, number, in: db)
             let holds =
                 try row.map { $0.holds } ?? (sink.hasPassed(facts) && !facts.isRetraction)
-                || Facts.mayHold(number, row, sink, offered: offered, in: db)
+                || VersionLookup.mayHold(number, row, sink, offered: offered, in: db)
                 || facts.sequence > sink.cursor && facts.sequence <= offered && sink.match.matches(facts)
             if holds { self.sinks[sink.name, default: 0] += 1 }
         }

@@ -84,7 +84,7 @@ extension WriteTransaction {
         }
         guard let identity, let number = try caches.tombstones.number(of: identity, in: db) else { return nil }
         // Records removed by retention have no row.
-        let sequence = try Facts.current(number, in: db)?.sequence ?? number
+        let sequence = try VersionLookup.current(number, in: db)?.sequence ?? number
         return .duplicate(number: number, sequence: sequence)
     }
 

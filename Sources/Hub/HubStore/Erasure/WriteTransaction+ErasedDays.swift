@@ -76,7 +76,7 @@ extension Tombstones {
 /// Erases the values of days computed from erased records. The sources of these days can store them again.
 extension WriteTransaction {
     /// The number of pieces that one transaction reads if it finds nothing.
-    private static let emptyLooks = 4
+    private static let emptyChecks = 4
 
     /// Reads some days and erases the values computed from erased records.
     ///
@@ -85,7 +85,7 @@ extension WriteTransaction {
         var sweep = caches.erasedDays ?? ErasedDaySweep()
         var results: [ManualResult] = []
         var found: [Int64] = []
-        for _ in 0..<Self.emptyLooks where found.isEmpty && !sweep.isOver {
+        for _ in 0..<Self.emptyChecks where found.isEmpty && !sweep.isOver {
             found = try sweep.look(caches.tombstones, caches.termCache, in: db)
         }
         for number in found {

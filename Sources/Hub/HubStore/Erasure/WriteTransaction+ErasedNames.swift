@@ -4,7 +4,7 @@ import Samples
 /// The identities of erased records, which sinks need to remove them.
 extension WriteTransaction {
     /// Whether a sink still has to be notified of a version.
-    func isAwaited(_ number: Int64, _ facts: VersionFacts) throws -> Bool {
+    func isAwaited(_ number: Int64, _ facts: VersionProperties) throws -> Bool {
         try caches.ledger.sinks.contains { sink in try sink.isAwaiting(number, facts, in: db) }
     }
 
@@ -64,7 +64,7 @@ extension WriteTransaction {
     mutating func removeNames(_ numbers: [Int64]) throws {
         var isRemoved = false
         for number in numbers {
-            guard let facts = try Facts.current(number, in: db), try !isAwaited(number, facts) else { continue }
+            guard let facts = try VersionLookup.current(number, in: db), try !isAwaited(number, facts) else { continue }
             if try apart(number, { transaction in try transaction.removeName(number) }) != nil { isRemoved = true }
         }
         guard isRemoved else { return }
@@ -83,7 +83,7 @@ extension SinkRecord {
     var isBehind: Bool { account.pending + account.retrying > 0 || isCounting }
 
     /// Whether the sink still has to be notified of a version.
-    func isAwaiting(_ number: Int64, _ facts: VersionFacts, in db: Database) throws -> Bool {
+    func isAwaiting(_ number: Int64, _ facts: VersionProperties, in db: Database) throws -> Bool {
         let row = try DeliveryRow.find(id, number, in: db)
         if let row, row.isOpen { return true }
         return row?.sequence != facts.sequence && facts.sequence > cursor && (implied > 0 || isCounting)

@@ -122,7 +122,7 @@ extension WriteTransaction {
                 """, of: "sample", known.number)
         try removeBeside(known.number, "sample")
         for table in ["sample", "sample_version"] { try empty(table, Self.emptySample, known.number) }
-        try bury(known.number, identity, facts)
+        try writeTombstone(known.number, identity, facts)
         return result
     }
 
@@ -138,7 +138,7 @@ extension WriteTransaction {
         try rememberWords(ofDay: known.number)
         try removeBeside(known.number, "day")
         for table in ["day", "day_version"] { try empty(table, Self.emptyDay, known.number) }
-        try bury(known.number, identity, facts)
+        try writeTombstone(known.number, identity, facts)
         return result
     }
 
@@ -199,7 +199,7 @@ extension WriteTransaction {
         try run("UPDATE ruling SET probability = NULL, odds = NULL WHERE seq IN \(sequences)", number)
     }
 
-    private mutating func bury(_ number: Int64, _ identity: [UInt8], _ facts: VersionFacts) throws {
+    private mutating func writeTombstone(_ number: Int64, _ identity: [UInt8], _ facts: VersionProperties) throws {
         let insert = try RawStatement(
             cached: "INSERT INTO erased (number, identity, at, named) VALUES (?1, ?2, ?3, 1)", in: db)
         insert.bind(1, number)

@@ -14,7 +14,7 @@ final class DraftFile: Sendable {
     /// Throws if another program is writing the file.
     init(_ path: String) throws(StoreError) {
         self.path = path
-        try PageSums.begin()
+        try PageChecksums.begin()
         let file = try DraftFile.take(path)
         try StoreError.translated { () throws(FileError) in try file.cut(to: 0) }
         // Some file systems of memory sticks have no modes. Their mount options determine the access.
@@ -53,7 +53,7 @@ final class DraftFile: Sendable {
         var configuration = Configuration()
         configuration.label = "HubStore.draft"
         configuration.prepareDatabase { db in
-            if withSums { try PageSums.enable(db) }
+            if withSums { try PageChecksums.enable(db) }
             try db.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -4000")
         }
         return try DatabaseQueue(path: path, configuration: configuration)

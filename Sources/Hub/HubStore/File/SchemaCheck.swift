@@ -14,14 +14,14 @@ enum SchemaCheck {
 
     /// The differences, one sentence each.
     static func discrepancies(in db: Database) throws -> [String] {
-        let applied = try Schema.migrator.appliedIdentifiers(db)
+        let applied = try StoreSchema.migrator.appliedIdentifiers(db)
         // A file that is not upgraded yet is compared with a store of the same older format.
-        guard let last = Schema.migrator.migrations.last(where: applied.contains) else {
+        guard let last = StoreSchema.migrator.migrations.last(where: applied.contains) else {
             return ["schema: no step of the store's format was applied"]
         }
         let model = try DatabaseQueue()
         defer { try? model.close() }
-        try Schema.migrator.migrate(model, upTo: last)
+        try StoreSchema.migrator.migrate(model, upTo: last)
         let (found, expected) = (try parts(in: db), try model.read(parts))
         let known = Dictionary(expected.map { ($0.name, $0) }) { first, _ in first }
         let names = Set(found.map(\.name))

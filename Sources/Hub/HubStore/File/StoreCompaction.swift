@@ -74,12 +74,12 @@ public struct StoreCompaction: Sendable {
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         var isWanted = true
         let summary = try queue.writeWithoutTransaction { db in
-            guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == Schema.applicationID else {
+            guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == StoreSchema.applicationID else {
                 throw StoreError(.foreign, "it is not a store of this hub")
             }
-            try Opening.refuseNewer(db, Schema.migrator, path)
+            try StoreOpener.refuseNewer(db, StoreSchema.migrator, path)
             do {
-                try PageSums.vacuum(db, into: draft) { step in
+                try PageChecksums.vacuum(db, into: draft) { step in
                     isWanted = isWanted && progress(step)
                     if !isWanted { sqlite3_interrupt(db.sqliteConnection) }
                 }

@@ -34,14 +34,14 @@ public struct StoreFile: Hashable, Sendable {
     /// The damage and inconsistencies found, one sentence each.
     public func faults(_ depth: Depth) throws(StoreError) -> [String] {
         try read("check") { db in
-            let pages = try PageSums.look(db, isInUse: FileLock.isHeld(path + ".lock")).damage
+            let pages = try PageChecksums.look(db, isInUse: FileLock.isHeld(path + ".lock")).damage
             guard pages.isEmpty else { return pages.map(\.description) }
             let damage = try String.fetchAll(
                 db, sql: "PRAGMA \(depth == .pages ? "quick_check" : "integrity_check")(20)")
             try refuseUnread(damage)
             guard damage == ["ok"] else { return damage }
             // The counters of an older format are compared after an upgrade.
-            if depth == .counters, try Schema.migrator.hasCompletedMigrations(db) {
+            if depth == .counters, try StoreSchema.migrator.hasCompletedMigrations(db) {
                 return try AccountCheck.discrepancies(in: db) + LedgerCheck.discrepancies(in: db)
             }
             let claimed = try Int64.fetchOne(db, sql: "SELECT ifnull(sum(stored), 0) FROM account") ?? 0
@@ -60,7 +60,7 @@ public struct StoreFile: Hashable, Sendable {
     /// Rollups that differ from the samples, one sentence each; reads all their samples.
     public func rollupFaults() throws(StoreError) -> [String] {
         try read("check") { db in
-            try Schema.migrator.hasCompletedMigrations(db) ? RollupCheck.discrepancies(in: db) : []
+            try StoreSchema.migrator.hasCompletedMigrations(db) ? RollupCheck.discrepancies(in: db) : []
         }
     }
 
@@ -99,9 +99,9 @@ public struct StoreFile: Hashable, Sendable {
     public func glance(most: Int64 = 16_384) throws(StoreError) -> Glance {
         let damage: [String]? = try read("check") { db in
             let pages = try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-            guard pages > most, PageSums.areOn(db) else { return nil }
+            guard pages > most, PageChecksums.areOn(db) else { return nil }
             let first = Int64.random(in: 1...pages - most + 1)
-            return try PageSums.look(db, from: first, count: most, isInUse: FileLock.isHeld(path + ".lock")).damage
+            return try PageChecksums.look(db, from: first, count: most, isInUse: FileLock.isHeld(path + ".lock")).damage
                 .map(\.description)
         }
         guard let damage else { return Glance(faults: try faults(.pages)) }
@@ -177,7 +177,7 @@ public struct StoreFile: Hashable, Sendable {
         do {
             let source = try open()
             defer { try? source.close() }
-            let target = try draft.openForCopy(withSums: try source.read(PageSums.areOn))
+            let target = try draft.openForCopy(withSums: try source.read(PageChecksums.areOn))
             defer { try? target.close() }
             return try withoutActuallyEscaping(progress) { progress in
                 try source.read { db in
@@ -242,7 +242,7 @@ public struct StoreFile: Hashable, Sendable {
     ///
     /// Throws if the file is not a store or is a newer hub's.
     func open() throws -> DatabaseQueue {
-        try PageSums.begin()
+        try PageChecksums.begin()
         try StoreLoss.check(path)
         try StoreLoss.checkKind(path)
         var configuration = Configuration()
@@ -254,10 +254,10 @@ public struct StoreFile: Hashable, Sendable {
         }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         try queue.read { db in
-            guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == Schema.applicationID else {
+            guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == StoreSchema.applicationID else {
                 throw StoreError(.foreign, "open \(path): it is not a store of this hub")
             }
-            try Opening.refuseNewer(db, Schema.migrator, path)
+            try StoreOpener.refuseNewer(db, StoreSchema.migrator, path)
         }
         return queue
     }

@@ -8,7 +8,7 @@ enum StoreFiles {
     /// It also undoes an interrupted exchange.
     static func lock(_ path: String) throws(StoreError) -> FileLock {
         let lock: FileLock
-        do throws(FileLock.Failure) { lock = try FileLock(path + ".lock") } catch {
+        do throws(FileLock.LockError) { lock = try FileLock(path + ".lock") } catch {
             switch error {
             case .held(let holder):
                 throw StoreError(

@@ -63,7 +63,7 @@ public struct StoreRestore: Sendable {
             current = nil
             damage = error.code == .missing ? nil : error
         }
-        guard Self.havePast(backup, current) else {
+        guard Self.shareHistory(backup, current) else {
             revived = nil
             return
         }
@@ -77,7 +77,7 @@ public struct StoreRestore: Sendable {
     }
 
     /// Whether a number means the same record in both.
-    private static func havePast(_ backup: StoreSummary, _ current: StoreSummary?) -> Bool {
+    private static func shareHistory(_ backup: StoreSummary, _ current: StoreSummary?) -> Bool {
         current?.hub == backup.hub && current?.epoch == backup.epoch
     }
 
@@ -87,7 +87,7 @@ public struct StoreRestore: Sendable {
     /// The number of record versions in the store that are newer than the backup; `nil` if the two have no common past.
     public var lost: Int64? {
         guard let current else { return damage == nil ? 0 : nil }
-        return Self.havePast(backup, current) ? max(0, current.head - backup.head) : nil
+        return Self.shareHistory(backup, current) ? max(0, current.head - backup.head) : nil
     }
 
     /// The result of a restore.

@@ -37,10 +37,10 @@ struct WriteTransaction {
     mutating func store(_ batch: IntakeBatch) throws -> [StoreResult] {
         scope = batch.scope
         defer { scope = WriteScope() }
-        var account = caches.accounts[batch.instance] ?? Account(instance: batch.instance)
-        caches.allowance = Allowance(
-            limits: batch.instance == Account.hand ? .none : batch.limits, used: account.usage)
-        defer { caches.allowance = Allowance() }
+        var account = caches.accounts[batch.instance] ?? IntakeCounts(instance: batch.instance)
+        caches.allowance = BatchAllowance(
+            limits: batch.instance == IntakeCounts.hand ? .none : batch.limits, used: account.usage)
+        defer { caches.allowance = BatchAllowance() }
         var refused = try membersBeyondLimits(of: batch)
         for place in try foreignMembers(of: batch) { refused[place] = WriteScope.refusal }
         let refusals = IntakeCheck.refusals(of: batch.items, caches, refused)
@@ -74,7 +74,7 @@ struct WriteTransaction {
         for (place, item) in batch.items.enumerated() {
             guard case .success(let intake) = item, case .sample(let sample) = intake.record, sample.group != nil,
                 let known = try find(sample.source, sample.key), try !mayChange(known),
-                try scope.isByHand || isNews(sample, for: sourceVersion(of: known))
+                try scope.isByHand || addsInformation(sample, for: sourceVersion(of: known))
             else { continue }
             places.insert(place)
         }
@@ -101,7 +101,7 @@ struct WriteTransaction {
     /// Ends the transaction: writes streams and accounts, and returns the caches for the state after the commit.
     mutating func finish() throws -> WriterCaches {
         if departures > 0 {
-            var account = caches.accounts[Account.hand] ?? Account(instance: Account.hand)
+            var account = caches.accounts[IntakeCounts.hand] ?? IntakeCounts(instance: IntakeCounts.hand)
             account.received += departures
             account.retractions += departures
             setAccount(account)
@@ -111,7 +111,7 @@ struct WriteTransaction {
         return caches
     }
 
-    mutating func setAccount(_ account: Account) {
+    mutating func setAccount(_ account: IntakeCounts) {
         guard account.received > 0 else { return }
         caches.accounts[account.instance] = account
         caches.changedAccounts.insert(account.instance)
@@ -125,14 +125,14 @@ struct WriteTransaction {
             case .day(let day): return try put(day, intake)
             case .retraction(let retraction): return try put(retraction)
             }
-        } catch let limit as LimitReached {
+        } catch let limit as LimitReachedError {
             // The limit was reached while binding, so nothing is written. Clear the statement for the next record.
             insertSample.clear()
             return .rejected(limit.rejection)
         }
     }
 
-    func isNews(_ author: Retraction.Author, _ reason: String?, _ version: Int64?, for standing: Retraction)
+    func addsInformation(_ author: Retraction.Author, _ reason: String?, _ version: Int64?, for standing: Retraction)
         -> Bool
     {
         switch (standing.author, author) {
@@ -208,7 +208,7 @@ struct WriteTransaction {
 /// The state that the only writer keeps between transactions.
 ///
 /// It is unchecked because the compiler cannot verify that everything here runs on the pool's serial writer queue.
-final class Writer: @unchecked Sendable {
+final class WriterState: @unchecked Sendable {
     /// `nil` after a failure.
     ///
     /// The caches are then read from the file again.

@@ -55,7 +55,7 @@ struct DeliveryRow: Hashable {
     }
 
     /// The row for a version that the cursor has passed, with the state that the cursor implied.
-    static func implied(sink: Int64, number: Int64, _ facts: VersionFacts) -> DeliveryRow {
+    static func implied(sink: Int64, number: Int64, _ facts: VersionProperties) -> DeliveryRow {
         var row = DeliveryRow(sink: sink, number: number, sequence: facts.sequence, state: .delivered)
         row.settled = facts.sequence
         row.delivered = facts.sequence

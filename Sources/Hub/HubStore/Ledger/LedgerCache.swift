@@ -12,7 +12,7 @@ struct LedgerCache {
     private var changed: Set<Int> = []
 
     init(from db: Database) throws {
-        let head = try Int64.fetchOne(db, sql: Head.sql) ?? 0
+        let head = try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0
         // A cursor that only follows the head is not saved. Advance it, so that it never moves back for readers.
         sinks = try SinkRecord.all(in: db).map { sink in
             var sink = sink
@@ -46,7 +46,7 @@ struct LedgerCache {
         guard key.person != 0 else { return }
         for index in sinks.indices {
             var count: Int64 = 0
-            for kind in 0...VersionFacts.day where fresh[kind] > 0 {
+            for kind in 0...VersionProperties.day where fresh[kind] > 0 {
                 if sinks[index].match.matches(type: key.type, person: key.person, kind: kind, isRetraction: false) {
                     count += Int64(fresh[kind])
                 }

@@ -2,26 +2,26 @@ import GRDB
 import Samples
 
 /// The properties of a version that the ledger needs.
-struct VersionFacts: Hashable {
+struct VersionProperties: Hashable {
     var sequence: Int64
     var type: Int64
     /// 0 if there is no person.
     var person: Int64
-    /// The column `kind` of a sample, or `VersionFacts.day`.
+    /// The column `kind` of a sample, or `VersionProperties.day`.
     var kind: Int
     var isRetraction: Bool
 
     static let day = 6
 
     /// The same version as not retracted.
-    var standing: VersionFacts {
+    var standing: VersionProperties {
         var facts = self
         facts.isRetraction = false
         return facts
     }
 
     /// The same version as a retraction.
-    func retracted(at sequence: Int64) -> VersionFacts {
+    func retracted(at sequence: Int64) -> VersionProperties {
         var facts = self
         (facts.sequence, facts.isRetraction) = (sequence, true)
         return facts
@@ -62,7 +62,7 @@ struct SinkMatch {
         return types?.contains(type) ?? true && !exceptTypes.contains(type) && persons?.contains(person) ?? true
     }
 
-    func matches(_ facts: VersionFacts) -> Bool {
+    func matches(_ facts: VersionProperties) -> Bool {
         matches(type: facts.type, person: facts.person, kind: facts.kind, isRetraction: facts.isRetraction)
     }
 

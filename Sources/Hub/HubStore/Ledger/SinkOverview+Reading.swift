@@ -3,8 +3,8 @@ import Samples
 
 extension SinkOverview {
     static func all(in db: Database) throws -> [SinkOverview] {
-        let head = try Int64.fetchOne(db, sql: Head.sql) ?? 0
-        let epoch = try Opening.meta(db).epoch
+        let head = try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0
+        let epoch = try StoreOpener.meta(db).epoch
         return try SinkRecord.all(in: db).map { sink in
             var sink = sink
             sink.advance(to: head)
@@ -60,8 +60,8 @@ extension SinkOverview {
 extension SinkDelivery {
     /// The state of a record at every sink that it concerns, sorted by the sink's name.
     static func all(of number: Int64, _ sinks: [SinkRecord], in db: Database) throws -> [SinkDelivery] {
-        guard let current = try Facts.current(number, in: db) else { return [] }
-        let head = try Int64.fetchOne(db, sql: Head.sql) ?? 0
+        guard let current = try VersionLookup.current(number, in: db) else { return [] }
+        let head = try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0
         return try sinks.compactMap { sink in
             var sink = sink
             sink.advance(to: head)
@@ -69,7 +69,7 @@ extension SinkDelivery {
         }
     }
 
-    private init?(_ sink: SinkRecord, _ current: VersionFacts, _ row: DeliveryRow?) {
+    private init?(_ sink: SinkRecord, _ current: VersionProperties, _ row: DeliveryRow?) {
         self.init(sink: sink.name, state: .pending, sequence: current.sequence, attempts: 0)
         if let delivered = row?.delivered {
             receipt = Receipt(sequence: delivered, receipt: row?.receipt, at: row?.deliveredAt)

@@ -16,7 +16,7 @@ struct SinkReader {
     /// The maximum number of versions that one page decides about without handing one out.
     private static let maximumDecisions = 2_000
 
-    private let reader: Reader
+    private let reader: SnapshotReader
     private let sink: SinkRecord
     private let rule: OfferRule
     private let offered: Int64
@@ -27,7 +27,8 @@ struct SinkReader {
     private var db: Database { reader.db }
 
     init(
-        _ reader: Reader, _ sink: SinkRecord, limits: DeliveryLimits, inFlight: Set<Int64>, offered: Int64, now: Int64,
+        _ reader: SnapshotReader, _ sink: SinkRecord, limits: DeliveryLimits, inFlight: Set<Int64>, offered: Int64,
+        now: Int64,
         waitTime: Int64
     ) {
         (self.reader, self.sink, self.limits) = (reader, sink, limits)
@@ -106,7 +107,9 @@ struct SinkReader {
 
     private func offer(_ row: DeliveryRow, _ filling: inout Filling, _ draft: inout Draft) throws {
         if filling.isFull { return }
-        guard let current = try Facts.current(row.number, in: db), current.sequence == row.sequence else { return }
+        guard let current = try VersionLookup.current(row.number, in: db), current.sequence == row.sequence else {
+            return
+        }
         let stored: StoredRecord?
         if let version = row.departed {
             stored = try departure(row, current, from: version)
@@ -126,7 +129,9 @@ struct SinkReader {
     /// The retraction of a record that has left the sink's filter.
     ///
     /// `nil` for a day, which cannot leave a filter. Older hubs left such rows for sinks that want only retractions.
-    private func departure(_ row: DeliveryRow, _ current: VersionFacts, from version: Int64) throws -> StoredRecord? {
+    private func departure(_ row: DeliveryRow, _ current: VersionProperties, from version: Int64) throws
+        -> StoredRecord?
+    {
         let statement = try RawStatement(
             cached: "SELECT \(SampleColumn.list) FROM sample_version WHERE number = ?1 AND seq = ?2", in: db)
         defer { statement.clear() }
@@ -152,7 +157,7 @@ struct SinkReader {
         let lanes = sink.match.runs(after: after, through: end).map { run in
             Lane(run.table, run.index, run.conditions, by: .sequence, sort: run.sort)
         }
-        var merge = try Merge(lanes, .sequence, nil, reader.termCache, in: db)
+        var merge = try LaneMerge(lanes, .sequence, nil, reader.termCache, in: db)
         while merge.front != nil {
             guard !filling.isFull, draft.decisions.count < SinkReader.maximumDecisions else {
                 draft.page.hasMore = true
@@ -178,13 +183,13 @@ struct SinkReader {
         if end < head { draft.page.hasMore = true }
     }
 
-    private func skip(_ stored: StoredRecord, _ facts: VersionFacts?, _ row: DeliveryRow?) throws -> SkipReason? {
+    private func skip(_ stored: StoredRecord, _ facts: VersionProperties?, _ row: DeliveryRow?) throws -> SkipReason? {
         var wantsPuts = true
-        if case .retraction = stored.record, let facts = try facts ?? Facts.current(stored.number, in: db) {
+        if case .retraction = stored.record, let facts = try facts ?? VersionLookup.current(stored.number, in: db) {
             wantsPuts = row?.departed != nil || sink.match.wants(facts.kind)
         }
         return try rule.skip(stored, row, wantsPuts: wantsPuts) {
-            try Facts.mayHold(stored.number, row, sink, offered: offered, in: db)
+            try VersionLookup.mayHold(stored.number, row, sink, offered: offered, in: db)
         }
     }
 }

@@ -4,7 +4,7 @@ import Samples
 /// A row of `sink` with its eras: the state of a sink.
 struct SinkRecord {
     /// A period during which one filter was in effect.
-    struct Era {
+    struct FilterPeriod {
         /// The era's filter decided about the sequence numbers after this one.
         var after: Int64
         /// The head when the era began.
@@ -42,11 +42,11 @@ struct SinkRecord {
     var lastDelivered: Int64?
     var lastFailure: SinkOverview.Failure?
     /// Oldest first; never empty.
-    var eras: [Era]
+    var eras: [FilterPeriod]
 
     /// A new sink whose versions in (start, countingTo] are still to be counted.
     init(
-        id: Int64, name: SinkID, start: Int64, countingTo: Int64, openedAt: Int64, terms: SinkTerms, era: Era
+        id: Int64, name: SinkID, start: Int64, countingTo: Int64, openedAt: Int64, terms: SinkTerms, era: FilterPeriod
     ) {
         (self.id, self.name, self.openedAt, self.start) = (id, name, openedAt, start)
         (cursor, counted, self.countingTo, offered) = (start, start, countingTo, start)
@@ -69,13 +69,13 @@ struct SinkRecord {
     func isCounted(_ sequence: Int64) -> Bool { sequence <= counted || sequence > countingTo }
 
     /// Whether a version without a row, which the cursor has passed, was delivered.
-    func hasPassed(_ facts: VersionFacts) -> Bool {
+    func hasPassed(_ facts: VersionProperties) -> Bool {
         guard facts.sequence <= cursor, let era = era(of: facts.sequence) else { return false }
         return era.match.matches(facts)
     }
 
     /// The era that decided about a sequence number; `nil` before the start.
-    func era(of sequence: Int64) -> Era? {
+    func era(of sequence: Int64) -> FilterPeriod? {
         guard sequence > start else { return nil }
         return eras.last { $0.after < sequence } ?? eras[0]
     }
@@ -174,19 +174,19 @@ extension SinkRecord {
         return skips
     }
 
-    private static func eras(_ sink: Int64, in db: Database) throws -> [Era] {
+    private static func eras(_ sink: Int64, in db: Database) throws -> [FilterPeriod] {
         let statement = try RawStatement(
             cached: "SELECT after, head, types, kinds, persons FROM sink_era WHERE sink = ? ORDER BY after", in: db)
         defer { statement.clear() }
         statement.bind(1, sink)
-        var eras: [Era] = []
+        var eras: [FilterPeriod] = []
         while try statement.step() {
             var filter = SinkFilter(
                 kinds: statement.text(3).map { Set(LineListCoding.list($0).compactMap(RecordKind.init)) },
                 persons: statement.text(4).map { Set(LineListCoding.list($0)) })
             try filter.readTypes(statement.text(2).map(LineListCoding.list))
             eras.append(
-                Era(
+                FilterPeriod(
                     after: statement.integer(0), head: statement.integer(1), filter: filter,
                     match: try SinkMatch(filter, in: db)))
         }

@@ -44,8 +44,8 @@ extension Store {
     public func sink(_ id: SinkID) async throws(StoreError) -> SinkState {
         try await read("sink") { db in
             guard var sink = try SinkRecord.find(id, in: db) else { throw StoreError.unknownSink(id, "read") }
-            sink.advance(to: try Int64.fetchOne(db, sql: Head.sql) ?? 0)
-            return sink.state(epoch: try Opening.meta(db).epoch)
+            sink.advance(to: try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0)
+            return sink.state(epoch: try StoreOpener.meta(db).epoch)
         }
     }
 
@@ -70,7 +70,8 @@ extension Store {
         let draft = try await read("deliveries") { [readerTerms] db in
             guard let sink = try SinkRecord.find(id, in: db) else { throw StoreError.unknownSink(id, "deliveries of") }
             let reader = SinkReader(
-                try Reader(db, readerTerms), sink, limits: limits, inFlight: inFlight, offered: offered, now: now,
+                try SnapshotReader(db, readerTerms), sink, limits: limits, inFlight: inFlight, offered: offered,
+                now: now,
                 waitTime: waitTime ?? now)
             return try reader.draft(after: position)
         }
@@ -124,7 +125,7 @@ extension Store {
             let (candidates, next) = try await read("replay") { [readerTerms, marks, query] db in
                 guard let sink = try SinkRecord.find(id, in: db) else { throw StoreError.unknownSink(id, "replay to") }
                 return try ReplayReader(
-                    try Reader(db, readerTerms), sink, offered: marks.offered(id), now: now
+                    try SnapshotReader(db, readerTerms), sink, offered: marks.offered(id), now: now
                 ).candidates(query)
             }
             query.next = next

@@ -8,7 +8,7 @@ extension WriteTransaction {
     /// An undelivered version becomes superseded. A version that only the cursor marks as delivered gets a row, because the cursor no longer covers
     /// it. If a record leaves a sink's filter, it is retracted at a target that has it or may have it. Only records that the filter wants while
     /// unretracted can leave it. A sink that wants only retractions is therefore not notified again if a record returns.
-    mutating func supersede(_ number: Int64, _ old: VersionFacts, by new: VersionFacts) throws {
+    mutating func supersede(_ number: Int64, _ old: VersionProperties, by new: VersionProperties) throws {
         for index in caches.ledger.sinks.indices {
             let sink = caches.ledger.sinks[index]
             let known = try DeliveryRow.find(sink.id, number, in: db)
@@ -48,7 +48,7 @@ extension WriteTransaction {
                 row?.departed = nil
             } else if let lost = row?.departed ?? (sink.match.matches(old.standing) ? old.sequence : nil) {
                 let offered = marks.offered(sink.name)
-                if try row?.holds == true || Facts.mayHold(number, row, sink, offered: offered, in: db) {
+                if try row?.holds == true || VersionLookup.mayHold(number, row, sink, offered: offered, in: db) {
                     var departure =
                         row ?? DeliveryRow(sink: sink.id, number: number, sequence: new.sequence, state: .pending)
                     departure.sequence = new.sequence

@@ -14,7 +14,7 @@ extension WriteTransaction {
     mutating func settle(_ settlement: SinkSettlement, waitTime: Int64) throws {
         // The sink was forgotten while deliveries were in transit, so there is nothing to count.
         guard let index = caches.ledger.index(of: settlement.sink) else { return }
-        var settling = Settling(
+        var settling = SettlementState(
             caches.ledger.sinks[index], head: caches.head, reached: settlement.reached,
             offered: marks.offered(settlement.sink), at: recordedAt, waitTime: waitTime, db)
         for answer in settlement.answers { try settling.take(answer) }
@@ -27,7 +27,7 @@ extension WriteTransaction {
         throws
     {
         guard let index = caches.ledger.index(of: name) else { return }
-        var settling = Settling(
+        var settling = SettlementState(
             caches.ledger.sinks[index], head: caches.head, reached: 0, offered: marks.offered(name), at: recordedAt,
             waitTime: recordedAt, db)
         for (number, sequence, decision) in decisions { try settling.take(number, sequence, decision) }
@@ -37,7 +37,7 @@ extension WriteTransaction {
 }
 
 /// The state of one sink while its answers are stored.
-struct Settling {
+struct SettlementState {
     private var sink: SinkRecord
     private let db: Database
     private let head: Int64
@@ -72,7 +72,7 @@ struct Settling {
     }
 
     mutating func take(_ answer: SinkAnswer) throws {
-        guard let current = try Facts.current(answer.number, in: db), answer.sequence <= current.sequence else {
+        guard let current = try VersionLookup.current(answer.number, in: db), answer.sequence <= current.sequence else {
             return
         }
         let row = try DeliveryRow.find(sink.id, answer.number, in: db)
@@ -81,7 +81,7 @@ struct Settling {
         case (.open(let row), let result):
             try settle(answer, current, row, result)
         case (.superseded(let row), .delivered(let receipt)):
-            guard let facts = try Facts.superseded(answer.number, answer.sequence, in: db) else { return }
+            guard let facts = try VersionLookup.superseded(answer.number, answer.sequence, in: db) else { return }
             // Uncount it as superseded. If a new filter excluded it in transit and nothing was counted, it is wanted again.
             if sink.account.superseded > 0 { sink.account.superseded -= 1 } else { sink.account.wanted += 1 }
             var after =
@@ -110,7 +110,7 @@ struct Settling {
             if row.sequence == sequence { row.isOffered = true }
             return try row.save(to: db)
         }
-        guard let current = try Facts.current(number, in: db), current.sequence == sequence,
+        guard let current = try VersionLookup.current(number, in: db), current.sequence == sequence,
             case .open(let row) = standing(sequence, current, try DeliveryRow.find(sink.id, number, in: db))
         else { return }
         switch decision {
@@ -150,7 +150,7 @@ struct Settling {
         return sink
     }
 
-    private func standing(_ sequence: Int64, _ current: VersionFacts, _ row: DeliveryRow?) -> Standing {
+    private func standing(_ sequence: Int64, _ current: VersionProperties, _ row: DeliveryRow?) -> Standing {
         if let row, row.sequence == sequence, row.state != .superseded { return row.isOpen ? .open(row) : .final }
         if let row, sequence <= row.settled { return .final }
         if sequence < current.sequence {
@@ -162,7 +162,7 @@ struct Settling {
 
     /// Settles an answer about the current version, which is open.
     private mutating func settle(
-        _ answer: SinkAnswer, _ current: VersionFacts, _ row: DeliveryRow?, _ result: SinkResult
+        _ answer: SinkAnswer, _ current: VersionProperties, _ row: DeliveryRow?, _ result: SinkResult
     ) throws {
         note(result)
         var after = try opened(answer.number, current, row)
@@ -193,7 +193,7 @@ struct Settling {
 
     /// Stores that a version was delivered, or deletes the row if the cursor shows it.
     private mutating func deliver(
-        _ facts: VersionFacts, _ row: inout DeliveryRow, _ isPut: Bool, _ receipt: String?, isCurrent: Bool = true
+        _ facts: VersionProperties, _ row: inout DeliveryRow, _ isPut: Bool, _ receipt: String?, isCurrent: Bool = true
     ) throws {
         sink.account.delivered += 1
         sink.lastDelivered = at
@@ -214,11 +214,11 @@ struct Settling {
     }
 
     /// Returns the row of an open version, created or updated to that version, and no longer open.
-    private func opened(_ number: Int64, _ current: VersionFacts, _ row: DeliveryRow?) throws -> DeliveryRow {
+    private func opened(_ number: Int64, _ current: VersionProperties, _ row: DeliveryRow?) throws -> DeliveryRow {
         var after = row ?? DeliveryRow(sink: sink.id, number: number, sequence: current.sequence, state: .pending)
         if row?.sequence != current.sequence {
             // The target may have an older version even if it does not have this one.
-            after.mayHold = try Facts.mayHold(number, row, sink, offered: offered, in: db)
+            after.mayHold = try VersionLookup.mayHold(number, row, sink, offered: offered, in: db)
             after.sequence = current.sequence
             (after.attempts, after.departed) = (0, nil)
         }
@@ -226,7 +226,7 @@ struct Settling {
         return after
     }
 
-    private mutating func close(_ row: DeliveryRow?, _ current: VersionFacts) {
+    private mutating func close(_ row: DeliveryRow?, _ current: VersionProperties) {
         guard let row, row.sequence == current.sequence else {
             sink.account.pending -= 1
             return

@@ -30,7 +30,7 @@ extension WriteTransaction {
         }
         let place = try sequence(of: start, name, epoch)
         let id = try SinkRecord.insert(name, at: recordedAt, start: place, in: db)
-        let era = SinkRecord.Era(
+        let era = SinkRecord.FilterPeriod(
             after: place, head: place, filter: terms.filter, match: try SinkMatch(terms.filter, in: db))
         var sink = SinkRecord(
             id: id, name: name, start: place, countingTo: caches.head, openedAt: recordedAt, terms: terms, era: era)
@@ -70,7 +70,7 @@ extension WriteTransaction {
             sink.account.wanted -= sink.implied
             sink.account.pending = sink.marked
             (sink.counted, sink.countingTo) = (sink.cursor, head)
-            let era = SinkRecord.Era(after: sink.cursor, head: head, filter: terms.filter, match: match)
+            let era = SinkRecord.FilterPeriod(after: sink.cursor, head: head, filter: terms.filter, match: match)
             if sink.eras[sink.eras.count - 1].after == era.after { sink.eras.removeLast() }
             sink.eras.append(era)
         }
@@ -108,7 +108,7 @@ extension WriteTransaction {
         let sink = caches.ledger.sinks[index]
         var count: Int64 = 0
         for (number, sequence) in candidates {
-            guard let current = try Facts.current(number, in: db), current.sequence == sequence,
+            guard let current = try VersionLookup.current(number, in: db), current.sequence == sequence,
                 var row = try Replay.row(of: number, current, sink, in: db)
             else { continue }
             (row.state, row.due, row.attempts, row.reason) = (.pending, DeliveryRow.atOnce, 0, nil)
@@ -170,7 +170,7 @@ extension WriteTransaction {
     }
 
     /// Called when the store closes properly: stores that the offer marks are exact for the next opening.
-    mutating func restSinks() {
+    mutating func pauseSinks() {
         for (index, sink) in caches.ledger.sinks.enumerated() where sink.isBusy && marks.offered(sink.name) != .max {
             caches.ledger.change(index) { $0.isBusy = false }
         }
@@ -180,7 +180,7 @@ extension WriteTransaction {
 /// The effect of a replay on one record.
 enum Replay {
     /// The row to open again; `nil` if the record is open already or the sink does not want it.
-    static func row(of number: Int64, _ current: VersionFacts, _ sink: SinkRecord, in db: Database) throws
+    static func row(of number: Int64, _ current: VersionProperties, _ sink: SinkRecord, in db: Database) throws
         -> DeliveryRow?
     {
         let row = try DeliveryRow.find(sink.id, number, in: db)

@@ -3,7 +3,7 @@ import HubWire
 import Samples
 
 extension WriteTransaction {
-    /// Carries out a manual change, charged to `Account.hand`; returns a result per record, groups included.
+    /// Carries out a manual change, charged to `IntakeCounts.hand`; returns a result per record, groups included.
     ///
     /// - Parameter changed: the results of records that must stay unchanged, by number.
     mutating func carryOut(
@@ -61,7 +61,7 @@ extension WriteTransaction {
         case .within(let scope, let change):
             return try carryOut(change, leaving: try foreign(to: scope, change).merging(changed) { $1 })
         }
-        var account = caches.accounts[Account.hand] ?? Account(instance: Account.hand)
+        var account = caches.accounts[IntakeCounts.hand] ?? IntakeCounts(instance: IntakeCounts.hand)
         for result in results { account.count(result.result) }
         setAccount(account)
         return results
@@ -131,7 +131,7 @@ extension WriteTransaction {
 
     private mutating func log(_ records: [IntakeRecord], _ scope: WriteScope) throws -> [ManualResult] {
         let items = records.map(IntakeItem.success)
-        let results = try store(IntakeBatch(instance: Account.hand, items: items, scope: scope))
+        let results = try store(IntakeBatch(instance: IntakeCounts.hand, items: items, scope: scope))
         return try zip(records, results).map { record, result in
             switch result {
             case .stored(let given):
@@ -281,7 +281,8 @@ extension WriteTransaction {
             return .duplicate(number: known.number, sequence: known.sequence)
         }
         let judgement =
-            try ruled.household.map { try judge(waiting: known, ruled, $0) } ?? Judgement(assignment: ruled.assignment)
+            try ruled.household.map { try judge(waiting: known, ruled, $0) }
+            ?? AssignmentResult(assignment: ruled.assignment)
         let person = personID(judgement.assignment)
         guard person != 0 else { return .duplicate(number: known.number, sequence: known.sequence) }
         var row = known

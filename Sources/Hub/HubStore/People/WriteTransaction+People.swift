@@ -3,7 +3,7 @@ import HubWire
 import Samples
 
 /// The result of the assignment of a sample.
-struct Judgement {
+struct AssignmentResult {
     var assignment: Assignment
     var ruling: Ruling?
     /// Whether a person assigned the records measured together with it.
@@ -16,8 +16,8 @@ struct Judgement {
 }
 
 /// The judgement of a group, found at the first of its records in a batch.
-struct GroupWord {
-    var judgement: Judgement
+struct GroupAssignment {
+    var judgement: AssignmentResult
     /// The key of the deciding weight, if it is in this batch.
     var decider: RecordKey?
     /// Records of the group from earlier batches that wait for a judgement.
@@ -28,7 +28,7 @@ struct GroupWord {
 struct BatchInProgress {
     var items: [IntakeItem]
     var refusals: [RecordRejection?]?
-    var words: [String: GroupWord] = [:]
+    var words: [String: GroupAssignment] = [:]
 
     /// The batch's records of a group that will be stored.
     func members(of group: String) -> [(sample: Sample, intake: IntakeRecord)] {
@@ -46,13 +46,13 @@ extension WriteTransaction {
     ///
     /// The first of these decides: a person's assignment of its group, the user named by its source, its group, its weight. A weight that is unlikely
     /// for the owner of its slot waits, together with its group.
-    mutating func judge(_ sample: Sample, _ intake: IntakeRecord, _ household: Household) throws -> Judgement {
+    mutating func judge(_ sample: Sample, _ intake: IntakeRecord, _ household: Household) throws -> AssignmentResult {
         guard let group = sample.group else {
             return try decide(sample, intake.canonical, intake.assignment, household)
         }
         let word = try word(on: group, sample, household)
         if word.judgement.assignment.person == nil,
-            let judgement = try weighAnew(sample, intake, group, household)
+            let judgement = try recomputeOdds(sample, intake, group, household)
         {
             return judgement
         }
@@ -69,7 +69,7 @@ extension WriteTransaction {
 
     /// The assignment of a waiting sample by the current rules, as if it arrived now.
     mutating func judge(waiting row: SampleRow, _ ruled: ManualChange.RuledRecord, _ household: Household) throws
-        -> Judgement
+        -> AssignmentResult
     {
         if ruled.assignment.person != nil {
             let group = try row.sample.group.map { try rows(of: $0, row.sample.source.plugin) } ?? [row]
@@ -79,7 +79,8 @@ extension WriteTransaction {
             {
                 return doubt
             }
-            return Judgement(assignment: ruled.assignment, ruling: row.sample.subject.map { _ in Ruling(.subject) })
+            return AssignmentResult(
+                assignment: ruled.assignment, ruling: row.sample.subject.map { _ in Ruling(.subject) })
         }
         guard let group = row.sample.group else {
             return try weigh(row.sample, row.canonical, ruled.assignment, household)
@@ -96,37 +97,37 @@ extension WriteTransaction {
         }
         guard let weight = Self.weight(of: others.map(\.sample)),
             let anchor = others.first(where: { $0.sample.key == weight.key }), !anchor.isAssignedByHand
-        else { return Judgement(assignment: row.assignment) }
+        else { return AssignmentResult(assignment: row.assignment) }
         var judgement = try weigh(anchor.sample, anchor.canonical, ruled.assignment, household)
         if anchor.number != row.number { judgement.ruling?.rule = .group }
         return judgement
     }
 
     /// The judgement by a waiting group's weight after its source corrected the weight; nil for any other record.
-    private mutating func weighAnew(
+    private mutating func recomputeOdds(
         _ sample: Sample, _ intake: IntakeRecord, _ group: String, _ household: Household
-    ) throws -> Judgement? {
+    ) throws -> AssignmentResult? {
         guard sample.type == .weight, let known = try find(sample.source, sample.key), known.personID == 0,
-            !known.isAssignedByHand, isNews(sample, for: try sourceVersion(of: known))
+            !known.isAssignedByHand, addsInformation(sample, for: try sourceVersion(of: known))
         else { return nil }
         let stored = try rows(of: group, sample.source.plugin)
         guard Self.weight(of: stored.map(\.sample))?.key == sample.key else { return nil }
         let judgement = try decide(sample, intake.canonical, intake.assignment, household)
         let others = stored.filter { $0.personID == 0 && !$0.isAssignedByHand && $0.sample.key != sample.key }
-        batch?.words[group] = GroupWord(judgement: judgement, decider: sample.key, waiting: others)
+        batch?.words[group] = GroupAssignment(judgement: judgement, decider: sample.key, waiting: others)
         return judgement
     }
 
-    private func bySubject(_ assignment: Assignment, _ sample: Sample) -> Judgement {
+    private func bySubject(_ assignment: Assignment, _ sample: Sample) -> AssignmentResult {
         // An account is the source's own statement; a slot is the hub's interpretation.
-        if case .slot = sample.subject { return Judgement(assignment: assignment, ruling: Ruling(.subject)) }
-        return Judgement(assignment: assignment)
+        if case .slot = sample.subject { return AssignmentResult(assignment: assignment, ruling: Ruling(.subject)) }
+        return AssignmentResult(assignment: assignment)
     }
 
     /// The assignment of a sample that has no group, or whose weight decides for its group.
     private mutating func decide(
         _ sample: Sample, _ canonical: StoredRecord.CanonicalValue?, _ assignment: Assignment, _ household: Household
-    ) throws -> Judgement {
+    ) throws -> AssignmentResult {
         guard assignment.person != nil else { return try weigh(sample, canonical, assignment, household) }
         return try doubt(sample, canonical, household) ?? bySubject(assignment, sample)
     }
@@ -136,12 +137,12 @@ extension WriteTransaction {
     /// `nil` if the slot decides. That includes all records other than weights, and owners whose weight is unknown.
     private mutating func doubt(
         _ sample: Sample, _ canonical: StoredRecord.CanonicalValue?, _ household: Household
-    ) throws -> Judgement? {
+    ) throws -> AssignmentResult? {
         guard let owner = household.owner, let place = household.members.firstIndex(where: { $0.person == owner }),
             let odds = try odds(of: sample, canonical, household, owner: place), odds.shares[place].isKnown,
             odds.shares[place].probability < 1 - household.certainty
         else { return nil }
-        return Judgement(
+        return AssignmentResult(
             assignment: .nobody(reason: "\(odds.text); the slot is \(owner.name)'s"),
             ruling: Ruling(.weight, probability: odds.best.map { odds.shares[$0].probability }, odds: odds.text))
     }
@@ -167,21 +168,23 @@ extension WriteTransaction {
 
     private mutating func weigh(
         _ sample: Sample, _ canonical: StoredRecord.CanonicalValue?, _ fallback: Assignment, _ household: Household
-    ) throws -> Judgement {
-        guard let odds = try odds(of: sample, canonical, household) else { return Judgement(assignment: fallback) }
+    ) throws -> AssignmentResult {
+        guard let odds = try odds(of: sample, canonical, household) else {
+            return AssignmentResult(assignment: fallback)
+        }
         let members = household.members
         let likeliest = odds.best.map { odds.shares[$0].probability }
         let ruling = Ruling(.weight, probability: likeliest, odds: odds.text)
         if let found = odds.found(at: household.certainty) {
-            return Judgement(assignment: .person(members[found].person), ruling: ruling)
+            return AssignmentResult(assignment: .person(members[found].person), ruling: ruling)
         }
         guard odds.shares.contains(where: \.isKnown) else {
             let names = members.map(\.person.name).joined(separator: ", ")
-            return Judgement(
+            return AssignmentResult(
                 assignment: .nobody(
                     reason: "no weight of \(names) is known yet: assign this one, or give expected_weight in hub.conf"))
         }
-        return Judgement(assignment: .nobody(reason: odds.text), ruling: ruling)
+        return AssignmentResult(assignment: .nobody(reason: odds.text), ruling: ruling)
     }
 
     /// The first weight of a group, by its start.
@@ -203,12 +206,12 @@ extension WriteTransaction {
 
     // MARK: - Groups
 
-    private mutating func word(on group: String, _ sample: Sample, _ household: Household) throws -> GroupWord {
+    private mutating func word(on group: String, _ sample: Sample, _ household: Household) throws -> GroupAssignment {
         if let known = batch?.words[group] { return known }
         let stored = try rows(of: group, sample.source.plugin)
         let members = batch?.members(of: group) ?? []
-        var word = GroupWord(
-            judgement: Judgement(
+        var word = GroupAssignment(
+            judgement: AssignmentResult(
                 assignment: .nobody(reason: "it came without the weight of its group, which would tell whose it is")),
             waiting: stored.filter { $0.personID == 0 && !$0.isAssignedByHand })
         if let judgement = follow(stored) {
@@ -216,7 +219,7 @@ extension WriteTransaction {
         } else if let named = members.sorted(by: { $0.sample.key.text < $1.sample.key.text })
             .first(where: { $0.intake.assignment.person != nil })
         {
-            word.judgement = Judgement(assignment: named.intake.assignment, ruling: Ruling(.group))
+            word.judgement = AssignmentResult(assignment: named.intake.assignment, ruling: Ruling(.group))
             let weights = stored.map { ($0.sample, $0.canonical) } + members.map { ($0.sample, $0.intake.canonical) }
             if let weight = Self.weight(of: weights.map(\.0)), weight.subject == named.sample.subject,
                 let first = weights.first(where: { $0.0.key == weight.key }),
@@ -227,7 +230,7 @@ extension WriteTransaction {
         } else if let weight = Self.weight(of: stored.map(\.sample)),
             let row = stored.first(where: { $0.sample.key == weight.key })
         {
-            word.judgement = Judgement(assignment: row.assignment, ruling: Ruling(.group))
+            word.judgement = AssignmentResult(assignment: row.assignment, ruling: Ruling(.group))
         } else if let weight = Self.weight(of: members.map(\.sample)),
             let member = members.first(where: { $0.sample.key == weight.key })
         {
@@ -239,7 +242,7 @@ extension WriteTransaction {
     }
 
     /// The assignment of a group's stored records: a person's decision, or that of its weight, or without a weight the one that all share.
-    private func follow(_ stored: [SampleRow]) -> Judgement? {
+    private func follow(_ stored: [SampleRow]) -> AssignmentResult? {
         let weight = Self.weight(of: stored.map(\.sample))
         let anchors = stored.filter { row in weight.map { $0.key == row.sample.key } ?? true }
         guard let anchor = anchors.first, anchors.allSatisfy({ $0.personID == anchor.personID }),
@@ -247,10 +250,10 @@ extension WriteTransaction {
         else {
             // If the source named a user for one of them, that applies to all.
             return stored.first { $0.personID != 0 && !$0.isAssignedByHand }.map {
-                Judgement(assignment: $0.assignment, ruling: Ruling(.group))
+                AssignmentResult(assignment: $0.assignment, ruling: Ruling(.group))
             }
         }
-        return Judgement(
+        return AssignmentResult(
             assignment: anchor.assignment, ruling: Ruling(.group), isByHand: anchors.allSatisfy(\.isAssignedByHand))
     }
 
@@ -272,12 +275,12 @@ extension WriteTransaction {
     }
 
     /// Assigns the waiting records of a group to the person found for it, so that records measured together stay together.
-    mutating func bringAlong(_ group: String) throws -> [Placement] {
+    mutating func assignWaitingMembers(_ group: String) throws -> [Placement] {
         guard let word = batch?.words[group], !word.waiting.isEmpty, word.judgement.assignment.person != nil else {
             return []
         }
         batch?.words[group]?.waiting = []
-        var account = caches.accounts[Account.hand] ?? Account(instance: Account.hand)
+        var account = caches.accounts[IntakeCounts.hand] ?? IntakeCounts(instance: IntakeCounts.hand)
         var placements: [Placement] = []
         for noted in word.waiting {
             // Read it again: since the judgement, its source may have corrected it or a person may have assigned it.
@@ -300,7 +303,7 @@ extension WriteTransaction {
     }
 
     /// Binds the parts of a judgement other than the person.
-    mutating func bind(_ judgement: Judgement) throws {
+    mutating func bind(_ judgement: AssignmentResult) throws {
         if judgement.isByHand { insertSample.bind(SampleColumn.assigned.parameter, 1 as Int64) }
         if let name = judgement.profileOf {
             insertSample.bind(SampleColumn.profileOf.parameter, try caches.term(name, .own, in: db))
@@ -309,10 +312,10 @@ extension WriteTransaction {
 
     /// Completes storing a judged sample: stores its ruling, assigns its group, and builds the published record.
     mutating func settle(
-        _ judgement: Judgement, _ sample: Sample, _ intake: IntakeRecord, _ placement: Placement
+        _ judgement: AssignmentResult, _ sample: Sample, _ intake: IntakeRecord, _ placement: Placement
     ) throws -> Placement {
         if let ruling = judgement.ruling { try note(ruling, placement) }
-        let followers = try sample.group.map { try bringAlong($0) } ?? []
+        let followers = try sample.group.map { try assignWaitingMembers($0) } ?? []
         var record = StoredRecord(intake, placement)
         if let name = judgement.profileOf, name != judgement.assignment.person?.name {
             var shown = sample

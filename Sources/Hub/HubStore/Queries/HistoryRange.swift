@@ -82,7 +82,7 @@ struct HistoryRange {
 ///
 /// Few samples are long. Samples of up to an hour are found by their start, at most an hour before the span. Longer samples, and those of more than
 /// 32 days, have an index each. A single sample of a thousand years therefore does not make every query read all years.
-enum Overhang: CaseIterable {
+enum OverlappingSamples: CaseIterable {
     /// All samples, or those of up to an hour if there are longer ones.
     case usual
     case short
@@ -106,8 +106,8 @@ enum Overhang: CaseIterable {
     var demand: [String] {
         switch self {
         case .usual, .short: []
-        case .long, .middle: ["duration > \(Overhang.hour)"]
-        case .endless: ["duration > \(Overhang.month)"]
+        case .long, .middle: ["duration > \(OverlappingSamples.hour)"]
+        case .endless: ["duration > \(OverlappingSamples.month)"]
         }
     }
 
@@ -115,8 +115,8 @@ enum Overhang: CaseIterable {
     var limit: [String] {
         switch self {
         case .usual, .long, .endless: []
-        case .short: ["duration <= \(Overhang.hour)"]
-        case .middle: ["duration <= \(Overhang.month)"]
+        case .short: ["duration <= \(OverlappingSamples.hour)"]
+        case .middle: ["duration <= \(OverlappingSamples.month)"]
         }
     }
 
@@ -127,7 +127,7 @@ enum Overhang: CaseIterable {
     ///   - isSplit: whether to split the lanes by length even without a time span.
     static func lanes(
         _ query: RecordQuery, longest: Int64, endFloor: Int64?, isSplit: Bool
-    ) -> [(part: Overhang, low: Int64, length: Int64)] {
+    ) -> [(part: OverlappingSamples, low: Int64, length: Int64)] {
         let least = query.strictStart ? query.from ?? .min : .min
         let reach = [query.strictStart ? query.allowance?.since : query.from, endFloor].compactMap(\.self).max()
         guard reach != nil || isSplit else { return [(.usual, least, longest)] }

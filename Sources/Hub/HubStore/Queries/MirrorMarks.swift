@@ -8,7 +8,7 @@ struct MirrorMarks {
     /// If more samples than this have the same start, none is compared, which limits the time for a page.
     private static let most = 200
 
-    private let reader: Reader
+    private let reader: SnapshotReader
     /// Microseconds since 1970.
     ///
     /// Records that ended earlier may not be read.
@@ -18,14 +18,14 @@ struct MirrorMarks {
     private var known: [Int64: [Int64]] = [:]
 
     /// - Parameter allowance: limits the marks to records that the client may read.
-    init(_ reader: Reader, _ allowance: ReadAllowance?) {
+    init(_ reader: SnapshotReader, _ allowance: ReadAllowance?) {
         self.reader = reader
         since = allowance?.since
         allows = { allowance?.allows($0, of: $1) ?? true }
     }
 
     /// - Parameter since: records that ended before it may not be read, in microseconds since 1970.
-    init(_ reader: Reader, since: Int64?) { self.init(reader, ReadAllowance(since: since)) }
+    init(_ reader: SnapshotReader, since: Int64?) { self.init(reader, ReadAllowance(since: since)) }
 
     mutating func mark(_ records: inout [StoredRecord]) throws {
         for index in records.indices {

@@ -39,7 +39,7 @@ struct PageToken: Hashable {
 
     private var body: String { "\(epoch).\(head).\(key).\(second.map { "\($0)." } ?? "")\(number)" }
 
-    var sorted: SortPlace { SortPlace(first: key, second: second ?? 0, number: number) }
+    var sorted: SortPosition { SortPosition(first: key, second: second ?? 0, number: number) }
 
     /// FNV-1a over the token and all of the query except its page size.
     private func check(_ query: RecordQuery) -> UInt64 {

@@ -259,7 +259,7 @@ public struct RecordTrace: Hashable, Sendable {
 /// The time that a page may take before it ends with the records found so far.
 ///
 /// It is short, so that a query that finds few of many records delays no other query and keeps no snapshot open for long.
-struct PageSlice {
+struct PageTimeLimit {
     /// Rows that every page reads, regardless of time: enough for a full page if all records match.
     var rows: Int
     var duration: Duration
@@ -270,10 +270,10 @@ struct PageSlice {
     /// The number of rows between two checks of the clock.
     var step = 32
 
-    static let usual = PageSlice(rows: RecordQuery.maximumPage, duration: .milliseconds(10))
+    static let usual = PageTimeLimit(rows: RecordQuery.maximumPage, duration: .milliseconds(10))
 
     /// A slice for rows that may be expensive to judge.
-    var ofJudgedRows: PageSlice {
+    var ofJudgedRows: PageTimeLimit {
         var slice = self
         (slice.rows, slice.step) = (1, 1)
         return slice
@@ -282,7 +282,7 @@ struct PageSlice {
     func begun() -> Begun { Begun(slice: self, end: .now + duration, limit: .now + longest) }
 
     struct Begun {
-        fileprivate let slice: PageSlice
+        fileprivate let slice: PageTimeLimit
         fileprivate let end: ContinuousClock.Instant
         fileprivate let limit: ContinuousClock.Instant
 
@@ -291,7 +291,7 @@ struct PageSlice {
         }
 
         /// Whether too many rows have been read without a certain first result.
-        func isTooMuch(_ looked: Int) -> Bool {
+        func isOverLimit(_ looked: Int) -> Bool {
             looked > slice.widest || looked % slice.step == 0 && .now >= limit
         }
 

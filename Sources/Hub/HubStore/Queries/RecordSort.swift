@@ -16,40 +16,40 @@ struct RecordSort {
     /// How rows are read: by start, which is the only order of the indices.
     var walk: Lane.Walk { isDown ? .newestFirst : .time }
 
-    func place(start: Int64, end: Int64, number: Int64) -> SortPlace {
+    func place(start: Int64, end: Int64, number: Int64) -> SortPosition {
         func value(_ key: SortKey) -> Int64 { (key.end == .start ? start : end) * (key.isDown ? -1 : 1) }
-        return SortPlace(
+        return SortPosition(
             first: keys.first.map(value) ?? 0, second: keys.dropFirst().first.map(value) ?? 0,
             number: isDown ? -number : number)
     }
 }
 
 /// The place of a record in the order of a ``RecordSort``.
-struct SortPlace: Hashable, Comparable {
+struct SortPosition: Hashable, Comparable {
     var first: Int64
     var second: Int64
     var number: Int64
 
-    static func < (left: SortPlace, right: SortPlace) -> Bool {
+    static func < (left: SortPosition, right: SortPosition) -> Bool {
         (left.first, left.second, left.number) < (right.first, right.second, right.number)
     }
 
     /// The place before every record whose first key is this or a greater one.
-    static func before(_ first: Int64) -> SortPlace {
-        SortPlace(first: first, second: -PageToken.bound, number: -PageToken.bound)
+    static func before(_ first: Int64) -> SortPosition {
+        SortPosition(first: first, second: -PageToken.bound, number: -PageToken.bound)
     }
 }
 
 /// The first few of many places, in order.
-struct FirstPlaces {
+struct FirstPositions {
     private let limit: Int
-    private(set) var places: [SortPlace] = []
+    private(set) var places: [SortPosition] = []
     /// Whether there were more places than it can hold.
     private(set) var hasMore = false
 
     init(_ limit: Int) { self.limit = limit }
 
-    mutating func insert(_ place: SortPlace) {
+    mutating func insert(_ place: SortPosition) {
         if places.count == limit {
             hasMore = true
             guard let last = places.last, place < last else { return }

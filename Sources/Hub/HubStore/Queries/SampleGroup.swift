@@ -32,7 +32,7 @@ final class SampleGroup {
     /// The records of one group are mostly adjacent.
     private static let remembered = 64
 
-    static func of(_ key: Key, _ context: RowJudge.Context) throws -> SampleGroup {
+    static func of(_ key: Key, _ context: RowMatcher.Context) throws -> SampleGroup {
         if let known = context.groups[key] { return known }
         let group = try SampleGroup(key, context)
         if context.groups.count >= remembered { context.groups.removeAll(keepingCapacity: true) }
@@ -40,7 +40,7 @@ final class SampleGroup {
         return group
     }
 
-    private init(_ key: Key, _ context: RowJudge.Context) throws {
+    private init(_ key: Key, _ context: RowMatcher.Context) throws {
         let statement = try RawStatement(
             cached: """
                 SELECT m.number, m.kind, m.type, m.value, m.start + m.duration FROM sample m INDEXED BY sample_group
@@ -73,7 +73,7 @@ final class SampleGroup {
     }
 
     /// The sum of the quantities of a type, added in the order of their numbers; `nil` if there are none.
-    func total(of type: TypeID, _ context: RowJudge.Context) throws -> Double? {
+    func total(of type: TypeID, _ context: RowMatcher.Context) throws -> Double? {
         if totals == nil {
             var sums: [TypeID: Double] = [:]
             for member in members {
@@ -86,7 +86,7 @@ final class SampleGroup {
     }
 
     /// For each part of ``ContainedParts`` up to two members that match it, so that one of them differs from any record being tested.
-    func met(_ context: RowJudge.Context) throws -> [[Int64]] {
+    func met(_ context: RowMatcher.Context) throws -> [[Int64]] {
         if let met { return met }
         var found = context.contained.parts.map { _ in [Int64]() }
         for member in members {
@@ -97,7 +97,7 @@ final class SampleGroup {
             defer { statement.clear() }
             statement.bind(1, member.number)
             guard try statement.step() else { continue }
-            let facts = RowFacts(statement, .sample, context)
+            let facts = RowProperties(statement, .sample, context)
             for part in open where try context.contained.parts[part].verdict(facts) {
                 found[part].append(member.number)
             }
@@ -109,11 +109,11 @@ final class SampleGroup {
 
 /// The expressions within `contains`, which are evaluated for the members of groups.
 final class ContainedParts {
-    private(set) var parts: [(type: TypeID, verdict: (RowFacts) throws -> Bool)] = []
+    private(set) var parts: [(type: TypeID, verdict: (RowProperties) throws -> Bool)] = []
     private var rows: RawStatement?
 
     /// - Returns: the index of the part.
-    func add(_ type: TypeID, _ verdict: @escaping (RowFacts) throws -> Bool) -> Int {
+    func add(_ type: TypeID, _ verdict: @escaping (RowProperties) throws -> Bool) -> Int {
         parts.append((type, verdict))
         return parts.count - 1
     }

@@ -32,7 +32,7 @@ public struct StoreSummary: Codable, Hashable, Sendable {
             throw StoreError(.corrupt, "the store has lost its name; restore another backup")
         }
         (hub, epoch, created) = (meta[0], meta[1], meta[2])
-        head = try Head.ofAnyFormat(db)
+        head = try SequenceHead.ofAnyFormat(db)
         records =
             (try Int64.fetchOne(db, sql: "SELECT ifnull(sum(stored), 0) FROM account") ?? 0)
             - (try RetentionSchema.removedRecords(in: db))

@@ -1,7 +1,7 @@
 import GRDB
 import Samples
 
-extension Account {
+extension IntakeCounts {
     /// Counts one record's result.
     mutating func count(_ result: StoreResult) {
         received += 1
@@ -14,14 +14,14 @@ extension Account {
         }
     }
 
-    static func all(in db: Database) throws -> [Account] {
+    static func all(in db: Database) throws -> [IntakeCounts] {
         let sql = """
             SELECT instance, received, stored, versions, retractions, duplicates, rejected, streams, sources, words,
                 extra_bytes
             FROM account ORDER BY instance
             """
         return try Row.fetchAll(db, sql: sql).map { row in
-            var account = Account(instance: row[0])
+            var account = IntakeCounts(instance: row[0])
             account.received = row[1]
             account.stored = row[2]
             account.versions = row[3]
@@ -64,7 +64,7 @@ enum AccountCheck {
         }
         func count(_ sql: String) throws -> Int64 { try Int64.fetchOne(db, sql: sql) ?? 0 }
 
-        let accounts = try Account.all(in: db)
+        let accounts = try IntakeCounts.all(in: db)
         for account in accounts {
             let results =
                 account.stored + account.versions + account.retractions + account.duplicates + account.rejected
@@ -75,10 +75,11 @@ enum AccountCheck {
         expect("retractions", accounts.reduce(0) { $0 + $1.retractions }, counted.retractions)
         expect("new versions", accounts.reduce(0) { $0 + $1.versions }, counted.versions)
         let leftOut = try count("SELECT ifnull(sum(last - first + 1), 0) FROM gap")
-        expect("sequences", try count(Head.sql), counted.stored + counted.versions + counted.retractions + leftOut)
-        let tallies = try Tallies(from: db)
-        expect("inbox", tallies.inbox, try count(Tallies.countedInbox))
-        expect("implausible", tallies.implausible, try count(Tallies.countedImplausible))
+        expect(
+            "sequences", try count(SequenceHead.sql), counted.stored + counted.versions + counted.retractions + leftOut)
+        let tallies = try StoreCounters(from: db)
+        expect("inbox", tallies.inbox, try count(StoreCounters.countedInbox))
+        expect("implausible", tallies.implausible, try count(StoreCounters.countedImplausible))
         for number in try Int64.fetchAll(db, sql: revisions) {
             found.append("record \(number): its count of versions is not that of the versions that are kept")
         }
@@ -174,7 +175,7 @@ enum AccountCheck {
 /// Counters that are read often, stored in the row of the store's name.
 ///
 /// Counting rows would read an index that grows with the data.
-struct Tallies: Hashable {
+struct StoreCounters: Hashable {
     /// Samples that wait to be assigned to a person, except those of guests.
     private(set) var inbox: Int64
     /// Implausible samples, except those of guests.

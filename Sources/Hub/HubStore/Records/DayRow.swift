@@ -48,9 +48,10 @@ struct DayRow {
         return row.stored
     }
 
-    var facts: VersionFacts {
-        VersionFacts(
-            sequence: sequence, type: typeID, person: personID, kind: VersionFacts.day, isRetraction: retraction != nil)
+    var facts: VersionProperties {
+        VersionProperties(
+            sequence: sequence, type: typeID, person: personID, kind: VersionProperties.day,
+            isRetraction: retraction != nil)
     }
 
     init(_ row: RawStatement, _ termCache: TermCache, _ db: Database) throws {

@@ -57,7 +57,7 @@ public struct InstanceUsage: Hashable, Sendable {
 }
 
 /// A record would exceed a limit of its instance; nothing of it has been stored.
-struct LimitReached: Error {
+struct LimitReachedError: Error {
     let rejection: RecordRejection
 
     init(_ name: InstanceLimits.Name, _ limit: Int64) {
@@ -69,38 +69,38 @@ struct LimitReached: Error {
 }
 
 /// The remaining allowance of the current batch.
-struct Allowance {
+struct BatchAllowance {
     var limits = InstanceLimits.none
     var used = InstanceUsage()
 
-    func check(_ name: InstanceLimits.Name, _ count: Int64, _ limit: Int64) throws(LimitReached) {
-        if count > limit { throw LimitReached(name, limit) }
+    func check(_ name: InstanceLimits.Name, _ count: Int64, _ limit: Int64) throws(LimitReachedError) {
+        if count > limit { throw LimitReachedError(name, limit) }
     }
 
-    mutating func addStream() throws(LimitReached) {
+    mutating func addStream() throws(LimitReachedError) {
         try check(.streams, used.streams + 1, limits.streams)
         used.streams += 1
     }
 
-    mutating func addSource() throws(LimitReached) {
+    mutating func addSource() throws(LimitReachedError) {
         try check(.sources, used.sources + 1, limits.sources)
         used.sources += 1
     }
 
-    mutating func addWord(_ text: String) throws(LimitReached) {
+    mutating func addWord(_ text: String) throws(LimitReachedError) {
         let cost = Int64(text.utf8.count / 256 + 1)
         try check(.words, used.words + cost, limits.words)
         used.words += cost
     }
 
     /// The limit that is closest to being reached.
-    var nearest: LimitReached {
+    var nearest: LimitReachedError {
         let shares: [(InstanceLimits.Name, Int64, Int64)] = [
             (.streams, used.streams, limits.streams), (.sources, used.sources, limits.sources),
             (.words, used.words, limits.words), (.extraBytes, used.extraBytes, limits.extraBytes),
         ]
         let most = shares.max { Double($0.1) / Double(max($0.2, 1)) < Double($1.1) / Double(max($1.2, 1)) }
-        return LimitReached(most?.0 ?? .streams, most?.2 ?? limits.streams)
+        return LimitReachedError(most?.0 ?? .streams, most?.2 ?? limits.streams)
     }
 
     /// Whether a batch with this many records could reach one of the limits that are counted over all records.

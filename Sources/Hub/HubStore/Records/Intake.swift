@@ -226,7 +226,7 @@ public enum StoreResult: Hashable, Sendable {
 ///
 /// `received = stored + versions + retractions + duplicates + rejected`, always. Each of `stored`, `versions` and `retractions`
 /// used one sequence number, so over all accounts their sum is the store's head.
-public struct Account: Hashable, Sendable {
+public struct IntakeCounts: Hashable, Sendable {
     public var instance: String
     public var received: Int64 = 0
     /// Identities seen for the first time.

@@ -23,10 +23,10 @@ extension SampleKind {
 }
 
 extension RecordKind {
-    /// The code of a sample's kind, or `VersionFacts.day` for a day.
+    /// The code of a sample's kind, or `VersionProperties.day` for a day.
     ///
     /// A retraction has the code of the record that it retracts.
-    var code: Int? { self == .day ? VersionFacts.day : SampleKind(rawValue: rawValue)?.code }
+    var code: Int? { self == .day ? VersionProperties.day : SampleKind(rawValue: rawValue)?.code }
 }
 
 /// A selection of kinds as an SQL condition.

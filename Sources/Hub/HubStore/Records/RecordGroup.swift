@@ -10,7 +10,8 @@ enum RecordGroup {
         var (all, seen): ([Int64], Set<Int64>) = ([], Set(numbers))
         for number in numbers {
             all.append(number)
-            guard !alone.contains(number), let kind = try Facts.current(number, in: db)?.kind, wholes.contains(kind)
+            guard !alone.contains(number), let kind = try VersionLookup.current(number, in: db)?.kind,
+                wholes.contains(kind)
             else { continue }
             all += try withGroups([number], in: db).filter { seen.insert($0).inserted }
         }

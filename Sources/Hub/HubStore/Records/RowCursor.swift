@@ -2,11 +2,13 @@ import GRDB
 import Samples
 
 /// The place of a row in an order: its sort key, then its number.
-struct Place: Hashable, Comparable {
+struct RowPosition: Hashable, Comparable {
     var key: Int64
     var number: Int64
 
-    static func < (left: Place, right: Place) -> Bool { (left.key, left.number) < (right.key, right.number) }
+    static func < (left: RowPosition, right: RowPosition) -> Bool {
+        (left.key, left.number) < (right.key, right.number)
+    }
 }
 
 /// One ordered run of rows, as the SQL that reads it.
@@ -48,7 +50,7 @@ struct Lane {
     /// Whether its rows are in the order of their numbers, which is the order of change for rows that never changed.
     fileprivate let isByNumber: Bool
     /// Whether its rows are returned as no longer matching: those that a second column or a judge excludes.
-    fileprivate let isOfCeased: Bool
+    fileprivate let returnsEndedMatches: Bool
     /// Bound to `?1` if a condition uses it.
     var text: String?
     /// How the lane can be entered at any place: the statement for the rest of one key's rows, and the bound values.
@@ -59,7 +61,7 @@ struct Lane {
         /// Bound to `?2` and following: the part of the index.
         fileprivate var ids: [Int64?] = []
         /// The first place, in the order of the lane, and the last key, in the units of the column.
-        fileprivate var begin = Place(key: 0, number: 0)
+        fileprivate var begin = RowPosition(key: 0, number: 0)
         fileprivate var end: Int64 = 0
     }
 
@@ -76,7 +78,7 @@ struct Lane {
         by order: Walk, sort: String? = nil, text: String? = nil
     ) {
         (self.table, self.order, self.text) = (table, order, text)
-        (isByNumber, isOfCeased) = (sort == "number", ceasing != nil)
+        (isByNumber, returnsEndedMatches) = (sort == "number", ceasing != nil)
         sql = Lane.select(table, index, range, fits, ceasing, sort ?? Lane.sort(table, order))
     }
 
@@ -84,7 +86,7 @@ struct Lane {
     ///
     /// A store may have thousands of lanes of one form. `entered` creates them, and their SQL is built once.
     init(entered table: Table, _ index: String, _ range: [String], fits: [String], by order: Walk) {
-        (self.table, self.order, isByNumber, isOfCeased) = (table, order, false, false)
+        (self.table, self.order, isByNumber, returnsEndedMatches) = (table, order, false, false)
         let (down, key, sort) = (order == .newestFirst, Lane.key(table), Lane.sort(table, order))
         sql = Lane.select(
             table, index, range + ["\(key) \(down ? "<=" : ">=") ?5", "\(key) \(down ? ">=" : "<=") ?7"], fits, nil,
@@ -98,15 +100,15 @@ struct Lane {
     ///   - ids: the values of `?2`, `?3`, … of the range.
     ///   - low, high: the first and last start, or day.
     ///   - after: the place after which it begins.
-    func entered(_ ids: [Int64?], low: Int64, high: Int64, after: Place?) -> Lane {
+    func entered(_ ids: [Int64?], low: Int64, high: Int64, after: RowPosition?) -> Lane {
         let down = order == .newestFirst
-        var begin = Place(key: down ? high : low, number: down ? .max : .min)
+        var begin = RowPosition(key: down ? high : low, number: down ? .max : .min)
         if let after {
             let floor = table == .day ? Filter.floor(after.key) : after.key
             let next =
                 after.key % unit == 0
-                ? Place(key: floor, number: down ? after.number - 1 : after.number + 1)
-                : Place(key: down ? floor : floor + 1, number: down ? .max : .min)
+                ? RowPosition(key: floor, number: down ? after.number - 1 : after.number + 1)
+                : RowPosition(key: down ? floor : floor + 1, number: down ? .max : .min)
             begin = down ? min(begin, next) : max(begin, next)
         }
         var lane = self
@@ -160,15 +162,15 @@ final class RowCursor {
     /// If set, `statement` reads only the rows of this key, and another statement reads the rows after it.
     private var tie: Int64?
     /// The place of the current row; `nil` after the last.
-    private(set) var head: Place?
+    private(set) var head: RowPosition?
 
     /// - Parameters:
     ///   - place: the first row, for a lane that can be entered anywhere; by default the beginning of the lane.
     ///   - isBrief: whether it may use the cached statement, because no other cursor of the same form is open at the same time.
-    init(_ lane: Lane, from place: Place? = nil, isBrief: Bool = false, in db: Database) throws {
+    init(_ lane: Lane, from place: RowPosition? = nil, isBrief: Bool = false, in db: Database) throws {
         (self.lane, self.isBrief, self.db, fits) = (lane, isBrief, db, lane.table.columns.count)
         var sql = lane.sql
-        let begin = place.map { Place(key: $0.key / lane.unit, number: $0.number) } ?? lane.entry?.begin
+        let begin = place.map { RowPosition(key: $0.key / lane.unit, number: $0.number) } ?? lane.entry?.begin
         if let begin, let entry = lane.entry, begin.number != .min, begin.number != .max {
             (sql, tie) = (entry.tie, begin.key)
         }
@@ -178,12 +180,12 @@ final class RowCursor {
     }
 
     /// Whether the row matches the query.
-    func isFit(_ judge: RowJudge?) throws -> Bool {
+    func isFit(_ judge: RowMatcher?) throws -> Bool {
         guard statement.integer(fits) != 0 else { return false }
         // A departure concerns the record as it was, regardless of its current state.
         if lane.table == .departure { return true }
-        if lane.isOfCeased, statement.integer(fits + 1) == 0 { return true }
-        return try (judge?.fits(statement, of: lane.table) ?? true) != lane.isOfCeased
+        if lane.returnsEndedMatches, statement.integer(fits + 1) == 0 { return true }
+        return try (judge?.fits(statement, of: lane.table) ?? true) != lane.returnsEndedMatches
     }
 
     var number: Int64 { statement.integer(0) }
@@ -219,9 +221,9 @@ final class RowCursor {
     /// The record of the current row.
     func record(_ termCache: TermCache) throws -> StoredRecord {
         switch lane.table {
-        case .sample where lane.isOfCeased: try SampleRow(statement, termCache, db).ceased
+        case .sample where lane.returnsEndedMatches: try SampleRow(statement, termCache, db).ceased
         case .sample: try SampleRow(statement, termCache, db).stored
-        case .day where lane.isOfCeased: try DayRow(statement, termCache, db).ceased
+        case .day where lane.returnsEndedMatches: try DayRow(statement, termCache, db).ceased
         case .day: try DayRow(statement, termCache, db).stored
         case .departure: try Departure.record(statement, termCache, db)
         }
@@ -236,7 +238,7 @@ final class RowCursor {
             let down = lane.order == .newestFirst
             self.tie = nil
             statement = try RowCursor.statement(lane.sql, isBrief, db)
-            bind(Place(key: down ? tie - 1 : tie + 1, number: down ? .max : .min))
+            bind(RowPosition(key: down ? tie - 1 : tie + 1, number: down ? .max : .min))
         }
         let key: Int64 =
             switch (lane.order, lane.table) {
@@ -248,7 +250,7 @@ final class RowCursor {
             case (_, .sample): statement.integer(SampleColumn.start.rawValue)
             case (_, .day): statement.integer(DayColumn.date.rawValue) &* Filter.dayLength
             }
-        head = Place(key: key, number: statement.integer(0))
+        head = RowPosition(key: key, number: statement.integer(0))
     }
 
     private static func statement(_ sql: String, _ isBrief: Bool, _ db: Database) throws -> RawStatement {
@@ -258,7 +260,7 @@ final class RowCursor {
     /// Ends the use of the cursor.
     func close() { statement.clear() }
 
-    private func bind(_ begin: Place?) {
+    private func bind(_ begin: RowPosition?) {
         if let text = lane.text { statement.bind(1, text) }
         guard let entry = lane.entry, let begin else { return }
         for (index, id) in entry.ids.enumerated() { statement.bind(Int32(index + 2), id) }

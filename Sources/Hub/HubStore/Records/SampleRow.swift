@@ -78,8 +78,8 @@ struct SampleRow {
         return shown
     }
 
-    var facts: VersionFacts {
-        VersionFacts(
+    var facts: VersionProperties {
+        VersionProperties(
             sequence: sequence, type: typeID, person: personID, kind: sample.value.kind.code,
             isRetraction: retraction != nil)
     }

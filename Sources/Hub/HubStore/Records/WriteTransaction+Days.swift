@@ -52,7 +52,7 @@ extension WriteTransaction {
         try keepPayload(intake, number: number, sequence: sequence)
         charge(day.extra)
         let previous = try caches.advance(
-            key, to: sequence, fresh: number == sequence ? VersionFacts.day : nil, in: db)
+            key, to: sequence, fresh: number == sequence ? VersionProperties.day : nil, in: db)
         return .stored(Placement(number: number, sequence: sequence, previous: previous))
     }
 
@@ -61,7 +61,7 @@ extension WriteTransaction {
         _ known: DayRow, _ author: Retraction.Author, reason: String?, version: Int64?, source: Source?,
         isLimited: Bool = true
     ) throws -> StoreResult {
-        if let standing = known.retraction, !isNews(author, reason, version, for: standing) {
+        if let standing = known.retraction, !addsInformation(author, reason, version, for: standing) {
             return .duplicate(number: known.number, sequence: known.sequence)
         }
         if let version, let floor = known.retraction?.sourceVersion, version < floor {

@@ -5,18 +5,20 @@ import Samples
 extension WriteTransaction {
     /// Why a new sample or day, or a new version, may not be stored; `nil` if it may.
     mutating func refusal(of key: StreamKey, extra: JSONObject?) throws -> RecordRejection? {
-        if try !caches.mayUse(key, in: db) { return LimitReached(.streams, caches.allowance.limits.streams).rejection }
+        if try !caches.mayUse(key, in: db) {
+            return LimitReachedError(.streams, caches.allowance.limits.streams).rejection
+        }
         guard let extra else { return nil }
         let allowance = caches.allowance
         return allowance.used.extraBytes + Int64(extra.text.utf8.count) > allowance.limits.extraBytes
-            ? LimitReached(.extraBytes, allowance.limits.extraBytes).rejection : nil
+            ? LimitReachedError(.extraBytes, allowance.limits.extraBytes).rejection : nil
     }
 
     /// Why a record may not get another version from its source.
     func refusalOfVersion(_ number: Int64) throws -> RecordRejection? {
         let limit = caches.allowance.limits.versions
         guard limit != .max, try versions(of: number) >= limit else { return nil }
-        return LimitReached(.versions, limit).rejection
+        return LimitReachedError(.versions, limit).rejection
     }
 
     mutating func charge(_ extra: JSONObject?) {
@@ -41,11 +43,11 @@ extension WriteTransaction {
             else { continue }
             members[group, default: (0, sample.source.plugin)].count += 1
             let known = try find(sample.source, sample.key)
-            guard try known.map({ isNews(sample, for: try sourceVersion(of: $0)) }) ?? true else { continue }
+            guard try known.map({ addsInformation(sample, for: try sourceVersion(of: $0)) }) ?? true else { continue }
             if isNear {
                 refusals[place] = caches.allowance.nearest.rejection
             } else if let known, try versions(of: known.number) + Int64(batch.items.count) > limits.versions {
-                refusals[place] = LimitReached(.versions, limits.versions).rejection
+                refusals[place] = LimitReachedError(.versions, limits.versions).rejection
             }
         }
         for (group, (count, plugin)) in members {
@@ -55,7 +57,7 @@ extension WriteTransaction {
                 guard case .success(let intake) = item, case .sample(let sample) = intake.record, sample.group == group,
                     try find(sample.source, sample.key)?.sample.group != group
                 else { continue }
-                refusals[place] = LimitReached(.groupSamples, limits.groupSamples).rejection
+                refusals[place] = LimitReachedError(.groupSamples, limits.groupSamples).rejection
             }
         }
         return refusals

@@ -15,7 +15,7 @@ extension WriteTransaction {
     }
 
     private mutating func put(
-        _ sample: Sample, _ intake: IntakeRecord, _ judgement: Judgement?
+        _ sample: Sample, _ intake: IntakeRecord, _ judgement: AssignmentResult?
     ) throws -> StoreResult {
         let source = try caches.source(sample.source, in: db)
         let references = SampleRow.References(
@@ -54,7 +54,9 @@ extension WriteTransaction {
         let standing = try sourceVersion(of: known)
         // `duplicate` would disclose that another person has entered the same record.
         if scope.isByHand, try !mayChange(known) { return .rejected(WriteScope.refusal) }
-        guard isNews(sample, for: standing) else { return .duplicate(number: known.number, sequence: known.sequence) }
+        guard addsInformation(sample, for: standing) else {
+            return .duplicate(number: known.number, sequence: known.sequence)
+        }
         guard try mayChange(known) else { return .rejected(WriteScope.refusal) }
         if let refusal = try refusal ?? refusalOfVersion(known.number) { return .rejected(refusal) }
         charge(sample.extra)
@@ -73,13 +75,13 @@ extension WriteTransaction {
         try keepPayload(intake, number: placement.number, sequence: placement.sequence)
         guard judgement != nil, known.personID == 0, let group = sample.group else { return .stored(placement) }
         // Records measured together stay together.
-        return .stored(placement.followed(by: try bringAlong(group)))
+        return .stored(placement.followed(by: try assignWaitingMembers(group)))
     }
 
     /// Retracts a sample at the request of its source.
     mutating func retract(_ known: SampleRow, reason: String?, version: Int64?) throws -> StoreResult {
         let standing = try sourceVersion(of: known)
-        if let retraction = standing.retraction, !isNews(.source, reason, version, for: retraction) {
+        if let retraction = standing.retraction, !addsInformation(.source, reason, version, for: retraction) {
             return .duplicate(number: known.number, sequence: known.sequence)
         }
         if let version, let floor = standing.versionFloor, version < floor {
@@ -96,7 +98,7 @@ extension WriteTransaction {
     ///
     /// The source's version is part of the content. A higher version with the same values is stored; otherwise an older one that arrives late would
     /// seem new.
-    func isNews(_ sample: Sample, for standing: SampleRow) -> Bool {
+    func addsInformation(_ sample: Sample, for standing: SampleRow) -> Bool {
         if let given = sample.sourceVersion, let floor = standing.versionFloor {
             if given < floor { return false }
             // An equal version of a HealthKit sample is never news (R6.72).

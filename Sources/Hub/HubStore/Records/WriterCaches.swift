@@ -40,11 +40,11 @@ struct StreamState {
 struct WriterCaches {
     var head: Int64
     /// The counts of records for `hub status`, and of transactions.
-    var tallies: Tallies
+    var tallies: StoreCounters
     /// The allowance of the batch that is being stored.
-    var allowance = Allowance()
+    var allowance = BatchAllowance()
     private var streams: [StreamState] = []
-    var accounts: [String: Account] = [:]
+    var accounts: [String: IntakeCounts] = [:]
     var persons: [Person] = []
     var ledger: LedgerCache
     var tombstones: Tombstones
@@ -74,12 +74,12 @@ struct WriterCaches {
     var changedAccounts: Set<String> = []
 
     init(from db: Database) throws {
-        head = try Int64.fetchOne(db, sql: Head.sql) ?? 0
-        tallies = try Tallies(from: db)
+        head = try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0
+        tallies = try StoreCounters(from: db)
         ledger = try LedgerCache(from: db)
         tombstones = try Tombstones(from: db)
         rollups = try WriterRollups(from: db)
-        for account in try Account.all(in: db) { accounts[account.instance] = account }
+        for account in try IntakeCounts.all(in: db) { accounts[account.instance] = account }
         for row in try Row.fetchAll(db, sql: "SELECT id, uid, name FROM person ORDER BY id") {
             remember(Person(uid: row[1], name: row[2]), id: row[0])
         }
@@ -198,7 +198,7 @@ struct WriterCaches {
 
     /// Puts `sequence` at the end of a stream and returns the previous end.
     ///
-    /// - Parameter fresh: for the first version of a record, its kind as in `VersionFacts`.
+    /// - Parameter fresh: for the first version of a record, its kind as in `VersionProperties`.
     mutating func advance(
         _ key: StreamKey, to sequence: Int64, duration: Int64 = 0, fresh: Int? = nil, in db: Database
     ) throws -> Int64 {
@@ -295,7 +295,7 @@ extension StreamState {
 }
 
 /// The last sequence number that was assigned or skipped.
-enum Head {
+enum SequenceHead {
     /// Each change gives its record the highest sequence number, so the head is in a current row or in a version hidden by a manual change.
     ///
     /// The query reads the ends of six indices.

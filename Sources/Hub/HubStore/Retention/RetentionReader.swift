@@ -23,7 +23,7 @@ struct RetentionReader {
     private let zones: [String: String]
     private let parts: [Part]
     private var part = 0
-    private var place = Place(key: .min, number: .min)
+    private var place = RowPosition(key: .min, number: .min)
     private(set) var count = RetentionCount()
 
     /// Maximum number of rows in a piece, and of records that it may find.
@@ -61,7 +61,7 @@ struct RetentionReader {
     mutating func next(_ termCache: TermCache, in db: Database) throws -> Piece {
         let current = parts[part]
         let sinks = try SinkRecord.all(in: db)
-        let head = try Int64.fetchOne(db, sql: Head.sql) ?? 0
+        let head = try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0
         var piece = Piece()
         if current.isDays {
             try days(current, sinks, head, &piece, in: db)
@@ -71,11 +71,11 @@ struct RetentionReader {
         return piece
     }
 
-    private mutating func endPart() { (part, place) = (part + 1, Place(key: .min, number: .min)) }
+    private mutating func endPart() { (part, place) = (part + 1, RowPosition(key: .min, number: .min)) }
 
     /// Whether a record may be removed now.
     private mutating func isFree(
-        _ number: Int64, _ facts: VersionFacts, _ sinks: [SinkRecord], _ head: Int64, isThinned: Bool = false,
+        _ number: Int64, _ facts: VersionProperties, _ sinks: [SinkRecord], _ head: Int64, isThinned: Bool = false,
         in db: Database
     )
         throws -> Bool
@@ -115,9 +115,9 @@ struct RetentionReader {
         var looked = 0
         while try statement.step() {
             looked += 1
-            place = Place(key: statement.integer(0), number: statement.integer(5))
-            let facts = VersionFacts(
-                sequence: statement.integer(2), type: current.type, person: current.person, kind: VersionFacts.day,
+            place = RowPosition(key: statement.integer(0), number: statement.integer(5))
+            let facts = VersionProperties(
+                sequence: statement.integer(2), type: current.type, person: current.person, kind: VersionProperties.day,
                 isRetraction: statement.integer(4) != 0)
             let (date, source, series) = (statement.integer(0), statement.integer(3), statement.integer(5))
             if terms.removes(day: date, current.type, source, series),
@@ -152,8 +152,8 @@ struct RetentionReader {
         let personZone = person.flatMap { zones[$0.name] } ?? "UTC"
         var looked = 0
         while try statement.step() {
-            let here = Place(key: statement.integer(0), number: statement.integer(1))
-            let facts = VersionFacts(
+            let here = RowPosition(key: statement.integer(0), number: statement.integer(1))
+            let facts = VersionProperties(
                 sequence: statement.integer(2), type: current.type, person: current.person,
                 kind: Int(statement.integer(5)), isRetraction: statement.integer(4) != 0)
             let (source, ended) = (statement.integer(3), statement.integer(6))

@@ -58,7 +58,7 @@ extension Store {
                 try thinned.samples.reduce(0) { count, version in
                     // A sample that changed before it was counted is thinned later, in its new version.
                     let isCounted = try RetentionReader.isCounted(version.number, version.sequence, in: db)
-                    return try isCounted || Facts.current(version.number, in: db) == nil ? count + 1 : count
+                    return try isCounted || VersionLookup.current(version.number, in: db) == nil ? count + 1 : count
                 }
             }
         case .duplicate(let number, _):
@@ -117,7 +117,7 @@ extension Store {
     /// The next hub checks its own clock against it.
     ///
     /// - Parameter replacing: whether to replace a later time too. If `false`, a clock that is slightly behind does not change it.
-    public func believeClock(_ now: Int64, replacing: Bool) async throws(StoreError) {
+    public func acceptClock(_ now: Int64, replacing: Bool) async throws(StoreError) {
         try await write("believe the clock", now) { transaction in
             try transaction.db.execute(
                 sql: "UPDATE meta SET clock = ?1 WHERE ?2 OR ifnull(clock, 0) < ?1", arguments: [now, replacing])

@@ -24,7 +24,7 @@ extension WriteTransaction {
             arguments: [range.lowerBound, range.upperBound, Self.erasedAtOnce])
         for row in rows {
             let (number, sequence) = (row[0] as Int64, row[1] as Int64)
-            if try !remove(number, asOf: sequence), try Facts.current(number, in: db)?.sequence == sequence,
+            if try !remove(number, asOf: sequence), try VersionLookup.current(number, in: db)?.sequence == sequence,
                 try !Tombstones.isErased(number, in: db)
             {
                 continue
@@ -36,7 +36,7 @@ extension WriteTransaction {
 
     /// - Parameter sequence: the version that may be removed; `nil` for any.
     private mutating func remove(_ number: Int64, asOf sequence: Int64?) throws -> Bool {
-        guard let facts = try Facts.current(number, in: db), sequence.map({ $0 == facts.sequence }) ?? true,
+        guard let facts = try VersionLookup.current(number, in: db), sequence.map({ $0 == facts.sequence }) ?? true,
             try facts.sequence < caches.head && newestVersion(of: number) < caches.head,
             try !Tombstones.isErased(number, in: db),
             try !caches.ledger.sinks.contains(where: { try $0.isAwaiting(number, facts, in: db) })
@@ -47,11 +47,11 @@ extension WriteTransaction {
             caches.tallies.remove(known)
             try touchRollups(of: known)
             caches.trends.forget(known.personID)
-            try settleBooks("sample", number)
+            try correctCounters("sample", number)
         } else if let known = try findDay(DayRow.byNumber, number) {
             identity = caches.tombstones.identity(
                 day: known.day.date, known.day.series, known.day.type, person: known.person.uid)
-            try settleBooks("day", number)
+            try correctCounters("day", number)
         } else {
             return false
         }
@@ -79,7 +79,7 @@ extension WriteTransaction {
     }
 
     /// Deletes the rows of a record and adds them to the counters of removed rows.
-    private mutating func settleBooks(_ table: String, _ number: Int64) throws {
+    private mutating func correctCounters(_ table: String, _ number: Int64) throws {
         let isSample = table == "sample"
         // The same label as in `AccountCheck`.
         let label =
@@ -175,12 +175,12 @@ extension WriteTransaction {
         }
         guard let unit, !numbers.isEmpty else { return nil }
         let day = DayValue(
-            source: Source(plugin: Account.hand), person: thinned.person.name, type: thinned.type,
+            source: Source(plugin: IntakeCounts.hand), person: thinned.person.name, type: thinned.type,
             series: ThinnedStatistics.series(of: thinned.plugin), date: thinned.date,
             value: isCumulative ? statistics.sum : statistics.mean, unit: unit, method: "retention", basis: [],
             metadata: statistics.metadata)
         let intake = IntakeRecord(record: .day(day), assignment: .person(thinned.person))
-        let result = try store(IntakeBatch(instance: Account.hand, records: [intake]))[0]
+        let result = try store(IntakeBatch(instance: IntakeCounts.hand, records: [intake]))[0]
         guard case .stored(let placement) = result else { return ManualResult(number: 0, result: result) }
         for version in numbers {
             let insert = try RawStatement(

@@ -4,7 +4,7 @@ import Samples
 /// The stored figures by hour of one person and type, for a query within one snapshot.
 final class RolledHours {
     /// The state of the figures from an instant on.
-    enum Stretch {
+    enum HourCoverage {
         /// Figures are stored up to `until`.
         case kept(RolledDay.Hour, until: Int64)
         /// The samples have to be read up to `until`.
@@ -39,7 +39,7 @@ final class RolledHours {
     /// - Parameters:
     ///   - place: microseconds since 1970.
     ///   - border: the end of the requested stretch.
-    func stretch(from place: Int64, to border: Int64) throws -> Stretch {
+    func stretch(from place: Int64, to border: Int64) throws -> HourCoverage {
         let day = rollup.day(of: place)
         guard day < rollup.through else { return .unknown(until: .max) }
         let start = rollup.start(of: day)

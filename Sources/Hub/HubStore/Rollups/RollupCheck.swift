@@ -5,7 +5,7 @@ import Samples
 enum RollupCheck {
     static func discrepancies(in db: Database) throws -> [String] {
         var found: [String] = []
-        let reader = try Reader(db, TermCache())
+        let reader = try SnapshotReader(db, TermCache())
         for rollup in try Rollup.all(in: db) {
             let type = try reader.termCache.type(rollup.key.type, in: db)
             let person = try reader.termCache.person(rollup.key.person, in: db)
@@ -23,7 +23,7 @@ enum RollupCheck {
     }
 
     private static func firstWrongDay(
-        of rollup: Rollup, _ query: StatisticsQuery, _ reader: Reader
+        of rollup: Rollup, _ query: StatisticsQuery, _ reader: SnapshotReader
     ) throws -> Int64? {
         let rows = try RawStatement(
             new: "SELECT slot, total, hours FROM rollup_day WHERE slot >= ? AND slot < ? ORDER BY slot", in: reader.db)

@@ -17,7 +17,7 @@ enum RollupPlan {
 
         static let usual = Density(samples: 2_000, ofDay: 16)
     }
-    init(_ query: StatisticsQuery, phase: Int64, now: Int64, _ density: Density, _ reader: Reader) throws {
+    init(_ query: StatisticsQuery, phase: Int64, now: Int64, _ density: Density, _ reader: SnapshotReader) throws {
         self = .nothing
         guard let readings = try StatisticsReadings(query, reader), let key = readings.key,
             let starts = try readings.starts()
@@ -81,10 +81,10 @@ struct RollupPiece: Sendable {
     /// Days with more samples are computed hour by hour.
     private static let samplesAtOnce = 100_000
 
-    init(of rollup: Rollup, _ days: Range<Int64>, _ query: StatisticsQuery, _ reader: Reader) throws {
+    init(of rollup: Rollup, _ days: Range<Int64>, _ query: StatisticsQuery, _ reader: SnapshotReader) throws {
         (id, begin, end) = (rollup.id, days.lowerBound, days.lowerBound)
         guard let readings = try StatisticsReadings(query, reader) else { return }
-        let limit = ContinuousClock.now + PageSlice.usual.duration
+        let limit = ContinuousClock.now + PageTimeLimit.usual.duration
         while end < days.upperBound, end == begin || ContinuousClock.now < limit {
             let (figures, count) = try Self.figures(of: rollup, end, readings)
             if let figures { self.days.append((end, figures)) }

@@ -46,7 +46,7 @@ extension Store {
         (asked.priority, asked.isBySource, asked.usesRollups) = (query.priority, true, false)
         let question = asked
         let plan = try await read("roll up") { [readerTerms] db in
-            try RollupPlan(question, phase: phase, now: now, density, Reader(db, readerTerms))
+            try RollupPlan(question, phase: phase, now: now, density, SnapshotReader(db, readerTerms))
         }
         switch plan {
         case .nothing: return false
@@ -56,7 +56,7 @@ extension Store {
         case .build(let rollup, let days):
             guard try await onWriter("roll up", { [writer] _ in writer.build(rollup, days) }) else { return false }
             let piece = try await read("roll up") { [readerTerms] db in
-                try RollupPiece(of: rollup, days, question, Reader(db, readerTerms))
+                try RollupPiece(of: rollup, days, question, SnapshotReader(db, readerTerms))
             }
             try await write("roll up", 0) { transaction in try transaction.keep(piece) }
             return true

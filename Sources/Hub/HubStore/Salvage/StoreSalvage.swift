@@ -34,17 +34,17 @@ public struct StoreSalvage: Sendable {
             try withoutActuallyEscaping(progress) { progress in
                 // Do not use a transaction, because it would end at the first unreadable page.
                 try source.unsafeRead { db in
-                    report.damage = try PageSums.look(db, most: SalvageReport.most, isInUse: false).damage.map(
+                    report.damage = try PageChecksums.look(db, most: SalvageReport.most, isInUse: false).damage.map(
                         \.description)
                     let salvage = RowSalvage(source: db, head: head, progress: progress)
-                    try copy.write { try $0.execute(sql: "PRAGMA application_id = \(Schema.applicationID)") }
-                    try Schema.migrator.migrate(copy)
+                    try copy.write { try $0.execute(sql: "PRAGMA application_id = \(StoreSchema.applicationID)") }
+                    try StoreSchema.migrator.migrate(copy)
                     try copy.writeWithoutTransaction { target in
                         try target.execute(sql: "PRAGMA foreign_keys = OFF")
                         try target.inTransaction(.immediate) {
                             let total = try salvage.copyAll(into: target)
                             (report.rows, report.unreadable) = (total.rows, total.breaks)
-                            try SalvageBooks(db: target, head: head, now: now).balance(&report)
+                            try SalvageCorrections(db: target, head: head, now: now).balance(&report)
                             return .commit
                         }
                     }
@@ -68,7 +68,7 @@ public struct StoreSalvage: Sendable {
     /// The last sequence number of this store, not of one replaced by a restore; 0 if only the rows show it.
     private func knownHead(_ source: DatabaseQueue) -> Int64 {
         guard let record = try? SequenceReserve.read(of: path),
-            let (hub, epoch) = try? source.read({ try Opening.meta($0) })
+            let (hub, epoch) = try? source.read({ try StoreOpener.meta($0) })
         else { return 0 }
         return record.places.first { $0.hub == hub && $0.epoch == epoch }?.head ?? 0
     }
@@ -76,7 +76,7 @@ public struct StoreSalvage: Sendable {
     private func open() throws -> DatabaseQueue {
         let queue = try StoreFile(path).open()
         try queue.read { db in
-            guard try Schema.migrator.hasCompletedMigrations(db) else {
+            guard try StoreSchema.migrator.hasCompletedMigrations(db) else {
                 throw StoreError(
                     .foreign,
                     "open \(path): it is of an older hub; salvage it with the hub that wrote it, and update then")
@@ -162,7 +162,8 @@ private struct RowSalvage {
         return (rows, breaks)
     }
 
-    private func copy(_ reader: TableReader, into target: Database, _ counting: () throws -> Void) throws -> Int {
+    private func copy(_ reader: SalvageTableReader, into target: Database, _ counting: () throws -> Void) throws -> Int
+    {
         var insert: Statement?
         return try reader.read { row in
             let columns = Array(row.columnNames.dropFirst())
@@ -185,25 +186,25 @@ private struct RowSalvage {
     /// The readers for a table, by the order of its rows.
     ///
     /// For rows of sinks there is one reader per sink.
-    private func readers(of table: String) throws -> [TableReader] {
+    private func readers(of table: String) throws -> [SalvageTableReader] {
         let keys = try Row.fetchAll(
             source, sql: "SELECT name, type FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", arguments: [table]
         ).map { (name: $0[0] as String, isInteger: $0[1] as String == "INTEGER") }
-        if keys.isEmpty { return [TableReader(db: source, table: table, key: "rowid")] }
+        if keys.isEmpty { return [SalvageTableReader(db: source, table: table, key: "rowid")] }
         let order = keys.map { "\"\($0.name)\"" }
         if keys.count > 1, keys.allSatisfy(\.isInteger), keys[0].name == "sink" {
             var sinks: [Int64] = []
-            _ = try TableReader(db: source, table: "sink", key: "id").read { sinks.append($0["id"]) }
+            _ = try SalvageTableReader(db: source, table: "sink", key: "id").read { sinks.append($0["id"]) }
             return sinks.map {
-                TableReader(
+                SalvageTableReader(
                     db: source, table: table, key: order[1], bound: head > 0 ? head : 1 << 52,
                     scope: "\(order[0]) = \($0)")
             }
         }
         let isSequence = ["number", "seq"].contains(keys[0].name) && head > 0
-        guard keys[0].isInteger else { return [TableReader(db: source, table: table, key: nil, order: order)] }
+        guard keys[0].isInteger else { return [SalvageTableReader(db: source, table: table, key: nil, order: order)] }
         return [
-            TableReader(
+            SalvageTableReader(
                 db: source, table: table, key: order[0], bound: isSequence ? head : 1 << 52,
                 order: keys.count > 1 ? order : [])
         ]
@@ -214,6 +215,6 @@ private struct RowSalvage {
         do {
             return try Int64.fetchOne(
                 source, sql: "SELECT ifnull(sum(stored + versions + retractions), 0) FROM account") ?? 0
-        } catch let error as DatabaseError where TableReader.isDamage(error) { return 0 }
+        } catch let error as DatabaseError where SalvageTableReader.isDamage(error) { return 0 }
     }
 }

@@ -19,13 +19,13 @@ public final class SecretStore: Sendable {
         self.path = path
         try StoreFiles.prepare(path)
         do {
-            try PageSums.begin()
+            try PageChecksums.begin()
             try Self.convert(path)
             var configuration = Configuration()
             configuration.label = "SecretStore"
             configuration.busyMode = .timeout(5)
             configuration.prepareDatabase { db in
-                try PageSums.enableNew(db)
+                try PageChecksums.enableNew(db)
                 // Use a rollback journal. A write-ahead log would keep old tokens until it is reused.
                 try db.execute(
                     sql: """
@@ -35,7 +35,7 @@ public final class SecretStore: Sendable {
                 try Self.identify(db, path)
             }
             queue = try DatabaseQueue(path: path, configuration: configuration)
-            try queue.writeWithoutTransaction { try Opening.refuseNewer($0, Self.migrator, path) }
+            try queue.writeWithoutTransaction { try StoreOpener.refuseNewer($0, Self.migrator, path) }
             try Self.migrator.migrate(queue)
         } catch {
             throw StoreError(error, doing: "open \(path)")
@@ -49,12 +49,12 @@ public final class SecretStore: Sendable {
 
     /// Replaces a file without page checksums by a copy with them.
     private static func convert(_ path: String) throws {
-        guard PageSums.areMissing(path) else { return }
+        guard PageChecksums.areMissing(path) else { return }
         let draft = try DraftFile(path + ".summing")
         let queue = try DatabaseQueue(path: path)
         let isOurs = try queue.writeWithoutTransaction { db in
             guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == applicationID else { return false }
-            try PageSums.vacuum(db, into: draft)
+            try PageChecksums.vacuum(db, into: draft)
             return true
         }
         try queue.close()

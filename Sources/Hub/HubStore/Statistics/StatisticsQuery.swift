@@ -37,9 +37,9 @@ public struct StatisticsQuery: Sendable {
     /// The beginning of the interval to continue with, from ``StatisticsWalk/next``.
     public var first: Int64?
     /// Whether to find out if there is more after the last row of the answer.
-    public var tellsNext = true
+    public var reportsNext = true
     /// Whether to report the days that retention has thinned.
-    public var tellsThinned = false
+    public var reportsThinned = false
     /// The IANA time zone for the days of `from` and `to`.
     public var zone = "UTC"
     /// Whether stored figures may be used; the answer is the same.

@@ -6,7 +6,7 @@ import Samples
 /// They are quantities that are not retracted, not implausible, and not filled in.
 struct StatisticsReadings {
     private let query: StatisticsQuery
-    private let reader: Reader
+    private let reader: SnapshotReader
     private let range: HistoryRange
     let unit: Int64
     /// Ids of the requested sources; `nil` for all.
@@ -25,7 +25,7 @@ struct StatisticsReadings {
         "kind = 0 AND unit = ?5 AND retracted IS NULL AND implausible IS NULL AND provenance <> 2"
 
     /// `nil` if the store has no such samples.
-    init?(_ query: StatisticsQuery, _ reader: Reader) throws {
+    init?(_ query: StatisticsQuery, _ reader: SnapshotReader) throws {
         (self.query, self.reader) = (query, reader)
         var filtered = RecordQuery()
         (filtered.types, filtered.persons, filtered.sources) = ([query.type], [.person(query.person)], query.sources)
@@ -259,16 +259,17 @@ struct StatisticsReadings {
     private func isAsked(_ rows: RawStatement) -> Bool { sources?.contains(rows.integer(4)) ?? true }
 
     /// The lanes for samples that extend over an instant, each with the earliest possible start.
-    private func lanes(over time: Int64) -> [(part: Overhang, low: Int64, length: Int64)] {
+    private func lanes(over time: Int64) -> [(part: OverlappingSamples, low: Int64, length: Int64)] {
         var spanned = RecordQuery()
         spanned.from = time
-        return Overhang.lanes(spanned, longest: range.longest, endFloor: nil, isSplit: false)
+        return OverlappingSamples.lanes(spanned, longest: range.longest, endFloor: nil, isSplit: false)
     }
 
     /// The samples of all sources that count and begin in a span.
     ///
     /// Filtering by source here would hide how many rows are read.
-    private func rows(from: Int64, to: Int64, _ part: Overhang, _ limits: String = "") throws -> RawStatement {
+    private func rows(from: Int64, to: Int64, _ part: OverlappingSamples, _ limits: String = "") throws -> RawStatement
+    {
         let statement = try RawStatement(
             cached: """
                 SELECT number, start, duration, value, source FROM sample INDEXED BY \(part.index)
@@ -342,10 +343,10 @@ struct SourceSearch: Sendable {
 /// The ranking of the sources, the best first.
 private final class Ranks {
     private let order: SourceRank
-    private let reader: Reader
+    private let reader: SnapshotReader
     private var known: [Int64: Int] = [:]
 
-    init(_ priority: [String], _ reader: Reader) { (order, self.reader) = (SourceRank(priority), reader) }
+    init(_ priority: [String], _ reader: SnapshotReader) { (order, self.reader) = (SourceRank(priority), reader) }
 
     func rank(of id: Int64) throws -> Int {
         if let rank = known[id] { return rank }

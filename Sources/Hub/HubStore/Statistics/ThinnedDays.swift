@@ -32,7 +32,7 @@ public struct ThinnedDays: Sendable, Hashable {
             arguments: [
                 person, query.type.rawValue,
                 day([query.from, query.since].compactMap(\.self).max(), or: Int(Int32.min)),
-                day(query.to.map { $0 - 1 }, or: Int(Int32.max)), Account.hand, prefix, prefix + "\u{10FFFF}",
+                day(query.to.map { $0 - 1 }, or: Int(Int32.max)), IntakeCounts.hand, prefix, prefix + "\u{10FFFF}",
             ])
         var (days, series): (Set<Int>, Set<String>) = ([], [])
         for row in rows {

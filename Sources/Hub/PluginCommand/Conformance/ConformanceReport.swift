@@ -5,7 +5,7 @@ import Platform
 package struct ConformanceReport: Sendable {
     package struct Finding: Sendable {
         package let rule: Rule
-        package let verdict: Examination.Verdict
+        package let verdict: ConformanceTest.Verdict
         package let time: Duration
     }
 

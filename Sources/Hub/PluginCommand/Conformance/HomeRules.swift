@@ -32,7 +32,7 @@ extension Rule {
             let missing = lost.first.map {
                 ["\(lost.count) of \(lasting.count) records are missing, such as \($0.words)"]
             }
-            return (missing ?? []) + Contents.twins(records) + (try await home.faults())
+            return (missing ?? []) + SampleContents.twins(records) + (try await home.faults())
         },
         Rule(
             "whole-hub-delivers", .silver, of: .sinks,
@@ -42,7 +42,7 @@ extension Rule {
             let home = try await examination.home()
             try await home.start(isFirst: true)
             try await home.settle(atLeast: 1, until: .zero) { Int64($0.sinks.count { $0.isOpen }) }
-            try await home.giveMadeUp()
+            try await home.sendGenerated()
             await home.kill()
             try await home.start()
             try await home.settle(atLeast: 1) { status in
@@ -83,7 +83,7 @@ extension Rule {
             let faults = try await home.faults()
             // A plugin that has done its work and ended is fine, too.
             let isGone = !hasCome && faults.isEmpty ? try await home.isAtRest() ? [] : ["it did not come again"] : []
-            return isGone + faults + Contents.twins(records)
+            return isGone + faults + SampleContents.twins(records)
         },
         Rule(
             "clock", .gold, of: .sources,
@@ -103,11 +103,11 @@ extension Rule {
             let missing = await stage.missing(lasting)
             await stage.settle()
             await second.stop(stage.hub)
-            return missing + Contents.twins(await stage.hub.held.map(\.record))
+            return missing + SampleContents.twins(await stage.hub.held.map(\.record))
         },
     ]
 }
 
 extension HubStatus.SessionStatus {
-    fileprivate func isOf(_ subject: Subject) -> Bool { instance == subject.name }
+    fileprivate func isOf(_ subject: PluginUnderTest) -> Bool { instance == subject.name }
 }

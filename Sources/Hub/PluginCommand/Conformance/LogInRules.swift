@@ -15,17 +15,17 @@ extension Rule {
         ) { examination in
             let stage = try await examination.stage()
             let lost = try stage.tokens.mapValues { try LostToken($0) }
-            guard !lost.isEmpty else { throw Rule.Excuse(reason: "its simulator names no token of an account") }
+            guard !lost.isEmpty else { throw Rule.NotApplicable(reason: "its simulator names no token of an account") }
             let isSource = stage.trial.manifest.isSource
             let lasting = isSource ? try await examination.lasting() : []
             for (account, token) in lost { await stage.hub.setToken(token.json, of: account) }
-            let bench = SinkBench(stage, stage.start())
+            let bench = SinkTestBench(stage, stage.start())
             var records: [String] = []
             if stage.trial.manifest.sink != nil {
                 // A sink that asks for nothing before its log-in has nothing to lose.
-                _ = await stage.comes { !$0.wants.isEmpty || $0.hasHeardOfLogIn }
+                _ = await stage.comes { !$0.wants.isEmpty || $0.hasSeenLogIn }
                 if let want = await bench.want {
-                    records = try await SinkBench.plain(want, in: stage.hub)
+                    records = try await SinkTestBench.plain(want, in: stage.hub)
                     // A sink that answers nothing before its log-in has lost nothing either.
                     for result in await bench.results(of: records, within: .seconds(5)) ?? [] {
                         switch result {
@@ -35,7 +35,7 @@ extension Rule {
                     }
                 }
             }
-            if !(await stage.comes { $0.hasHeardOfLogIn }) {
+            if !(await stage.comes { $0.hasSeenLogIn }) {
                 bench.seen.append("no TOKEN with failure auth came, and no result auth")
             }
             if bench.life.hasEnded {
@@ -47,7 +47,7 @@ extension Rule {
             await stage.hub.forgetSessions()
             if stage.trial.manifest.sink != nil {
                 if await stage.comes({ !$0.wants.isEmpty }), let want = await bench.want {
-                    if records.isEmpty { records = try await SinkBench.plain(want, in: stage.hub) }
+                    if records.isEmpty { records = try await SinkTestBench.plain(want, in: stage.hub) }
                     try await bench.deliver(records)
                 } else {
                     bench.seen.append("no WANT came after the log-in")
@@ -72,7 +72,7 @@ private struct LostToken {
 
     init(_ good: RawJSON) throws {
         guard let members = JSONTree(Array(good.text.utf8))?.members else {
-            throw Subject.Refusal(description: "a token of the simulator is not a JSON object")
+            throw PluginUnderTest.SetupError(description: "a token of the simulator is not a JSON object")
         }
         var secrets: [String] = []
         let spoiled = members.map { member in
@@ -89,7 +89,7 @@ private struct LostToken {
 
 extension FakeHub {
     /// Whether a person would learn that a log-in has failed.
-    fileprivate var hasHeardOfLogIn: Bool {
+    fileprivate var hasSeenLogIn: Bool {
         tokenFailures.contains { $0.kind == .auth }
             || deliveries.contains { delivery in
                 delivery.report?.results.contains { if case .unauthorized = $0 { true } else { false } } == true

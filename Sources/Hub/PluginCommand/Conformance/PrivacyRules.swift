@@ -40,7 +40,7 @@ extension Rule {
 
     /// Runs a command; the judge gets the outcome and the number of records that came and that a quiet life does not give.
     private static func asked(
-        _ examination: Examination, _ command: String, isDryRun: Bool = false,
+        _ examination: ConformanceTest, _ command: String, isDryRun: Bool = false,
         judge: @Sendable (CommandOutcome.Content, Int) -> [String]
     ) async throws -> [String] {
         let course = try await examination.course()

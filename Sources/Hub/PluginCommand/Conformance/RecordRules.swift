@@ -95,7 +95,7 @@ extension Rule {
             let life = stage.start()
             await stage.settle(atLeast: 1)
             await life.stop(stage.hub)
-            let first = Contents(await stage.hub.held.map(\.record))
+            let first = SampleContents(await stage.hub.held.map(\.record))
             try stage.forget()
             let before = await stage.hub.batches
             let second = stage.start()
@@ -143,7 +143,7 @@ extension Rule {
 
     /// Whether all records come although the first process ends before the hub confirms any.
     private static func interrupted(
-        _ examination: Examination, by event: (Stage, Life) async -> Void
+        _ examination: ConformanceTest, by event: (PluginTestBench, TestedProcess) async -> Void
     ) async throws -> [String] {
         let lasting = try await examination.lasting()
         let stage = try await examination.stage { $0.answers = false }
@@ -162,7 +162,7 @@ extension Rule {
 }
 
 /// The contents of samples without their keys and groups.
-struct Contents {
+struct SampleContents {
     private var keys: [String: RecordIdentity] = [:]
     private let known: Set<RecordIdentity>
 

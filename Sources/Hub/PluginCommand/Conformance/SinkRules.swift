@@ -69,12 +69,12 @@ extension Rule {
     ]
 
     private static func delivered(
-        _ examination: Examination, then more: (SinkBench, [String]) async throws -> Void
+        _ examination: ConformanceTest, then more: (SinkTestBench, [String]) async throws -> Void
     ) async throws -> [String] {
         let stage = try await examination.stage()
-        let bench = SinkBench(stage, stage.start())
+        let bench = SinkTestBench(stage, stage.start())
         guard await stage.comes({ !$0.wants.isEmpty }), let want = await bench.want else { return ["no WANT came"] }
-        let records = try await SinkBench.plain(want, in: stage.hub)
+        let records = try await SinkTestBench.plain(want, in: stage.hub)
         try await bench.deliver(records)
         try await more(bench, records)
         _ = await bench.life.stop(stage.hub)

@@ -40,11 +40,11 @@ package struct Rule: Sendable {
     /// The author's repair if the plugin breaks the rule.
     package let repair: String
     /// Checks a plugin and returns the violations, a sentence each; empty if all is well.
-    let look: @Sendable (Examination) async throws -> [String]
+    let look: @Sendable (ConformanceTest) async throws -> [String]
 
     init(
         _ name: String, _ tier: Tier, of concern: Concern = .all, _ text: String, repair: String,
-        look: @escaping @Sendable (Examination) async throws -> [String]
+        look: @escaping @Sendable (ConformanceTest) async throws -> [String]
     ) {
         (self.name, self.tier, self.concern, self.text, self.repair) = (name, tier, concern, text, repair)
         self.look = look

@@ -72,13 +72,13 @@ struct DevCommand: AsyncParsableCommand {
         guard FileManager.default.fileExists(atPath: folder) else {
             throw Failure(.badConfiguration, "\(folder) is not there: name a plugin's folder, or its program")
         }
-        let place = try DevPlace(keep: keep)
+        let place = try DevFolders(keep: keep)
         defer { place.remove() }
-        let step = (build ?? Self.buildLine(folder)).map { BuildStep($0, in: DevPlace.folder(of: folder)) }
+        let step = (build ?? Self.buildLine(folder)).map { BuildStep($0, in: DevFolders.folder(of: folder)) }
         // Called at the second Ctrl-C.
         let interruption = Interruption {
             step?.kill()
-            WholeHub.killAll()
+            HubInstance.killAll()
             place.remove()
         }
         let view = DevView(json: json, most: count) { interruption.release() }
@@ -105,7 +105,7 @@ struct DevCommand: AsyncParsableCommand {
         await session.end()
         if let failure { throw failure }
         if let count, seen < count {
-            throw Failure(.notWell, "\(NumberText.count(seen, "record")) came, and not \(count)")
+            throw Failure(.unhealthy, "\(NumberText.count(seen, "record")) came, and not \(count)")
         }
     }
 

@@ -23,11 +23,11 @@ final class DevObserver: Sendable {
     private let view: DevView
     private let begun: String
     private let isOver = Mutex(false)
-    private let hubIsGone = Mutex(false)
+    private let isHubGone = Mutex(false)
     private let wantsMadeUp = Mutex(true)
     private let state: Mutex<Shown>
     /// Whether the last look at the status is done, and whether everything is over.
-    private let end = Watched((hasLooked: false, isOver: false))
+    private let end = AwaitableValue((hasLooked: false, isOver: false))
 
     /// - Parameters:
     ///   - data: the data folder of the hub.
@@ -42,7 +42,7 @@ final class DevObserver: Sendable {
     var shown: Shown { state.withLock(\.self) }
 
     /// Gives made-up records to a sink as soon as it asks for records.
-    func giveMadeUp() { wantsMadeUp.withLock { $0 = true } }
+    func sendGenerated() { wantsMadeUp.withLock { $0 = true } }
 
     func start() {
         Thread { [self] in
@@ -59,7 +59,7 @@ final class DevObserver: Sendable {
 
     /// Returns when the whole log is shown, after the hub has ended.
     func close() async {
-        hubIsGone.withLock { $0 = true }
+        isHubGone.withLock { $0 = true }
         await end.wait(upTo: .seconds(1)) { $0.isOver }
     }
 
@@ -96,7 +96,7 @@ final class DevObserver: Sendable {
         }
         if let status = try? door?.ask(.status) { try? look(JSON.answer(HubStatus.self, status), &word) }
         end.change { $0.hasLooked = true }
-        while !hubIsGone.withLock(\.self) { usleep(20_000) }
+        while !isHubGone.withLock(\.self) { usleep(20_000) }
         show(&reader)
     }
 
@@ -160,7 +160,7 @@ final class DevObserver: Sendable {
             })
         else { return }
         do {
-            view.say(.madeUp, try MadeUpGift(instance, endpoints).give())
+            view.say(.madeUp, try GeneratedBatch(instance, endpoints).give())
         } catch {
             view.say(.madeUp, "no records could be given to it: \(error)", .bad)
         }
@@ -171,7 +171,7 @@ final class DevObserver: Sendable {
         let now = [plugin.state.rawValue, plugin.lastError ?? "", fault == nil ? "" : "!"].joined(separator: "|")
         guard now != word else { return }
         word = now
-        let shade: Shade? =
+        let shade: StatusColour? =
             switch plugin.state {
             case .running, .finished, .resting: fault == nil ? .good : .doubtful
             case .failed, .quarantined, .silent: .bad

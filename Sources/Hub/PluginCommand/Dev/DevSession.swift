@@ -10,15 +10,15 @@ actor DevSession {
     private let path: String
     private let folder: String
     private let settings: [String]
-    private let place: DevPlace
+    private let place: DevFolders
     private let view: DevView
     private let build: BuildStep?
     private let hubEnded: @Sendable () -> Void
-    private var subject: Subject?
-    private var standIn: StandIn?
-    private var hub: WholeHub?
+    private var subject: PluginUnderTest?
+    private var standIn: SimulatorProcess?
+    private var hub: HubInstance?
     private var observer: DevObserver?
-    private var tap: CompanionProcess?
+    private var tap: HelperProcess?
     private var watch: FolderWatch?
     private var program: ProgramIdentity?
     private var isEnding = false
@@ -27,11 +27,11 @@ actor DevSession {
     ///   - build: a shell command; `nil` if there is nothing to build.
     ///   - hubEnded: called if the hub ends without being asked.
     init(
-        _ path: String, settings: [String], place: DevPlace, build: BuildStep?, _ view: DevView,
+        _ path: String, settings: [String], place: DevFolders, build: BuildStep?, _ view: DevView,
         hubEnded: @escaping @Sendable () -> Void
     ) {
         (self.path, self.settings, self.place, self.build) = (path, settings, place, build)
-        folder = DevPlace.folder(of: path)
+        folder = DevFolders.folder(of: path)
         (self.view, self.hubEnded) = (view, hubEnded)
     }
 
@@ -52,24 +52,24 @@ actor DevSession {
             do { try await follow(changed) } catch let failure as Failure {
                 if isEnding { return }
                 view.say(.restart, failure.message, .bad)
-            } catch let refusal as Subject.Refusal {
+            } catch let refusal as PluginUnderTest.SetupError {
                 view.say(.restart, "\(refusal); the old one keeps running", .bad)
             }
         }
     }
 
-    private var needsBuild: Bool { (try? Subject(path, settings: settings)) == nil }
+    private var needsBuild: Bool { (try? PluginUnderTest(path, settings: settings)) == nil }
 
     // MARK: - Start
 
     private func begin() async throws {
-        let subject: Subject
-        do { subject = try Subject(path, settings: settings) } catch {
+        let subject: PluginUnderTest
+        do { subject = try PluginUnderTest(path, settings: settings) } catch {
             throw Failure(.badConfiguration, error.description)
         }
         standIn = try startStandIn(subject)
         _ = try place.write(configuration(subject))
-        let hub = try await WholeHub(
+        let hub = try await HubInstance(
             configuration: place.configuration, run: place.run, instance: subject.name
         ) { [view] in
             view.say(.hub, $0)
@@ -93,23 +93,23 @@ actor DevSession {
         view.say(.hub, "watching \(folder)\(view.json ? "" : "; Ctrl-C ends it")")
     }
 
-    private func startStandIn(_ subject: Subject) throws -> StandIn? {
+    private func startStandIn(_ subject: PluginUnderTest) throws -> SimulatorProcess? {
         guard let simulator = subject.simulator else { return nil }
         do {
-            let standIn = try StandIn(simulator, scratch: place.scratch)
+            let standIn = try SimulatorProcess(simulator, scratch: place.scratch)
             let said = standIn.values.sorted { $0.key < $1.key }.map { "{\($0.key)} is \($0.value)" }
             view.say(.simulator, "started" + (said.isEmpty ? "" : ": \(said.joined(separator: ", "))"))
             return standIn
-        } catch let refusal as Subject.Refusal { throw Failure(.badConfiguration, refusal.description) }
+        } catch let refusal as PluginUnderTest.SetupError { throw Failure(.badConfiguration, refusal.description) }
     }
 
-    private func configuration(_ subject: Subject) -> String {
+    private func configuration(_ subject: PluginUnderTest) -> String {
         subject.configuration(place.scratch, run: place.run, standIn?.values ?? [:], hub: "log_level = \"warning\"")
     }
 
     /// Starts `hub tap`, which shows records in words and ends when its stdin does.
-    private func startTap(_ shown: DevObserver.Shown) throws -> CompanionProcess {
-        try CompanionProcess(
+    private func startTap(_ shown: DevObserver.Shown) throws -> HelperProcess {
+        try HelperProcess(
             "hub",
             ["tap", "--until-eof", "--config", place.configuration, "--since", shown.cursor ?? "0"]
                 + DevObserver.topics
@@ -140,7 +140,7 @@ actor DevSession {
                 .build, subject == nil ? "waiting for a change" : "the former program keeps running", .bad)
         }
         guard let hub, let before = subject else { return try await begin() }
-        let subject = try Subject(path, settings: settings)
+        let subject = try PluginUnderTest(path, settings: settings)
         guard subject.name == before.name else {
             throw Failure(
                 .badConfiguration, "test.conf names \(subject.name) now, and \(before.name) before: begin again")
@@ -155,7 +155,7 @@ actor DevSession {
     }
 
     /// Applies changed settings and a changed manifest, which restarts the plugin; for other changes it restarts the plugin itself.
-    private func restart(_ hub: WholeHub, _ name: String) async throws {
+    private func restart(_ hub: HubInstance, _ name: String) async throws {
         let report = try await hub.apply()
         guard report.applied else {
             for problem in report.problems { view.say(.restart, problem.description, .bad) }
@@ -163,7 +163,7 @@ actor DevSession {
             return view.say(.restart, "not done: the former one keeps running", .bad)
         }
         let step = report.instances.first { $0.instance == name }
-        observer?.giveMadeUp()
+        observer?.sendGenerated()
         switch step?.action {
         case .start, .restart, .stop, .greet:
             view.say(.restart, step?.why.map { "\(step?.action.rawValue ?? ""): \($0)" } ?? "")

@@ -42,20 +42,20 @@ final class DevView: Sendable {
     /// The number of records that were seen.
     var count: Int { seen.withLock(\.self) }
 
-    func say(_ word: Word, _ text: String, _ shade: Shade? = nil, _ facts: Facts = Facts()) {
+    func say(_ word: Word, _ text: String, _ shade: StatusColour? = nil, _ facts: Facts = Facts()) {
         var facts = facts
         (facts.event, facts.text) = (word.rawValue, text)
         write {
             if json { return try Output.json(try JSON.line(facts)) }
             let label = word.rawValue.padding(toLength: 10, withPad: " ", startingAt: 0)
             let text = shade?.paint(text, colours) ?? text
-            try Output.print((word == .record ? label : Shade.faint.paint(label, colours)) + text)
+            try Output.print((word == .record ? label : StatusColour.faint.paint(label, colours)) + text)
         }
     }
 
     /// Shows a line of the plugin's log.
     func log(_ line: LogLine) {
-        let shade: Shade? =
+        let shade: StatusColour? =
             switch line.level {
             case "warning": .doubtful
             case "error", "critical": .bad

@@ -16,8 +16,8 @@ final class FolderWatch: Sendable {
     private static let quiet = 0.25
     /// The longest delay in seconds, for a folder that changes all the time.
     private static let longest = 2.0
-    private static let mostFolders = 2_000
-    fileprivate static let mostNames = 1_000
+    private static let maximumFolders = 2_000
+    fileprivate static let maximumNames = 1_000
 
     /// - Parameter except: a subfolder to ignore too.
     /// - Throws: ``HubExit/system`` if the kernel cannot watch it, ``HubExit/usage`` if it has too many folders.
@@ -64,7 +64,7 @@ final class FolderWatch: Sendable {
             } else if ready > 0 {
                 if changed.isEmpty { first = now }
                 changed.formUnion(tree.read())
-                if changed.count > mostNames { changed = ["."] }
+                if changed.count > maximumNames { changed = ["."] }
             }
         }
     }
@@ -102,9 +102,9 @@ final class FolderWatch: Sendable {
         /// Watches a folder and its subfolders.
         mutating func add(_ place: String) throws(Failure) {
             guard path(place) != except else { return }
-            guard folders.count < mostFolders else {
+            guard folders.count < maximumFolders else {
                 throw Failure(
-                    .usage, "\(root) has more than \(mostFolders) folders: name only the plugin's folder")
+                    .usage, "\(root) has more than \(maximumFolders) folders: name only the plugin's folder")
             }
             let number = inotify_add_watch(file, path(place), Self.events)
             guard number >= 0 else {
@@ -142,7 +142,7 @@ final class FolderWatch: Sendable {
                 guard let folder = folders[watch], !isLeftOut(name) else { continue }
                 let path = folder.isEmpty ? name : "\(folder)/\(name)"
                 guard self.path(path) != except else { continue }
-                if mask & UInt32(IN_CREATE) != 0, created.count < FolderWatch.mostNames { created.insert(path) }
+                if mask & UInt32(IN_CREATE) != 0, created.count < FolderWatch.maximumNames { created.insert(path) }
                 if mask & UInt32(IN_ISDIR) == 0 {
                     changed.insert(path)
                 } else if mask & UInt32(IN_CREATE | IN_MOVED_TO) != 0 {

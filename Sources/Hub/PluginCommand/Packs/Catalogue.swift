@@ -25,20 +25,20 @@ package struct Catalogue: Codable, Hashable, Sendable {
     package static let form = 1
     package static let file = "catalogue.json"
     /// Maximum size of the catalogue file.
-    package static let mostBytes = 8 << 20
+    package static let maximumBytes = 8 << 20
     private static let most = 10_000
 
     /// - Throws: a refusal with the reason.
-    package init(_ bytes: [UInt8]) throws(PackRefusal) {
-        do throws(PrintedAnswer.Fault) { self = try PrintedAnswer(bytes).read(Catalogue.self) } catch {
-            throw PackRefusal("it is not a catalogue: \(error)")
+    package init(_ bytes: [UInt8]) throws(PackError) {
+        do throws(PrintedAnswer.InvalidAnswer) { self = try PrintedAnswer(bytes).read(Catalogue.self) } catch {
+            throw PackError("it is not a catalogue: \(error)")
         }
         guard catalogue == Self.form else {
-            throw PackRefusal("it is of form \(catalogue), and this hub knows form \(Self.form)")
+            throw PackError("it is of form \(catalogue), and this hub knows form \(Self.form)")
         }
-        guard plugins.count <= Self.most else { throw PackRefusal("it has more than \(Self.most) packs") }
+        guard plugins.count <= Self.most else { throw PackError("it has more than \(Self.most) packs") }
         for entry in plugins {
-            if let fault = entry.fault { throw PackRefusal("its entry \(Tar.shown(entry.name)) is wrong: \(fault)") }
+            if let fault = entry.fault { throw PackError("its entry \(Tar.shown(entry.name)) is wrong: \(fault)") }
         }
     }
 
@@ -58,8 +58,8 @@ package struct Catalogue: Codable, Hashable, Sendable {
                         name: index.name, version: index.version, summary: manifest.summary, file: name,
                         bytes: bytes.count, sha256: pack.sha256, reads: manifest.reads, writes: manifest.writes,
                         reaches: manifest.reaches, tier: index.tier?.tier))
-            } catch let refusal as PackRefusal {
-                throw PackRefusal("\(folder)/\(name): \(refusal)")
+            } catch let refusal as PackError {
+                throw PackError("\(folder)/\(name): \(refusal)")
             }
         }
         (catalogue, plugins) = (Self.form, entries.sorted { $0.isBefore($1) })
@@ -86,12 +86,12 @@ package struct Catalogue: Codable, Hashable, Sendable {
     }
 
     /// - Parameter name: `NAME` for the newest version, or `NAME@VERSION`.
-    package func entry(_ name: String) throws(PackRefusal) -> Entry {
+    package func entry(_ name: String) throws(PackError) -> Entry {
         let parts = name.split(separator: "@", maxSplits: 1).map(String.init)
         let fitting = plugins.filter { $0.name == parts.first && (parts.count == 1 || $0.version == parts[1]) }
         guard let entry = fitting.max(by: { $0.isBefore($1) }) else {
             let versions = plugins.filter { $0.name == parts.first }.map(\.version)
-            throw PackRefusal(
+            throw PackError(
                 versions.isEmpty
                     ? "the catalogue has no \(parts.first ?? name); hub plugin search lists its plugins"
                     : "the catalogue has it in \(versions.joined(separator: ", "))")

@@ -9,7 +9,7 @@ struct GzipReader: ~Copyable {
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Reads exactly `count` bytes; fewer only at the end.
-    mutating func read(_ count: Int) throws(PackRefusal) -> [UInt8] {
+    mutating func read(_ count: Int) throws(PackError) -> [UInt8] {
         var (piece, filled) = ([UInt8](repeating: 0, count: count), 0)
         while filled < count, inflater.progress == .goesOn {
             let (input, given) = bytes.withUnsafeBytes { source in
@@ -23,15 +23,15 @@ struct GzipReader: ~Copyable {
             switch inflater.progress {
             case .goesOn:
                 guard input > 0 || given > 0 else {
-                    throw PackRefusal("it ends in the middle: it was not copied or downloaded whole")
+                    throw PackError("it ends in the middle: it was not copied or downloaded whole")
                 }
             case .ended:
                 guard taken == bytes.count else {
-                    throw PackRefusal(
+                    throw PackError(
                         "\(bytes.count - taken) bytes come after its end: it is not a pack as it was made")
                 }
             case .damaged:
-                throw PackRefusal("it is not a pack, or is damaged: its gzip data cannot be read")
+                throw PackError("it is not a pack, or is damaged: its gzip data cannot be read")
             }
         }
         return Array(piece.prefix(filled))

@@ -58,7 +58,7 @@ actor CommandHandler {
 
     private let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-    private let outlet: HubOutlet
+    private let outlet: HubSender
     /// `nil` until the author's code has started.
     private var server: Server?
     private var open: [CommandTicket: Call] = [:] {
@@ -76,7 +76,7 @@ actor CommandHandler {
     /// Increases when a session is lost, and all its calls with it.
     private var session = 0
 
-    init(on loop: PollLoop, outlet: HubOutlet) { (self.loop, self.outlet) = (loop, outlet) }
+    init(on loop: PollLoop, outlet: HubSender) { (self.loop, self.outlet) = (loop, outlet) }
 
     /// Whether a command is running.
     var isBusy: Bool { !open.isEmpty }

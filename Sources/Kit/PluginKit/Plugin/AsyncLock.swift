@@ -16,7 +16,7 @@ public final class AsyncLock: Sendable {
         isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
     ) async rethrows -> Value {
         await take()
-        defer { giveBack() }
+        defer { unlock() }
         return try await body()
     }
 
@@ -31,7 +31,7 @@ public final class AsyncLock: Sendable {
         }
     }
 
-    private func giveBack() {
+    private func unlock() {
         // Keep the lock taken if a task waits, so that no other task takes it in between.
         let next = state.withLock { state in
             if state.waiters.isEmpty { state.isTaken = false }

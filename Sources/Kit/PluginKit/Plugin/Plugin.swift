@@ -90,5 +90,5 @@ extension Plugin {
     public static func main() async { await runProgram() }
 
     /// The same, for a plugin whose program has another use besides, and so a `main` of its own.
-    package static func runProgram() async { await PluginCommand<Self>.main() }
+    package static func runProgram() async { await PluginCommandLine<Self>.main() }
 }

@@ -75,7 +75,7 @@ package struct PluginRunner<P: Plugin>: Sendable {
             kind: P.manifest.name, settings: settings, state: state, logger: logger, link: link)
         if context.isStopping { return }
         do {
-            try await authorsPart(context, link)
+            try await runPlugin(context, link)
             // A person may have started the plugin for a command (R13.70).
             await link.commands.untilIdle()
         } catch {
@@ -85,7 +85,7 @@ package struct PluginRunner<P: Plugin>: Sendable {
         await context.renewals.untilNone()
     }
 
-    private func authorsPart(_ context: PluginContext, _ link: HubLink) async throws {
+    private func runPlugin(_ context: PluginContext, _ link: HubLink) async throws {
         await serveCommands(context, on: link.commands)
         guard let sink = plugin as? any SinkPlugin else { return try await ownWork(context) }
         try await withThrowingTaskGroup { group in

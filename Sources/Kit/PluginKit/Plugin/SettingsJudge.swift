@@ -2,7 +2,7 @@ import Foundation
 import HubWire
 
 /// `--check-settings`: the plugin checks settings that already conform to its manifest.
-extension PluginCommand {
+extension PluginCommandLine {
     /// The maximum size of the input, more than any settings need; larger input is rejected.
     private static var inputLimit: Int { 1 << 20 }
 

@@ -58,7 +58,7 @@ extension HubLink {
     }
 
     /// Submits a batch; pass the resulting actions to `step`.
-    func submit(_ batch: OutgoingBatch) -> Result<HubOutlet.Submission, SubmitError> {
+    func submit(_ batch: OutgoingBatch) -> Result<HubSender.Submission, SubmitError> {
         do throws(SubmitError) { return .success(try machine.submit(batch, at: now)) } catch { return .failure(error) }
     }
 

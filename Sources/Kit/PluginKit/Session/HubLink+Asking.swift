@@ -82,7 +82,7 @@ extension HubLink {
 
     /// Passes the hub's commands to `body`; its task is cancelled if the caller no longer wants the command.
     package nonisolated func serveCommands(
-        _ body: @escaping @Sendable (PassedCommand) async -> CommandOutcome.Content
+        _ body: @escaping @Sendable (WireCommand) async -> CommandOutcome.Content
     ) async {
         await commands.serve { [weak commands] request, ticket in
             guard let commands, case .run(_, let name, let arguments, let isDryRun, _) = request.content else {
@@ -92,7 +92,7 @@ extension HubLink {
                 Task { await commands.tell(teller, ticket) }
             }
             return await body(
-                PassedCommand(name: name, arguments: arguments, isDryRun: isDryRun) { done, total, text in
+                WireCommand(name: name, arguments: arguments, isDryRun: isDryRun) { done, total, text in
                     teller.tell(
                         CommandProgress(id: ticket.id, done: Int64(done), total: total.map { Int64($0) }, text: text))
                 })
@@ -101,7 +101,7 @@ extension HubLink {
 }
 
 /// A command in its wire form.
-package struct PassedCommand: Sendable {
+package struct WireCommand: Sendable {
     package typealias Teller = @Sendable (_ done: Int, _ total: Int?, _ text: String?) -> Void
 
     package let name: String

@@ -5,7 +5,7 @@ import ZeroMQ
 
 /// The dialogue with the hub over one DEALER socket; it drives ``ClientMachine`` and delegates each subject to a separate part.
 ///
-/// The link and its parts run on a ``PollLoop``. The parts send to the hub through a ``HubOutlet``, and the link passes each of them the
+/// The link and its parts run on a ``PollLoop``. The parts send to the hub through a ``HubSender``, and the link passes each of them the
 /// messages it needs.
 package actor HubLink {
     /// An event for the runner.
@@ -42,7 +42,7 @@ package actor HubLink {
     nonisolated let storeCalls: StoreCalls
     nonisolated let commands: CommandHandler
     nonisolated let questions: HubQuestions
-    nonisolated let ownersCommands: OwnersCommands
+    nonisolated let ownersCommands: OwnerCommands
     nonisolated let sink: SinkDeliveries
     nonisolated let types: TypeDeclarations
 
@@ -95,12 +95,12 @@ package actor HubLink {
         machine = ClientMachine(hello: hello, policy: policy)
         _ = machine.declare(types, at: 0)
         (signals, signal) = AsyncStream.makeStream()
-        let outlet = HubOutlet()
+        let outlet = HubSender()
         spool = SpoolPump(of: state, on: loop, outlet: outlet, logger: logger, report: report)
         storeCalls = StoreCalls(on: loop, outlet: outlet)
         commands = CommandHandler(on: loop, outlet: outlet)
         questions = HubQuestions(on: loop, outlet: outlet)
-        ownersCommands = OwnersCommands(on: loop, outlet: outlet)
+        ownersCommands = OwnerCommands(on: loop, outlet: outlet)
         sink = SinkDeliveries(on: loop, outlet: outlet, logger: logger)
         self.types = TypeDeclarations(on: loop, outlet: outlet, commands: commands, logger: logger)
         outlet.connect(self)

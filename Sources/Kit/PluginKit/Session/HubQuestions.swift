@@ -19,11 +19,11 @@ actor HubQuestions {
 
     private let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-    private let outlet: HubOutlet
+    private let outlet: HubSender
     private var open: [Question] = []
     private var lastSerial = 0
 
-    init(on loop: PollLoop, outlet: HubOutlet) { (self.loop, self.outlet) = (loop, outlet) }
+    init(on loop: PollLoop, outlet: HubSender) { (self.loop, self.outlet) = (loop, outlet) }
 
     /// Sends a question as soon as there is a session, and returns the answer: RESULT or TOKEN.
     ///
@@ -55,7 +55,7 @@ actor HubQuestions {
     }
 
     /// The maximum number of open TOKEN and TOKEN-PUT messages (R11.8).
-    private static let mostTokens = 8
+    private static let maximumTokens = 8
 
     /// Sends waiting questions up to the hub's limits (R8.4, R11.8).
     func send() {
@@ -63,7 +63,7 @@ actor HubQuestions {
         for index in open.indices where open[index].number == nil {
             let isQuery = open[index].isQuery
             let count = open.count { $0.number != nil && $0.isQuery == isQuery }
-            guard count < (isQuery ? limits.queries : Self.mostTokens) else { continue }
+            guard count < (isQuery ? limits.queries : Self.maximumTokens) else { continue }
             let number = outlet.nextNumber()
             open[index].number = number
             outlet.send(open[index].make(number))

@@ -99,7 +99,7 @@ package struct SessionRunner: Sendable {
                 if let end = await link.end { ending.request(end) }
                 ending.hasWorked = true
                 note(result, &ending)
-                await tellFailure(link, ending)
+                await reportFailure(link, ending)
                 let (drains, isStopping) = (ending.drains, ending.isStopping)
                 let limit = isStopping ? ending.limit / 2 : drainLimit
                 tasks.append(
@@ -158,7 +158,7 @@ package struct SessionRunner: Sendable {
     }
 
     /// Sends the failure as an event, because the hub shows the last error of a plugin.
-    private func tellFailure(_ link: HubLink, _ ending: Ending) async {
+    private func reportFailure(_ link: HubLink, _ ending: Ending) async {
         guard let failure = ending.failure,
             let event = try? DeviceEvent("failed", severity: .error, text: failure)
         else { return }

@@ -31,13 +31,13 @@ extension PluginContext {
 actor TypeDeclarations {
     private let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-    private let outlet: HubOutlet
+    private let outlet: HubSender
     private let commands: CommandHandler
     private let logger: Logger
     /// Callers that wait for the session with their types.
     private var waiters: [CheckedContinuation<Result<Void, GiveError>, Never>] = []
 
-    init(on loop: PollLoop, outlet: HubOutlet, commands: CommandHandler, logger: Logger) {
+    init(on loop: PollLoop, outlet: HubSender, commands: CommandHandler, logger: Logger) {
         (self.loop, self.outlet, self.commands, self.logger) = (loop, outlet, commands, logger)
     }
 

@@ -21,7 +21,7 @@ actor SinkDeliveries {
 
     private let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-    private let outlet: HubOutlet
+    private let outlet: HubSender
     private let logger: Logger
 
     private var wants = ClientWants()
@@ -44,7 +44,7 @@ actor SinkDeliveries {
     /// Resumes `serve` at the end of the sink's work.
     private var waiter: CheckedContinuation<Void, Never>?
 
-    init(on loop: PollLoop, outlet: HubOutlet, logger: Logger) {
+    init(on loop: PollLoop, outlet: HubSender, logger: Logger) {
         (self.loop, self.outlet, self.logger) = (loop, outlet, logger)
     }
 

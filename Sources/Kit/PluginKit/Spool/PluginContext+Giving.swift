@@ -20,7 +20,7 @@ extension PluginContext {
 
     /// Gives records of any kind to the hub, like ``give(_:saving:)-([Sample],_)``.
     public func give(_ records: [Record], saving changes: [String: StateValue?] = [:]) async throws(GiveError) {
-        try await link.give(try GivenGroups(records).groups, saving: changes, in: state)
+        try await link.give(try SubmittedGroups(records).groups, saving: changes, in: state)
         noteGiven()
     }
 
@@ -36,10 +36,10 @@ extension PluginContext {
     /// - Throws: ``GiveError`` `invalid`, `refused` or `stopping`. The hub may hold some of the records then, and repeating the call is
     ///   harmless.
     public func store(_ records: [Record], isBackfill: Bool = false) async throws(GiveError) -> [RecordResult] {
-        let groups = try GivenGroups(records)
+        let groups = try SubmittedGroups(records)
         let results = try await link.storeCalls.store(GroupedRecords(groups.groups), isBackfill: isBackfill)
         noteGiven()
-        return groups.inOrderGiven(results)
+        return groups.inSubmittedOrder(results)
     }
 
     /// Gives samples to the hub and waits for its answers, like ``store(_:isBackfill:)-([Record],_)``.
@@ -66,7 +66,7 @@ extension PluginContext {
 }
 
 /// The records of one call as JSON, grouped, with the position of each record in the call.
-struct GivenGroups {
+struct SubmittedGroups {
     /// The groups, in the order of their first records.
     private(set) var groups: [[[UInt8]]] = []
     /// The position in the call of each record, in the order of `groups`.
@@ -116,7 +116,7 @@ struct GivenGroups {
     }
 
     /// Sorts values that belong to the records of `groups` into the order of the call.
-    func inOrderGiven<Value>(_ values: [Value]) -> [Value] {
+    func inSubmittedOrder<Value>(_ values: [Value]) -> [Value] {
         zip(places.joined(), values).sorted { $0.0 < $1.0 }.map(\.1)
     }
 }

@@ -3,7 +3,7 @@ import Logging
 import Synchronization
 
 /// Whether the spool is full, and whether the hub has been notified.
-struct Fullness {
+struct SpoolFillState {
     var isFull = false
     var isTold = false
     var message = ""
@@ -21,10 +21,10 @@ extension SpoolPump {
         fullness.isFull = true
         fullness.message = message
         fullness.removals = removals
-        tellFullness()
+        reportFullness()
     }
 
-    func tellFullness() {
+    func reportFullness() {
         guard fullness.isFull, !fullness.isTold, outlet.session != nil else { return }
         fullness.isTold = true
         guard let event = try? DeviceEvent("spool-full", severity: .error, text: fullness.message) else { return }
@@ -34,7 +34,7 @@ extension SpoolPump {
     /// Clears the fullness, because records could be spooled.
     func hasRoomAgain() {
         guard fullness.isFull else { return }
-        fullness = Fullness()
+        fullness = SpoolFillState()
         if let event = try? DeviceEvent("error", isResolved: true) { outlet.sendIfReady(.event(event)) }
     }
 

@@ -15,7 +15,7 @@ actor SpoolPump {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     /// `nil` for `--check`, which has no spool.
     let state: PluginState?
-    let outlet: HubOutlet
+    let outlet: HubSender
     let logger: Logger
     let report: SpoolReport?
     /// Counts the removals from the spool.
@@ -41,11 +41,11 @@ actor SpoolPump {
     var hasFailed = false
 
     /// Whether the spool is full, and whether the hub has been notified.
-    var fullness = Fullness()
+    var fullness = SpoolFillState()
     var roomWaiters: [CheckedContinuation<Void, Never>] = []
 
     init(
-        of state: PluginState?, on loop: PollLoop, outlet: HubOutlet, logger: Logger, report: SpoolReport? = nil
+        of state: PluginState?, on loop: PollLoop, outlet: HubSender, logger: Logger, report: SpoolReport? = nil
     ) {
         self.report = report
         (self.state, self.loop, self.outlet, self.logger) = (state, loop, outlet, logger)
@@ -56,7 +56,7 @@ actor SpoolPump {
     var isEmpty: Bool { !mayHaveMore && reading == nil && unsent.isEmpty && batches.isEmpty && answers.isEmpty }
 
     func sessionOpened() {
-        tellFullness()
+        reportFullness()
         pump()
     }
 

@@ -12,11 +12,11 @@ actor StoreCalls {
 
     private let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-    private let outlet: HubOutlet
+    private let outlet: HubSender
     private var batches: [BatchTicket: Batch] = [:]
     private var roomWaiters: [CheckedContinuation<Void, Never>] = []
 
-    init(on loop: PollLoop, outlet: HubOutlet) { (self.loop, self.outlet) = (loop, outlet) }
+    init(on loop: PollLoop, outlet: HubSender) { (self.loop, self.outlet) = (loop, outlet) }
 
     /// Sends groups of records and returns one result per record, in their order.
     ///

@@ -43,7 +43,7 @@ public final class PluginState: Sendable {
             configuration.targetQueue = thread
             configuration.busyMode = .timeout(5)  // A person may have the file open in `sqlite3`.
             let database = try DatabaseQueue(path: path, configuration: configuration)
-            try database.writeWithoutTransaction { try Schema.prepare($0, path: path, limits: limits) }
+            try database.writeWithoutTransaction { try StateSchema.prepare($0, path: path, limits: limits) }
             commits = CommitQueue(database, path: path)
         } catch {
             lock.release()
@@ -55,7 +55,7 @@ public final class PluginState: Sendable {
 
     /// Locks the directory for one `PluginState` through the file `lock` in it.
     private static func lock(_ directory: String) throws(PluginStateError) -> FileLock {
-        do throws(FileLock.Failure) { return try FileLock(directory + "/lock") } catch {
+        do throws(FileLock.LockError) { return try FileLock(directory + "/lock") } catch {
             switch error {
             case .held(let holder):
                 throw PluginStateError(

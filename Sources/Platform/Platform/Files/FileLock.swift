@@ -8,7 +8,7 @@ import Synchronization
 /// not opened through a symbolic link, which could lead to an unrelated file.
 public final class FileLock: Sendable {
     /// Why the lock was not taken.
-    public enum Failure: Error, Hashable, Sendable {
+    public enum LockError: Error, Hashable, Sendable {
         /// Another process has it: `process 4711`, or a text that its number is not known yet.
         case held(by: String)
         case refused(FileError)
@@ -17,7 +17,7 @@ public final class FileLock: Sendable {
     private let file: Mutex<Descriptor?>
 
     /// Takes the lock without waiting, or throws an error that names the holder.
-    public init(_ path: String) throws(Failure) {
+    public init(_ path: String) throws(LockError) {
         do throws(FileError) {
             let file = try Descriptor(path, O_RDWR | O_CREAT | O_NOFOLLOW)
             if try file.lock() {

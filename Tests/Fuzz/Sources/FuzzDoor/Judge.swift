@@ -37,7 +37,7 @@ struct Judge {
         demand(![429, 503].contains(answer.status) || answer.fields[.retryAfter] != nil, "no Retry-After")
         demand(answer.status != 405 || answer.fields[.allow] != nil, "no Allow")
         for event in hub.events { demand(!event.contains(Scene.secret), "an event contains a token") }
-        let place = Place(Request.path(of: head))
+        let place = PostEndpoint(Request.path(of: head))
         let isLogIn = if case .login? = place { [200, 201].contains(answer.status) } else { false }
         demand(isLogIn || !answer.body.contains(Scene.secret), "the answer contains a token")
         let isPage = answer.fields[.contentType]?.hasPrefix("text/html") ?? false
@@ -46,7 +46,7 @@ struct Judge {
         // If the head was refused, nothing of the body is read.
         if [401, 404, 405].contains(answer.status) { demand(answer.read == 0, "\(answer.status) after reading") }
         demand(
-            answer.read <= max(Scene.mostBytes + input.piece, 4_096 + input.piece),
+            answer.read <= max(Scene.maximumBytes + input.piece, 4_096 + input.piece),
             "more bytes were read than the limit")
         demand(
             (200...204).contains(answer.status) || [422, 503].contains(answer.status) || hub.stored == 0,
@@ -57,13 +57,15 @@ struct Judge {
     }
 
     /// Checks a success: the hub has every record of the body, or the answer names it.
-    private func check(_ report: JSONTree, _ hub: StandInHub.Counts, _ answer: Answer, _ place: Place, _ turn: Int) {
+    private func check(
+        _ report: JSONTree, _ hub: StandInHub.Counts, _ answer: Answer, _ place: PostEndpoint, _ turn: Int
+    ) {
         let body = unpacked
         func count(_ name: String) -> Int {
             if case .number(let digits)? = report[name] { Int(digits) ?? -1 } else { -1 }
         }
         let told = (report["rejected"]?.list?.count ?? -1) + (report["ignored"]?.list?.count ?? -1) + count("more")
-        demand(!input.isCut && body.count <= Scene.mostBytes, "success for a body that is cut or too large")
+        demand(!input.isCut && body.count <= Scene.maximumBytes, "success for a body that is cut or too large")
         demand(count("stored") == hub.stored, "the answer reports another number of stored records than the hub")
         let made = Self.made(body, place.format, head?.headerFields[.grouping], self)
         demand(
@@ -81,7 +83,7 @@ struct Judge {
 
     private var unpacked: [UInt8] {
         let coding = head?.headerFields[.contentEncoding]
-        guard BodyCoding(coding) == .gzip else { return sent }
+        guard ContentCoding(coding) == .gzip else { return sent }
         let inflater = Inflater(.gzip)
         var room = [UInt8](repeating: 0, count: 65_536)
         let (_, given) = sent.withUnsafeBytes { bytes in

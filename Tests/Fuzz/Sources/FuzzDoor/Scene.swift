@@ -14,7 +14,7 @@ import Synchronization
 final class Scene: Sendable {
     static let secret = "a-secret-that-is-no-secret"
     /// The maximum size of an uncompressed post, in bytes.
-    static let mostBytes = 3_000
+    static let maximumBytes = 3_000
     /// The time of the plugin's first start, in microseconds since 1970: it is among the times of the seeds.
     static let began: Int64 = 1_770_800_400_000_000
 
@@ -22,7 +22,7 @@ final class Scene: Sendable {
     private let clock = HubClock(.simulated(start: try! Timestamp(parsing: "2026-02-11T12:00:00Z"), rate: 0.001))
     private let logger = Logger(label: "door") { _ in WatchedLog() }
     /// The visit of an unknown sender, made only once because a channel that is not closed is never released.
-    private let visit: Desk.Visit
+    private let visit: PostHandler.PostContext
     private let settings: [Bool: IngestSettings]
     private let tokens: TokenStore
     private let topics: [BrokerSettings.Topic]
@@ -32,14 +32,16 @@ final class Scene: Sendable {
         let folder = "/dev/shm/fuzz-door-\(getpid())"
         try? FileManager.default.removeItem(atPath: folder)
         state = try! PluginState(directory: folder)
-        visit = Desk.Visit(source: ApplicationRequestContextSource(channel: EmbeddedChannel(), logger: logger))
+        visit = PostHandler.PostContext(
+            source: ApplicationRequestContextSource(channel: EmbeddedChannel(), logger: logger))
         let hash = Digests.sha256(Self.secret.utf8)
         func settings(computed: Bool) -> IngestSettings {
             try! IngestSettings(
                 PluginSettings([
                     "listen": .string("127.0.0.1:1"), "plain_http": .boolean(false), "percent": .string("hundred"),
                     "workout_names": .list([.string("Laufen=running")]), "computed": .boolean(computed),
-                    "max_body": .string("\(Self.mostBytes)B"), "tokens": .list([]), "mqtt": .string("mqtt://127.0.0.1"),
+                    "max_body": .string("\(Self.maximumBytes)B"), "tokens": .list([]),
+                    "mqtt": .string("mqtt://127.0.0.1"),
                     "mqtt_topics": .list(
                         ["hae=hae:anna:me", "plain/+=plain:anna:me", "oS/#=openscale:k:me", "scale=ble-scale-sync:b"]
                             .map(SettingValue.string)),
@@ -62,7 +64,7 @@ final class Scene: Sendable {
         let hub = StandInHub(input.hub, state: state, clock: clock, logger: logger)
         let settings = settings[input.takesComputed]!
         let intake = Intake(
-            hub: hub, settings: settings, memory: IntakeMemory(state), tokens: tokens, complaints: Complaints(hub))
+            hub: hub, settings: settings, memory: IntakeState(state), tokens: tokens, complaints: RefusalReports(hub))
         try! await intake.memory.begin(hasTokens: input.hadTokens, now: Self.began)
         if input.isMessage {
             await message(input, hub, intake)
@@ -85,7 +87,7 @@ final class Scene: Sendable {
         var limits = IngestLimits()
         (limits.post, limits.forgotten, limits.turn, limits.guess) = (.seconds(5), .seconds(5), .zero, .zero)
         if input.hub == .isAway { (limits.post, limits.forgotten) = (.microseconds(100), .microseconds(100)) }
-        let desk = Desk(intake: intake, page: SetupPage(address: "https://hub.example.org"), limits: limits)
+        let desk = PostHandler(intake: intake, page: PhoneSetupPage(address: "https://hub.example.org"), limits: limits)
         let body = input.isPacked ? Self.packed(input.body) : input.body
         for turn in 0..<(input.isRepeated ? 2 : 1) {
             let pieces = Pieces(body, of: input.piece, isCut: input.isCut)
@@ -102,7 +104,7 @@ final class Scene: Sendable {
                 for id in ["0badcafe", "0badf00d"] {
                     while !desk.turns.take(id) { try! await Task.sleep(for: .microseconds(20)) }
                 }
-                for id in ["0badcafe", "0badf00d"] { desk.turns.giveBack(id) }
+                for id in ["0badcafe", "0badf00d"] { desk.turns.releaseSlot(id) }
             }
             Judge(input: input, head: head, sent: body, clock: clock).check(answer, hub.takeCounts(), turn: turn)
             if input.hub == .isAway { return }

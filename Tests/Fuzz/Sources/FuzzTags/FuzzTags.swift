@@ -28,7 +28,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-private func tags(_ source: some ByteSource, _ count: Int) -> [[UInt8]] {
+private func tags(_ source: some ExportByteSource, _ count: Int) -> [[UInt8]] {
     var tokenizer = XMLTokenizer(source)
     var found: [[UInt8]] = []
     while let token = try? tokenizer.next(), token != .end {
@@ -46,7 +46,7 @@ private func tags(_ source: some ByteSource, _ count: Int) -> [[UInt8]] {
 }
 
 /// A source that returns a few bytes at a time.
-private final class Pieces: ByteSource {
+private final class Pieces: ExportByteSource {
     private let bytes: [UInt8]
     private let size: Int
     private var position = 0

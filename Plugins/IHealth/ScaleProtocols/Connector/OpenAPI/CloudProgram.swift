@@ -8,7 +8,7 @@ import Synchronization
 final class CloudProgram: Sendable {
     static let name = "hub-ihealth-cloud"
 
-    private let conversation: Conversation
+    private let conversation: CloudSession
 
     /// - Parameter folder: the folder of the program; `nil` for the folder of the running executable.
     /// - Throws: ``PluginFailure`` if the program is missing.
@@ -22,7 +22,7 @@ final class CloudProgram: Sendable {
                 "auth_mode = \"openapi\" needs \(program.path), which is not there or is not executable: make build "
                     + "makes it; put it there")
         }
-        conversation = Conversation(program)
+        conversation = CloudSession(program)
     }
 
     deinit { conversation.end() }
@@ -54,7 +54,7 @@ final class CloudProgram: Sendable {
 }
 
 /// The open requests, and the process that answers them.
-private final class Conversation: Sendable {
+private final class CloudSession: Sendable {
     typealias Waiting = CheckedContinuation<CloudDialogue.Answer, any Error>
 
     private struct State {

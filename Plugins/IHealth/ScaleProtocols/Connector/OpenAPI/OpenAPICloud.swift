@@ -2,19 +2,21 @@ public import PluginKit
 
 /// The Open API with the log-in of one plugin instance.
 struct OpenAPICloud: ScaleCloud {
-    private let api: OpenAPI
+    private let api: IHealthOpenAPI
     private let keeper: TokenKeeper
     private let clock: @Sendable () -> HubClock
 
     init(_ hub: PluginContext) throws {
-        let api = try OpenAPI(OpenAPISettings(hub.settings))
+        let api = try IHealthOpenAPI(OpenAPISettings(hub.settings))
         self.api = api
         clock = { hub.clock }
-        keeper = TokenKeeper(hub, account: OpenAPI.account) { old in try await api.renewed(old, at: hub.clock.now()) }
+        keeper = TokenKeeper(hub, account: IHealthOpenAPI.account) { old in
+            try await api.renewed(old, at: hub.clock.now())
+        }
     }
 
     /// Requests an empty page, because the service answers only for a linked account.
-    func verify() async -> CloudAnswer {
+    func verify() async -> CloudVerdict {
         do {
             _ = try await weights(page: 1, since: clock().now() / 1_000_000)
             return .linked
@@ -57,11 +59,11 @@ extension ScalePlugin {
                 throw CommandFailure(
                     "settings", "there is nothing to log in to: auth_mode is not \"openapi\", so no cloud is asked")
             }
-            let api = try OpenAPI(OpenAPISettings(call.hub.settings))
+            let api = try IHealthOpenAPI(OpenAPISettings(call.hub.settings))
             let answer = try await call.authorize(api.authorization)
             let token = try await api.token(
                 code: try answer.code(), user: call.hub.settings["user_id"]?.string, at: call.hub.clock.now())
-            return LogIn(account: OpenAPI.account, token: token)
+            return LogIn(account: IHealthOpenAPI.account, token: token)
         }
     }
 }

@@ -90,7 +90,7 @@ extension Exchange {
         guard end - start <= widest else { throw APIError.invalid("endDate", "Maximum value \(start + widest)") }
     }
 
-    private func interval(_ query: Question) throws -> Interval {
+    private func interval(_ query: QueryParameters) throws -> Interval {
         guard let interval = Interval(rawValue: try query.text("interval").lowercased()) else {
             throw APIError.invalid("interval", "Invalid rule")
         }

@@ -78,7 +78,7 @@ extension Exchange {
     fileprivate func requestExport(_ call: Call, _ body: JSONTree) throws -> WebAnswer {
         let order = try Order(body)
         let row = try database.write { database in
-            var archive = TapeArchive(at: now / 1000)
+            var archive = TarArchive(at: now / 1000)
             var count = 0
             for (id, isUser) in order.ids {
                 if isUser {

@@ -20,7 +20,7 @@ extension Exchange {
         var body = try call.object()
         if call.request.path.hasSuffix("/actions") { body = body.with(["type": "action"]) }
         let posting: Posting
-        do throws(Posting.Fault) {
+        do throws(Posting.PostingError) {
             posting = try self.posting(body)
         } catch {
             throw error.apiError(latest: now + options.futureGrace)
@@ -79,7 +79,7 @@ extension Exchange {
         }
     }
 
-    private func terms(_ query: Question, _ sdid: String) throws -> Terms {
+    private func terms(_ query: QueryParameters, _ sdid: String) throws -> Terms {
         let (start, end) = (try query.date("startDate"), try query.date("endDate"))
         // Both or neither; without them the query must name a field.
         if start != nil || end != nil || query["fieldPresence"] == nil {
@@ -243,7 +243,7 @@ extension Exchange {
     }
 }
 
-extension Posting.Fault {
+extension Posting.PostingError {
     /// - Parameter latest: the latest accepted `ts`.
     fileprivate func apiError(latest: Int64) -> APIError {
         switch self {

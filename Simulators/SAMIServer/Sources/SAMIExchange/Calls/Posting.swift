@@ -4,7 +4,7 @@ import WebFaults
 /// A message or an action, received by REST or on a socket.
 struct Posting: Sendable {
     /// The reason why a posting is invalid.
-    enum Fault: Error { case noSource, noDestination, noData, noTime, future }
+    enum PostingError: Error { case noSource, noDestination, noData, noTime, future }
 
     let isAction: Bool
     let sdid: String?
@@ -13,7 +13,7 @@ struct Posting: Sendable {
     let ts: Int64?
     let data: JSONTree
 
-    init(_ tree: JSONTree, now: Int64, grace: Int64) throws(Fault) {
+    init(_ tree: JSONTree, now: Int64, grace: Int64) throws(PostingError) {
         isAction = tree["type"]?.text == "action"
         (sdid, ddid) = (tree["sdid"]?.text, tree["ddid"]?.text)
         guard isAction || sdid?.isEmpty == false else { throw .noSource }
@@ -31,7 +31,7 @@ struct Posting: Sendable {
 }
 
 /// The stored part of a posting, for the listeners to be notified after the commit.
-struct Kept: Sendable {
+struct StoredPosting: Sendable {
     let mid: String
     /// Stored messages: none for an action, two with the fault `twice`.
     var messages: [MessageRow] = []
@@ -39,14 +39,14 @@ struct Kept: Sendable {
 }
 
 extension Exchange {
-    func posting(_ tree: JSONTree) throws(Posting.Fault) -> Posting {
+    func posting(_ tree: JSONTree) throws(Posting.PostingError) -> Posting {
         try Posting(tree, now: now, grace: options.futureGrace)
     }
 
     /// Stores a message of `device`, normalised by its manifest.
     func keep(
         _ posting: Posting, of device: DeviceRow, twice: Bool = false, _ database: Database
-    ) throws -> Kept {
+    ) throws -> StoredPosting {
         let manifest = try manifest(of: device, database)
         let time = now
         // A manifest of the real service parsed text with its own program; ours accept JSON in it, and Withings' payloads.
@@ -66,22 +66,22 @@ extension Exchange {
         }
         try database.execute(
             sql: "UPDATE device SET lastSeenOn = ? WHERE id = ?", arguments: [time, device.id])
-        return Kept(mid: messages[0].mid, messages: messages)
+        return StoredPosting(mid: messages[0].mid, messages: messages)
     }
 
     /// Stores an action for `destination`.
-    func keep(_ posting: Posting, for destination: DeviceRow, _ database: Database) throws -> Kept {
+    func keep(_ posting: Posting, for destination: DeviceRow, _ database: Database) throws -> StoredPosting {
         let time = now
         var action = ActionRow(
             mid: Identifier.make(), sdid: posting.sdid, ddid: destination.id, ddtid: destination.dtid,
             uid: destination.uid, ts: posting.ts ?? time, cts: time, mv: destination.manifestVersion,
             data: posting.data.json)
         try action.insert(database)
-        return Kept(mid: action.mid, action: action)
+        return StoredPosting(mid: action.mid, action: action)
     }
 
     /// Sends the stored messages to the sockets, after the commit.
-    func tell(_ kept: Kept) {
+    func tell(_ kept: StoredPosting) {
         guard !faults.isSilent else { return }
         for message in kept.messages { sockets.pass(message) }
         if let action = kept.action { sockets.pass(action) }

@@ -56,30 +56,30 @@ extension Exchange {
         }
     }
 
-    private struct Refusal: Error {
+    private struct AuthorizeError: Error {
         let answer: WebAnswer
     }
 
-    private func read(_ request: WebRequest, _ database: Database) throws -> Result<Asked, Refusal> {
+    private func read(_ request: WebRequest, _ database: Database) throws -> Result<Asked, AuthorizeError> {
         let application = try request.query("client_id").flatMap { try ApplicationRow.fetchOne(database, key: $0) }
         guard let application else {
             return .failure(
-                Refusal(
+                AuthorizeError(
                     answer: Pages.message("Not possible", "There is no application with this client_id.", status: 400))
             )
         }
         let redirect = request.query("redirect_uri") ?? application.redirect
         guard redirect == application.redirect else {
             return .failure(
-                Refusal(
+                AuthorizeError(
                     answer: Pages.message("Not possible", "The redirect_uri parameter is invalid.", status: 400)))
         }
         let kind = request.query("response_type") ?? ""
         var asked = Asked(
             application: application, redirect: redirect, isImplicit: kind == "token",
             scope: request.query("scope") ?? "read,write", state: request.query("state"))
-        func refused(_ error: String) -> Result<Asked, Refusal> {
-            .failure(Refusal(answer: sendBack(asked, [("error", error)])))
+        func refused(_ error: String) -> Result<Asked, AuthorizeError> {
+            .failure(AuthorizeError(answer: sendBack(asked, [("error", error)])))
         }
         guard ["token", "code"].contains(kind) else { return refused("invalid_request") }
         let scopes = asked.scope.split { $0 == "," || $0 == " " }

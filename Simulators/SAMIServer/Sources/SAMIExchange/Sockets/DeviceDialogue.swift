@@ -17,7 +17,7 @@ struct DeviceDialogue {
     }
 
     /// The reason why a frame is refused.
-    private struct Refusal: Error {
+    private struct FrameError: Error {
         let code: Int
         let message: String
         var limits: [(name: String, value: String)] = []
@@ -31,15 +31,15 @@ struct DeviceDialogue {
         let cid = tree["cid"]?.lenientText
         do {
             guard text.utf8.count <= exchange.dialect.messageBytes else {
-                throw Refusal(413, "The message is too large")
+                throw FrameError(413, "The message is too large")
             }
-            guard tree.members != nil else { throw Refusal(400, "Bad Request") }
+            guard tree.members != nil else { throw FrameError(400, "Bad Request") }
             let data = try answer(to: tree, isTwice: isTwice)
             guard acknowledges else { return nil }
             return (["data": data.with(["cid": .text(cid)])] as JSONTree).json
         } catch {
             guard acknowledges else { return nil }
-            let refusal = error as? Refusal ?? Refusal(500, "Internal error")
+            let refusal = error as? FrameError ?? FrameError(500, "Internal error")
             let limits = refusal.limits.map { JSONTree.Member($0.name, .text($0.value)) }
             let object = JSONTree.members([
                 "code": JSONTree(refusal.code), "message": .text(refusal.message), "cid": .text(cid),
@@ -52,10 +52,10 @@ struct DeviceDialogue {
         switch tree["type"]?.text {
         case "register": return try register(tree)
         case "unregister" where exchange.dialect.isLater:
-            guard let sdid = tree["sdid"]?.text else { throw Refusal(400, "Missing sdid value") }
-            guard let caller = callers.removeValue(forKey: sdid) else { throw Refusal(401, "Device not registered") }
+            guard let sdid = tree["sdid"]?.text else { throw FrameError(400, "Missing sdid value") }
+            guard let caller = callers.removeValue(forKey: sdid) else { throw FrameError(401, "Device not registered") }
             exchange.sockets.unregister(sdid, on: number)
-            exchange.tellDisconnected(sdid, caller)
+            exchange.reportDisconnection(sdid, caller)
             return ["message": "OK", "code": "200"]
         case "list" where exchange.dialect.isLater:
             return ["message": .list(callers.keys.sorted().map { .text($0) }), "code": "200"]
@@ -64,7 +64,7 @@ struct DeviceDialogue {
     }
 
     private mutating func register(_ tree: JSONTree) throws -> JSONTree {
-        guard let sdid = tree["sdid"]?.text, !sdid.isEmpty else { throw Refusal(400, "Missing sdid value") }
+        guard let sdid = tree["sdid"]?.text, !sdid.isEmpty else { throw FrameError(400, "Missing sdid value") }
         let (caller, device): (Caller, DeviceRow)
         do {
             let known = try exchange.caller((tree["Authorization"] ?? tree["authorization"])?.text)
@@ -72,13 +72,13 @@ struct DeviceDialogue {
             device = try exchange.database.read { try exchange.device(sdid, for: known, .write, $0) }
         } catch let error as APIError {
             switch error.status {
-            case 403: throw Refusal(403, "You do not have the right permission: devices")
-            case 404: throw Refusal(401, "Device(s) not found")
-            default: throw Refusal(error.status, error.message)
+            case 403: throw FrameError(403, "You do not have the right permission: devices")
+            case 404: throw FrameError(401, "Device(s) not found")
+            default: throw FrameError(error.status, error.message)
             }
         }
         guard exchange.sockets.register(sdid, by: caller, on: number) else {
-            throw Refusal(409, "Device already registered")
+            throw FrameError(409, "Device already registered")
         }
         callers[sdid] = caller
         exchange.tell(.deviceConnected, of: device, by: caller)
@@ -87,20 +87,20 @@ struct DeviceDialogue {
 
     private func take(_ tree: JSONTree, isTwice: Bool) throws -> String {
         let posting: Posting
-        do throws(Posting.Fault) {
+        do throws(Posting.PostingError) {
             posting = try exchange.posting(tree)
         } catch {
-            throw Refusal(400, error.socketMessage)
+            throw FrameError(400, error.socketMessage)
         }
         // An action names its destination; its sender is one of the devices on this socket.
         guard let caller = posting.sdid.flatMap({ callers[$0] }) ?? (posting.isAction ? callers.values.first : nil)
-        else { throw Refusal(401, "Device not registered") }
+        else { throw FrameError(401, "Device not registered") }
         if let tally = exchange.limits.count(caller.actor, .socket, at: exchange.now), let excess = tally.excess {
-            var refusal = Refusal(429, excess)
+            var refusal = FrameError(429, excess)
             refusal.limits = tally.fields
             throw refusal
         }
-        let kept: Kept
+        let kept: StoredPosting
         do {
             kept = try exchange.database.write { database in
                 // The token may have expired since it registered.
@@ -115,14 +115,14 @@ struct DeviceDialogue {
                 return try exchange.keep(posting, of: device, twice: isTwice, database)
             }
         } catch let error as APIError {
-            throw Refusal(error.status, error.message)
+            throw FrameError(error.status, error.message)
         }
         exchange.tell(kept)
         return kept.mid
     }
 }
 
-extension Posting.Fault {
+extension Posting.PostingError {
     fileprivate var socketMessage: String {
         switch self {
         case .noSource: "Missing sdid value"

@@ -14,7 +14,7 @@ enum ExchangeEvent: String, CaseIterable, Sendable {
 }
 
 /// An event of a device.
-struct DeviceEvent: Sendable {
+struct ExchangeDeviceEvent: Sendable {
     let event: ExchangeEvent
     let device: DeviceRow
     /// The application that caused it, if any.
@@ -37,7 +37,7 @@ struct EventFilter: Sendable {
     let devices: Set<String>
     let events: Set<String>
 
-    func takes(_ event: DeviceEvent) -> Bool {
+    func takes(_ event: ExchangeDeviceEvent) -> Bool {
         guard uid == event.device.uid, caller.may(.read, event.device.dtid) else { return false }
         if case .device(let own, _) = caller.kind, own != event.device.id { return false }
         return (devices.isEmpty || devices.contains(event.device.id))
@@ -49,7 +49,7 @@ extension Exchange {
     /// The filter that a request to `/events` contains.
     /// - Throws: ``APIError``, which the handshake answers with.
     func eventFilter(_ request: WebRequest) throws -> EventFilter {
-        let query = Question(request.query)
+        let query = QueryParameters(request.query)
         let caller = try caller(query["Authorization"] ?? request.fields["authorization"])
         let devices = Set(query.list("dids") + query.list("did"))
         let events = Set(query.list("events") + query.list("event"))
@@ -65,7 +65,7 @@ extension Exchange {
     }
 
     /// Reports that the socket on which a device was registered has ended.
-    func tellDisconnected(_ did: String, _ caller: Caller) {
+    func reportDisconnection(_ did: String, _ caller: Caller) {
         let device = try? database.read { try DeviceRow.filter(sql: "id = ?", arguments: [did]).fetchOne($0) }
         if let device { tell(.deviceDisconnected, of: device, by: caller) }
     }
@@ -73,6 +73,6 @@ extension Exchange {
     /// Sends an event to the event sockets, after the commit.
     func tell(_ event: ExchangeEvent, of device: DeviceRow, by caller: Caller?) {
         guard !faults.isSilent else { return }
-        sockets.pass(DeviceEvent(event: event, device: device, aid: caller?.application, ts: now))
+        sockets.pass(ExchangeDeviceEvent(event: event, device: device, aid: caller?.application, ts: now))
     }
 }

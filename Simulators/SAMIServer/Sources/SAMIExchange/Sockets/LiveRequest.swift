@@ -26,7 +26,7 @@ extension Exchange {
     /// The filter that a request to `/live` contains.
     /// - Throws: ``APIError``, which the handshake answers with.
     func liveFilter(_ request: WebRequest) throws -> LiveFilter {
-        let query = Question(request.query)
+        let query = QueryParameters(request.query)
         let caller = try caller(query["Authorization"] ?? request.fields["authorization"])
         let devices = Set(query.list("sdids") + query.list("sdid"))
         let types = Set(query.list("sdtids"))

@@ -98,7 +98,7 @@ final class SocketRegistry: Sendable {
         pass(action.frame) { $0.devices[action.ddid] != nil }
     }
 
-    func pass(_ event: DeviceEvent) {
+    func pass(_ event: ExchangeDeviceEvent) {
         pass(event.text) { if case .events(let filter) = $0.hearing { filter.takes(event) } else { false } }
     }
 

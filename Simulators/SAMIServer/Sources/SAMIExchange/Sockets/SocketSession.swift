@@ -20,7 +20,7 @@ extension Exchange: SocketService {
 }
 
 /// One WebSocket; it is registered before its handshake is answered, so that no frame is missed in between.
-final class SocketSession: SocketTalk {
+final class SocketSession: SocketHandler {
     private let exchange: Exchange
     private let handshake: WebRequest
     /// `nil` for a device's socket, which sends messages.
@@ -38,7 +38,7 @@ final class SocketSession: SocketTalk {
     deinit { leave() }
 
     private func leave() {
-        for (did, caller) in exchange.sockets.close(number) { exchange.tellDisconnected(did, caller) }
+        for (did, caller) in exchange.sockets.close(number) { exchange.reportDisconnection(did, caller) }
     }
 
     /// Returns when either side has ended the connection.
@@ -92,11 +92,11 @@ final class SocketSession: SocketTalk {
             return try await Task.sleep(for: .seconds(366 * 86_400))
         }
         try await socket.send(#"{"error":{"code":400,"message":"Registration timeout"}}"#)
-        try await socket.sayGoodbye()
+        try await socket.sendClose()
     }
 
     private func read(_ socket: StandInSocket) async throws {
-        let acknowledges = try Question(handshake.query).flag("ack")
+        let acknowledges = try QueryParameters(handshake.query).flag("ack")
         var dialogue = hearing == nil ? DeviceDialogue(exchange, number: number, acknowledges: acknowledges) : nil
         try await socket.read { text in
             let drawn = disturbance()

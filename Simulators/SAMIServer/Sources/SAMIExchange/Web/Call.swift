@@ -11,7 +11,7 @@ struct Call: Sendable {
 
     func place(_ name: String) -> String { places[name] ?? "" }
 
-    var query: Question { Question(request.query) }
+    var query: QueryParameters { QueryParameters(request.query) }
 
     /// The body as a JSON object.
     func object() throws -> JSONTree {
@@ -21,7 +21,7 @@ struct Call: Sendable {
 }
 
 /// The members of a query.
-struct Question: Sendable {
+struct QueryParameters: Sendable {
     private let members: [String: String]
 
     init(_ query: [(name: String, value: String)]) {

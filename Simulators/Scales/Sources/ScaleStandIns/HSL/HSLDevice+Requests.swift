@@ -5,7 +5,7 @@ import ScaleProtocols
 extension HSLDevice {
     mutating func obey(_ request: HSLRequest, at now: ScaleMoment, _ actions: inout [StandInAction]) {
         func refuse(_ code: HSLProtocolError, _ text: String) {
-            say(.error(HSLComplaint(code, text, ref: request.id)), at: now, &actions)
+            say(.error(HSLMessageError(code, text, ref: request.id)), at: now, &actions)
         }
         guard isOpen else { return refuse(.badMessage, "there is no session yet") }
         guard let operation = request.operation else { return refuse(.unsupported, "no such operation") }
@@ -90,7 +90,7 @@ extension HSLDevice {
                 let ref = scales[place].request?.id
                 scales[place].request = nil
                 return say(
-                    .error(HSLComplaint(.unsupported, "needs firmware 1.0.2", ref: ref)), at: now, &actions)
+                    .error(HSLMessageError(.unsupported, "needs firmware 1.0.2", ref: ref)), at: now, &actions)
             }
             scales[place].callsByItself = operation == .hs3AutoConnectOn
             finish(true, place, at: now, &actions)
@@ -182,7 +182,7 @@ extension HSLDevice {
             let ref = scales[place].request?.id
             scales[place].request = nil
             return say(
-                .error(HSLComplaint(.invalidArgument, "a position is 0 to 19, a height 81 to 219", ref: ref)),
+                .error(HSLMessageError(.invalidArgument, "a position is 0 to 19, a height 81 to 219", ref: ref)),
                 at: now, &actions)
         }
         guard !faults.refusesUsers else { return finish(false, place, at: now, &actions) }

@@ -104,7 +104,7 @@ public struct HSLDevice: ScaleStandIn {
         heard += 1
         if isDue(faults.deafEvery, heard) { return actions.append(.event(.fault("did not hear line \(heard)"))) }
         let message: HSLMessage
-        do throws(HSLComplaint) { message = try HSLMessage(line: line) } catch {
+        do throws(HSLMessageError) { message = try HSLMessage(line: line) } catch {
             return say(.error(error), at: now, &actions)
         }
         switch message {

@@ -1,5 +1,5 @@
 /// A violation of TOML's grammar.
-struct TOMLFault: Error {
+struct TOMLError: Error {
     var offset: Int
     var message: String
     /// The start of the next statement, if it is known.
@@ -31,11 +31,11 @@ struct TOMLCursor {
         text.withUTF8Buffer { bytes[offset...].starts(with: $0) }
     }
 
-    func fault(_ message: String, at place: Int? = nil) -> TOMLFault {
-        TOMLFault(offset: place ?? offset, message: message)
+    func fault(_ message: String, at place: Int? = nil) -> TOMLError {
+        TOMLError(offset: place ?? offset, message: message)
     }
 
-    var tooDeep: TOMLFault { fault("more than \(Self.deepest) values inside each other") }
+    var tooDeep: TOMLError { fault("more than \(Self.deepest) values inside each other") }
 }
 
 // MARK: - Blanks and comments
@@ -46,7 +46,7 @@ extension TOMLCursor {
     }
 
     /// Skips blanks, comments and line ends.
-    mutating func skipLines() throws(TOMLFault) {
+    mutating func skipLines() throws(TOMLError) {
         while true {
             skipBlank()
             if next == UInt8(ascii: "#") { try skipComment() }
@@ -56,7 +56,7 @@ extension TOMLCursor {
     }
 
     /// Skips a comment up to the end of its line.
-    mutating func skipComment() throws(TOMLFault) {
+    mutating func skipComment() throws(TOMLError) {
         while let byte = next {
             if Self.isControl(byte) {
                 if isLineEnd { return }
@@ -74,7 +74,7 @@ extension TOMLCursor {
     }
 
     /// The fault of a control character: only tabs are allowed here; the caller has already checked for line ends.
-    private func controlCharacter(_ byte: UInt8) -> TOMLFault? {
+    private func controlCharacter(_ byte: UInt8) -> TOMLError? {
         guard Self.isControl(byte) else { return nil }
         let digits = String(byte, radix: 16, uppercase: true)
         return fault(
@@ -94,7 +94,7 @@ extension TOMLCursor {
     }
 
     /// The names of a dotted key at `depth` tables; each name but the last is one more nested table.
-    mutating func dottedKey(below depth: Int) throws(TOMLFault) -> [Key] {
+    mutating func dottedKey(below depth: Int) throws(TOMLError) -> [Key] {
         var keys: [Key] = []
         while true {
             guard depth + keys.count < Self.deepest else { throw tooDeep }
@@ -106,7 +106,7 @@ extension TOMLCursor {
                 }
                 keys.append(Key(name: try string(), offset: start))
             } else {
-                while let byte = next, Self.isOfBareKey(byte) { offset += 1 }
+                while let byte = next, Self.isBareKeyByte(byte) { offset += 1 }
                 guard offset > start else {
                     throw next.flatMap { isLineEnd ? nil : controlCharacter($0) }
                         ?? fault("expected a name: letters, digits, _ and -, or a text in quotes")
@@ -119,7 +119,7 @@ extension TOMLCursor {
         }
     }
 
-    private static func isOfBareKey(_ byte: UInt8) -> Bool {
+    private static func isBareKeyByte(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "-"): true
         default: false
@@ -131,7 +131,7 @@ extension TOMLCursor {
 
 extension TOMLCursor {
     /// Parses a string of any of the four kinds.
-    mutating func string() throws(TOMLFault) -> String {
+    mutating func string() throws(TOMLError) -> String {
         let start = offset
         let quote = bytes[offset]
         let isBasic = quote == UInt8(ascii: "\"")
@@ -171,7 +171,7 @@ extension TOMLCursor {
     }
 
     /// Parses a backslash escape.
-    private mutating func escape(isLong: Bool) throws(TOMLFault) -> [UInt8] {
+    private mutating func escape(isLong: Bool) throws(TOMLError) -> [UInt8] {
         let start = offset
         offset += 1
         if isLong {
@@ -203,7 +203,7 @@ extension TOMLCursor {
         }
     }
 
-    private mutating func character(digits: Int, from start: Int) throws(TOMLFault) -> [UInt8] {
+    private mutating func character(digits: Int, from start: Int) throws(TOMLError) -> [UInt8] {
         let shown = bytes[min(offset, bytes.count)...].prefix(digits)
         guard shown.count == digits, shown.allSatisfy({ $0 < 0x80 && Character(UnicodeScalar($0)).isHexDigit }),
             let scalar = UInt32(String(decoding: shown, as: UTF8.self), radix: 16).flatMap(UnicodeScalar.init)

@@ -66,7 +66,7 @@ package struct TOMLDocument {
     package var damaged: Set<[PathStep]> = []
 
     private static let largest = 1 << 20
-    private static let mostFaults = 20
+    private static let maximumFaults = 20
 
     package init(_ text: String) {
         guard text.utf8.count <= Self.largest else {
@@ -75,10 +75,10 @@ package struct TOMLDocument {
         }
         var bytes = Array(text.utf8)
         bytes.removeFirst(Self.mark(of: text))
-        var parser = TOMLParser(bytes, mostFaults: Self.mostFaults)
+        var parser = TOMLParser(bytes, maximumFaults: Self.maximumFaults)
         parser.parse()
         (faults, damaged) = (parser.faults, parser.damaged)
-        if faults.count < Self.mostFaults { fields = parser.fields }
+        if faults.count < Self.maximumFaults { fields = parser.fields }
     }
 
     /// The length of its byte order mark in bytes; ranges of entries are counted from after it.

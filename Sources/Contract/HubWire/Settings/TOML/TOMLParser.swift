@@ -5,23 +5,23 @@ struct TOMLParser {
     private(set) var damaged: Set<[PathStep]> = []
     private let root = TOMLTable(.header)
     private let lines: LineTable
-    private let mostFaults: Int
+    private let maximumFaults: Int
     private var cursor: TOMLCursor
     /// The table of the latest header, to which entries are added.
     private var table: TOMLTable
     private var path: [PathStep] = []
 
-    init(_ bytes: [UInt8], mostFaults: Int) {
-        (cursor, lines, self.mostFaults, table) = (TOMLCursor(bytes), LineTable(bytes), mostFaults, root)
+    init(_ bytes: [UInt8], maximumFaults: Int) {
+        (cursor, lines, self.maximumFaults, table) = (TOMLCursor(bytes), LineTable(bytes), maximumFaults, root)
     }
 
     /// In the order of the file.
     var fields: [Field] { root.fields }
 
     mutating func parse() {
-        while faults.count < mostFaults {
+        while faults.count < maximumFaults {
             let start = cursor.offset
-            do throws(TOMLFault) {
+            do throws(TOMLError) {
                 try cursor.skipLines()
                 guard cursor.next != nil else { return }
                 try statement()
@@ -35,7 +35,7 @@ struct TOMLParser {
         }
     }
 
-    private mutating func statement() throws(TOMLFault) {
+    private mutating func statement() throws(TOMLError) {
         if cursor.starts(with: "[") {
             try header()
         } else {
@@ -55,7 +55,7 @@ struct TOMLParser {
     /// Turns a violated rule into a fault with its position.
     private func placed<Value>(
         at offset: Int, _ body: () throws(TOMLTable.Conflict) -> Value
-    ) throws(TOMLFault) -> Value {
+    ) throws(TOMLError) -> Value {
         do { return try body() } catch { throw cursor.fault(error.message, at: offset) }
     }
 }
@@ -63,7 +63,7 @@ struct TOMLParser {
 // MARK: - Headers and entries
 
 extension TOMLParser {
-    private mutating func header() throws(TOMLFault) {
+    private mutating func header() throws(TOMLError) {
         let start = cursor.offset
         let isArray = cursor.starts(with: "[[")
         cursor.offset += isArray ? 2 : 1
@@ -102,7 +102,7 @@ extension TOMLParser {
     }
 
     /// Parses a dotted key, `=` and a value.
-    private mutating func entry(in table: TOMLTable, depth: Int) throws(TOMLFault) {
+    private mutating func entry(in table: TOMLTable, depth: Int) throws(TOMLError) {
         let keys = try cursor.dottedKey(below: depth)
         guard cursor.next == UInt8(ascii: "=") else { throw cursor.fault("expected = after the key") }
         cursor.offset += 1
@@ -136,7 +136,7 @@ extension TOMLParser {
 
 extension TOMLParser {
     /// - Parameter depth: the number of values around it.
-    private mutating func value(depth: Int) throws(TOMLFault) -> Node {
+    private mutating func value(depth: Int) throws(TOMLError) -> Node {
         let start = cursor.offset
         guard depth < TOMLCursor.deepest else { throw cursor.tooDeep }
         switch cursor.next {
@@ -152,10 +152,10 @@ extension TOMLParser {
         }
     }
 
-    private mutating func array(depth: Int) throws(TOMLFault) -> Node {
+    private mutating func array(depth: Int) throws(TOMLError) -> Node {
         let start = cursor.offset
         cursor.offset += 1
-        do throws(TOMLFault) {
+        do throws(TOMLError) {
             return .array(try elements(depth: depth))
         } catch  where error.resume == nil {
             throw unclosed(error, from: start)
@@ -163,7 +163,7 @@ extension TOMLParser {
     }
 
     /// Parses elements up to and including the closing bracket.
-    private mutating func elements(depth: Int) throws(TOMLFault) -> [Entry] {
+    private mutating func elements(depth: Int) throws(TOMLError) -> [Entry] {
         var elements: [Entry] = []
         while true {
             try cursor.skipLines()
@@ -184,7 +184,7 @@ extension TOMLParser {
     }
 
     /// An unclosed array swallows the following lines; parsing resumes at the first line that begins like a statement.
-    private func unclosed(_ fault: TOMLFault, from start: Int) -> TOMLFault {
+    private func unclosed(_ fault: TOMLError, from start: Int) -> TOMLError {
         let bytes = cursor.bytes
         let message = "[ is not closed by ]"
         var line = start
@@ -194,12 +194,12 @@ extension TOMLParser {
             let entry = /\s*([A-Za-z0-9_\-]+|"[^"]*"|'[^']*')(\s*\.\s*([A-Za-z0-9_\-]+|"[^"]*"|'[^']*'))*\s*=/
             let header = /\s*\[\[?[A-Za-z"'][A-Za-z0-9_\-."' ]*\]\]?\s*($|#)/
             guard text.prefixMatch(of: entry) != nil || text.prefixMatch(of: header) != nil else { continue }
-            return TOMLFault(offset: start, message: message, resume: line)
+            return TOMLError(offset: start, message: message, resume: line)
         }
         return fault.offset >= bytes.count ? cursor.fault(message, at: start) : fault
     }
 
-    private mutating func inlineTable(depth: Int) throws(TOMLFault) -> Node {
+    private mutating func inlineTable(depth: Int) throws(TOMLError) -> Node {
         let start = cursor.offset
         let notClosed = cursor.fault("{ is not closed by } on its line")
         let table = TOMLTable(.header)

@@ -124,14 +124,15 @@ package struct Play: Sendable {
 
     /// Made-up records from 2024 on, one a minute.
     static func records(_ count: Int, type name: String, of plugin: String, after first: Int = 0) -> [Record] {
-        guard let type = MadeUpRecords.type(among: [name], mayBeNamed: false) else { return [] }
+        guard let type = GeneratedRecords.type(among: [name], mayBeNamed: false) else { return [] }
         return (first..<(first + count)).compactMap { place in
             let start = Timestamp(microseconds: (1_704_067_200 + Int64(place) * 60) * 1_000_000, offsetMinutes: 60)
             return RecordKey("\(plugin)-\(place + 1)").map { key in
                 .sample(
                     Sample(
                         source: Source(plugin: plugin), key: key, type: type.id,
-                        value: .quantity(MadeUpRecords.value(type, place % 100), unit: type.unit ?? ""), start: start))
+                        value: .quantity(GeneratedRecords.value(type, place % 100), unit: type.unit ?? ""), start: start
+                    ))
             }
         }
     }

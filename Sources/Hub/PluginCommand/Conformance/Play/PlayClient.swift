@@ -13,22 +13,25 @@ final class PlayClient: Sendable {
     }
 
     private let process: Mutex<Process>
-    private let state = Watched(State())
+    private let state = AwaitableValue(State())
     private static let remembered = 5
 
     /// - Parameters:
     ///   - command: the program, which is looked up as a shell does, and its arguments.
     ///   - input: the text for its stdin.
     ///   - heard: called with each line of its stdout.
-    /// - Throws: ``Subject/Refusal`` if it cannot be started.
+    /// - Throws: ``PluginUnderTest/SetupError`` if it cannot be started.
     init(
         _ command: [String], door: String, feed: String, input: String, heard: @escaping @Sendable (String) -> Void
-    ) throws(Subject.Refusal) {
+    ) throws(PluginUnderTest.SetupError) {
         let paths = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map {
             "\($0)/\(command[0])"
         }
         guard (command[0].contains("/") ? [command[0]] : paths).contains(where: FileManager.default.isExecutableFile)
-        else { throw Subject.Refusal(description: "\(command[0]): there is no such program that can be executed") }
+        else {
+            throw PluginUnderTest.SetupError(
+                description: "\(command[0]): there is no such program that can be executed")
+        }
         let (child, stdin, output, errors) = (Process(), Pipe(), Pipe(), Pipe())
         child.executableURL = URL(filePath: "/usr/bin/env")
         child.arguments = command
@@ -38,7 +41,8 @@ final class PlayClient: Sendable {
         // If a child inherited this end, its stdin would never end.
         _ = fcntl(stdin.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
         do { try Self.withoutBlockedSignals { try child.run() } } catch {
-            throw Subject.Refusal(description: "\(command[0]) cannot be started: \(error.localizedDescription)")
+            throw PluginUnderTest.SetupError(
+                description: "\(command[0]) cannot be started: \(error.localizedDescription)")
         }
         process = Mutex(child)
         let state = state
@@ -67,7 +71,7 @@ final class PlayClient: Sendable {
     }
 
     private static func hear(
-        _ file: FileHandle, _ state: Watched<State>, _ heard: @escaping @Sendable (String) -> Void
+        _ file: FileHandle, _ state: AwaitableValue<State>, _ heard: @escaping @Sendable (String) -> Void
     ) {
         Thread {
             var line: [UInt8] = []

@@ -33,7 +33,7 @@ package actor PlayHub {
         do {
             var behaviour = FakeHub.Behaviour()
             // Bound the memory that a client's records can take.
-            (behaviour.publishes, behaviour.mostRecords) = (true, 1_000_000)
+            (behaviour.publishes, behaviour.maximumRecords) = (true, 1_000_000)
             // A client must notice soon that its session was forgotten.
             behaviour.heartbeat = Heartbeat(interval: 500, timeout: 2_000)
             hub = try FakeHub(door: door, feed: feed, context: try Context(), behaviour: behaviour)
@@ -83,7 +83,7 @@ package actor PlayHub {
     /// - Parameters:
     ///   - client: its command and arguments; empty if a person starts it.
     ///   - input: the text for its stdin.
-    /// - Throws: ``Subject/Refusal`` if there is no such program.
+    /// - Throws: ``PluginUnderTest/SetupError`` if there is no such program.
     package func run(
         _ steps: [(line: String, step: PlayStep)], client command: [String], input: String
     ) async throws -> Play.Outcome {
@@ -145,7 +145,7 @@ package actor PlayHub {
             case .fail(let number): behaviour.storeErrors = number
             case .reject(let number):
                 // Reject the same records when they come again.
-                let turned = Watched<Set<RecordIdentity>>([])
+                let turned = AwaitableValue<Set<RecordIdentity>>([])
                 behaviour.rejects = { record in
                     if !turned.value.contains(record.identity), turned.value.count < number {
                         turned.change { $0.insert(record.identity) }

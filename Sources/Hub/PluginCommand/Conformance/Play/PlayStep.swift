@@ -84,10 +84,12 @@ package enum PlayStep: Hashable, Sendable {
     /// Parses a line.
     ///
     /// - Parameter records: the value of the word `records` in place of a number.
-    /// - Throws: ``Subject/Refusal`` with the fault of the line.
-    package init(_ line: String, records: Int) throws(Subject.Refusal) {
+    /// - Throws: ``PluginUnderTest/SetupError`` with the fault of the line.
+    package init(_ line: String, records: Int) throws(PluginUnderTest.SetupError) {
         let words = line.split(separator: " ").map(String.init)
-        func refusal(_ reason: String) -> Subject.Refusal { Subject.Refusal(description: "\"\(line)\": \(reason)") }
+        func refusal(_ reason: String) -> PluginUnderTest.SetupError {
+            PluginUnderTest.SetupError(description: "\"\(line)\": \(reason)")
+        }
         guard let verb = words.first,
             let entry = Self.grammar.first(where: { $0.line.split(separator: " ")[0] == verb })
         else {
@@ -97,7 +99,7 @@ package enum PlayStep: Hashable, Sendable {
         let most = entry.line.split(separator: " ").count
         let least = entry.line.split(separator: " ").count { !$0.hasPrefix("[") }
         guard (least...most).contains(words.count) else { throw refusal("write \(entry.line)") }
-        func number(_ place: Int) throws(Subject.Refusal) -> Int {
+        func number(_ place: Int) throws(PluginUnderTest.SetupError) -> Int {
             if words[place] == "records" { return records }
             // records-2: all but two.
             if words[place].hasPrefix("records-"), let less = Int(words[place].dropFirst(8)), less <= records {
@@ -108,16 +110,16 @@ package enum PlayStep: Hashable, Sendable {
             }
             return number
         }
-        func count() throws(Subject.Refusal) -> Count {
+        func count() throws(PluginUnderTest.SetupError) -> Count {
             guard let count = Count(rawValue: words[1]) else {
                 throw refusal(
                     "\(words[1]) is not counted; \(Count.allCases.map(\.rawValue).joined(separator: ", ")) are")
             }
             return count
         }
-        func type() throws(Subject.Refusal) -> String {
+        func type() throws(PluginUnderTest.SetupError) -> String {
             let name = words.count > 2 ? words[2] : "weight"
-            guard MadeUpRecords.type(among: [name], mayBeNamed: false) != nil else {
+            guard GeneratedRecords.type(among: [name], mayBeNamed: false) != nil else {
                 throw refusal("\(name) is not a type of quantity; hub types lists them")
             }
             return name
@@ -160,14 +162,16 @@ package enum PlayStep: Hashable, Sendable {
 
     /// Parses the lines of a text; comments begin with `#`.
     ///
-    /// - Throws: ``Subject/Refusal`` that names the line.
-    package static func all(_ text: String, records: Int) throws(Subject.Refusal) -> [(line: String, step: PlayStep)] {
+    /// - Throws: ``PluginUnderTest/SetupError`` that names the line.
+    package static func all(_ text: String, records: Int) throws(PluginUnderTest.SetupError) -> [(
+        line: String, step: PlayStep
+    )] {
         var steps: [(line: String, step: PlayStep)] = []
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let words = line.prefix { $0 != "#" }.split(separator: " ").joined(separator: " ")
             guard !words.isEmpty else { continue }
             do { steps.append((words, try PlayStep(words, records: records))) } catch {
-                throw Subject.Refusal(description: "line \(number + 1): \(error.description)")
+                throw PluginUnderTest.SetupError(description: "line \(number + 1): \(error.description)")
             }
         }
         return steps

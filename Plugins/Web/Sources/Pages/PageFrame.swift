@@ -1,0 +1,93 @@
+import PluginKit
+
+/// The frame of each page: title, navigation, and the logged-in person.
+struct PageFrame: Sendable {
+    private struct Place {
+        let name, path: String
+        let isOwners: Bool
+    }
+
+    private static let places = [
+        Place(name: "Today", path: "/", isOwners: false), Place(name: "All data", path: "/data", isOwners: false),
+        Place(name: "Add", path: "/add", isOwners: false), Place(name: "Inbox", path: "/inbox", isOwners: true),
+        Place(name: "Devices", path: "/devices", isOwners: true),
+        Place(name: "Deliveries", path: "/deliveries", isOwners: true),
+        Place(name: "Plugins", path: "/plugins", isOwners: true),
+        Place(name: "System", path: "/system", isOwners: true),
+        Place(name: "Preferences", path: "/preferences", isOwners: false),
+    ]
+
+    let title: String
+    /// Nil without a log-in.
+    var choice: SelectedPerson?
+    /// The address of this page, without the person.
+    var path = ""
+    /// Scripts that improve the page; it is readable without them.
+    var scripts: [Asset] = []
+
+    /// - Parameter content: the content below the title.
+    func html(_ content: HTML) -> HTML {
+        let body: HTML = """
+            <a class="skip" href="#content">To the content</a>
+            \(choice.map(header))
+            <main id="content"><h1>\(title)</h1>
+            \(choice.map { _ in Self.withoutScripts })\(choice?.notice.map { "<div class=\"notice\" role=\"status\">\($0)</div>" } ?? HTML())
+            \(content)
+            </main>
+            """
+        return HTMLDocument(
+            title: "\(title) – health hub", styles: [Asset.style.path, Asset.chartStyle.path],
+            scripts: (scripts + [Asset.forms]).map(\.path), icon: Asset.icon.path, body: body
+        ).html
+    }
+
+    private static let withoutScripts: HTML = """
+        <noscript><p class="notice">Without JavaScript these pages show everything and change nothing: switch it on, and log \
+        in again with <code>hub web</code>.</p></noscript>
+        """
+
+    private func header(_ choice: SelectedPerson) -> HTML {
+        let shown = Self.places.filter { choice.viewer.isOwner || !$0.isOwners }
+        let links = HTML.each(shown) { place in
+            "<li><a href=\"\(url: place.path + query(choice.person?.name))\" \("aria-current=\"page\"", if: place.path == path)>\(place.name)</a></li>"
+        }
+        let persons = choice.persons.count < 2 ? HTML() : self.persons(choice)
+        return """
+            <header><nav aria-label="Pages"><ul>\(links)</ul></nav>\(persons)\
+            <form method="post" action="/logout">\
+            <button>Log out</button></form></header>
+            """
+    }
+
+    private func persons(_ choice: SelectedPerson) -> HTML {
+        let links = HTML.each(choice.persons) { person in
+            "<li><a href=\"\(url: (path.isEmpty ? "/" : path) + query(person.name))\" \("aria-current=\"true\"", if: person.name == choice.person?.name)>\(person.shownName)</a></li>"
+        }
+        return "<nav aria-label=\"Persons\"><ul>\(links)</ul></nav>"
+    }
+
+    private func query(_ person: String?) -> String {
+        person.map { "?" + FormText.write([(name: "person", value: $0)]) } ?? ""
+    }
+}
+
+/// A table with a heading for each column.
+struct HTMLTable: Sendable {
+    let caption: String
+    let columns: [String]
+    /// The first cell of a row is its heading.
+    var rows: [[HTML]] = []
+
+    var html: HTML {
+        let head = HTML.each(columns) { "<th scope=\"col\">\($0)</th>" }
+        let body = HTML.each(rows) { row in
+            let cells = HTML.each(row.dropFirst()) { "<td>\($0)</td>" }
+            return "<tr><th scope=\"row\">\(row.first)</th>\(cells)</tr>\n"
+        }
+        return """
+            <div class="wide" role="region" aria-label="\(caption)" tabindex="0"><table><caption>\(caption)</caption>
+            <thead><tr>\(head)</tr></thead><tbody>
+            \(body)</tbody></table></div>
+            """
+    }
+}

@@ -1,0 +1,59 @@
+import HubWire
+
+/// The interface through which the parts of a ``HubLink`` send to the hub.
+///
+/// Call it only on the poll loop. Each call takes effect on the machine before it returns; messages are sent in order. If the link no longer
+/// exists, messages are dropped.
+final class HubSender: Sendable {
+    /// A batch that the machine has accepted, and the actions to perform next with ``begin(_:)``.
+    typealias Submission = (ticket: BatchTicket, actions: [ClientAction])
+
+    /// Set once, before the loop runs any code of the link.
+    private nonisolated(unsafe) weak var link: HubLink?
+
+    func connect(_ link: HubLink) { self.link = link }
+
+    /// The terms of the open session.
+    var session: Welcome? { link?.assumeIsolated { $0.machine.isOpen ? $0.machine.welcome : nil } }
+
+    /// Whether the plugin has to stop, or the dialogue is over.
+    var isStopping: Bool { link?.assumeIsolated { $0.isStopping || $0.end != nil } ?? true }
+
+    var clock: HubClock { link?.clock ?? .system }
+
+    /// Waits for the first session and returns its terms; `nil` if the dialogue ends before, or the plugin has to stop.
+    func firstSession() async -> Welcome? { await link?.welcome() }
+
+    /// Sends a message, or drops it if no session is open.
+    func send(_ message: ClientMessage) {
+        link?.assumeIsolated { link in
+            if let action = link.machine.message(message) { link.perform([action]) }
+        }
+    }
+
+    /// Sends a message that may be dropped; it is dropped if no session is open or the hub does not read.
+    func sendIfReady(_ message: ClientMessage) { link?.assumeIsolated { $0.sendIfReady(message) } }
+
+    /// A number that no other question and no batch of this session uses.
+    func nextNumber() -> Int64 { link?.assumeIsolated { $0.machine.nextNumber() } ?? 0 }
+
+    /// Queues a batch, which ``begin(_:)`` sends: the answer may arrive before `begin` returns, so note the ticket first.
+    func submit(_ batch: OutgoingBatch) throws(SubmitError) -> Submission {
+        guard let link else { throw .closed }
+        return try link.assumeIsolated { $0.submit(batch) }.get()
+    }
+
+    func begin(_ submission: Submission) {
+        let actions = submission.actions
+        link?.assumeIsolated { $0.step { _, _ in actions } }
+    }
+
+    func hasDeclared(_ types: [TypeDeclaration]) -> Bool {
+        link?.assumeIsolated { $0.machine.hasDeclared(types) } ?? false
+    }
+
+    func declare(_ types: [TypeDeclaration]) { link?.assumeIsolated { $0.declare(types) } }
+
+    /// Checks whether the link can finish, because a record has left the spool or the spool was found empty.
+    func spoolHasChanged() { link?.assumeIsolated { $0.finishIfDrained() } }
+}
