@@ -302,7 +302,7 @@ struct BrokerTests {
         arguments: [
             (
                 ["mqtt": .string("mqtt://broker.example:1883"), "mqtt_topics": .list([.string("a=hae:x")])],
-                "unencrypted"
+                "not encrypted"
             ),
             (["mqtt": .string("mqtt://127.0.0.1:1883")], "mqtt_topics"),
             (["mqtt_topics": .list([.string("a=hae:x")])], "mqtt"),

@@ -221,7 +221,7 @@ struct CertificateTests {
             "mqtt_topics": .list([.string("a/#=nothing:x"), .string("b")]), "workout_names": .list([.string("Laufen")]),
         ])
         #expect(found.count == 4, "\(found)")
-        #expect(found.contains { $0.hasPrefix("setting mqtt: unencrypted") }, "\(found)")
+        #expect(found.contains { $0.hasPrefix("setting mqtt: the connection to another machine is not") }, "\(found)")
         #expect(found.count { $0.hasPrefix("setting mqtt_topics: ") } == 2, "\(found)")
     }
 

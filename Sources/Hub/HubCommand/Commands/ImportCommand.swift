@@ -80,7 +80,11 @@ struct ImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         let endpoint = try options.endpoints().door
-        guard MarkedFile.isOne(file) else { return try await importLines(endpoint) }
+        guard MarkedFile.isOne(file) else {
+            do { return try importLines(endpoint) } catch let error as NoLines {
+                throw await foreign() ?? error.failure
+            }
+        }
         let program = try await ReadingProgram(file)
         let finding = program.finding
         guard finding.verdict == .readable else {
@@ -90,13 +94,19 @@ struct ImportCommand: AsyncParsableCommand {
         try await FileImport(file: file, options: export, isDryRun: dryRun, json: json, door: endpoint).run(program)
     }
 
-    private func importLines(_ endpoint: String) async throws {
+    /// The file has no line that is a record of a hub; it may be of another app.
+    private struct NoLines: Error {
+        let failure: Failure
+    }
+
+    /// A client of the door stays on one thread, so this function does not wait.
+    private func importLines(_ endpoint: String) throws {
         guard export.isEmpty else {
-            throw await foreign()
-                ?? Failure(
+            throw NoLines(
+                failure: Failure(
                     .usage,
                     "\(file) is not an export of Apple Health: leave out the options for one; JSON Lines are read whole"
-                )
+                ))
         }
         let work = try LineImport(
             endpoint: endpoint,
@@ -109,13 +119,13 @@ struct ImportCommand: AsyncParsableCommand {
         }
         looking.end()
         guard survey.records + survey.days + survey.retractions > 0 || survey.unreadable == 0 else {
-            throw await foreign()
-                ?? Failure(
+            throw NoLines(
+                failure: Failure(
                     .usage,
                     "\(file): not one line is a record of a hub (\(survey.firstFault ?? "")); nothing was stored. "
                         + "hub import reads an export of Apple Health, and JSON Lines: of hub export, hub samples --json or "
                         + "the sink json-lines, or written as Docs/Samples.md says, one object a line with source.plugin"
-                )
+                ))
         }
         if dryRun { return try tell(survey) }
         try give(work, interruption)
