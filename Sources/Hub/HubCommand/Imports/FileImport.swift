@@ -81,7 +81,11 @@ struct FileImport {
             return Failure(.fault, "\(file): the program that reads it has ended; the line before may say why")
         }
         switch ending.reason {
-        case .done: return report.flatMap { failure($0) }
+        case .done:
+            guard let report else {
+                return Failure(.fault, "\(file): the program that reads it gave no result; import it again to see more")
+            }
+            return failure(report)
         case .unreadable: return Failure(.usage, ending.text)
         case .unreachable: return Failure(.system, ending.text)
         case .stopped:

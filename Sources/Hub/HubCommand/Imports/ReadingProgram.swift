@@ -3,6 +3,7 @@ import HubClient
 import HubWire
 import Logging
 import PluginKit
+import Synchronization
 
 /// The program that reads a file of another format for `hub import`, in a process of its own (``ImportDialogue``).
 struct ReadingProgram {
@@ -16,7 +17,7 @@ struct ReadingProgram {
         let name = "hub-apple-health"
         let (messages, tell) = AsyncStream<ImportDialogue.Message>.makeStream()
         let decoder = JSONDecoder()
-        process = try HelperProcess(name, [ImportDialogue.verb, file]) { line in
+        process = try HelperProcess(name, [ImportDialogue.verb, Self.path(file)]) { line in
             guard let line else { return tell.finish() }
             guard let message = try? decoder.decode(ImportDialogue.Message.self, from: Data(line.utf8)) else { return }
             tell.yield(message)
@@ -30,6 +31,13 @@ struct ReadingProgram {
         throw Failure(.fault, "\(HubProgram.beside(name)) ended before it had looked at \(file)")
     }
 
+    /// The path for another process, in which a path such as `/dev/stdin` names another file.
+    private static func path(_ file: String) -> String {
+        guard file.hasPrefix("/dev/") || file.hasPrefix("/proc/"), let real = realpath(file, nil) else { return file }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
     /// Has the file imported.
     ///
     /// SIGTERM and SIGINT end the work early; the records up to there are stored.
@@ -38,7 +46,13 @@ struct ReadingProgram {
         _ job: ImportDialogue.Job, progressed: (ImportDialogue.Progress) -> Void
     ) async throws -> (report: ImportReport?, ending: ImportDialogue.Ending?) {
         let signals = StopSignals(watchingInput: false)
-        let stopping = Task { for await _ in signals.requests { process.terminate() } }
+        let isStopped = Mutex(false)
+        let stopping = Task {
+            for await _ in signals.requests {
+                isStopped.withLock { $0 = true }
+                process.terminate()
+            }
+        }
         defer { stopping.cancel() }
         var logger = Logger(label: "hub import") { TerminalLogHandler(label: $0) }
         logger.logLevel = .warning
@@ -54,6 +68,8 @@ struct ReadingProgram {
             ending = message.ending ?? ending
         }
         await end()
+        // A program that has only just begun ends at once, without a word.
+        if ending == nil, isStopped.withLock({ $0 }) { ending = ImportDialogue.Ending(.stopped) }
         return (report, ending)
     }
 
