@@ -71,7 +71,14 @@ struct RemoveCommand: AsyncParsableCommand {
                 try ConfigurationFile.replace(old, with: text, in: path)
             }
             // Nobody enables it meanwhile.
-            try ConfigurationFile.hold(text, in: path) { _ = try installer.remove(name) }
+            do {
+                try ConfigurationFile.hold(text, in: path) { _ = try installer.remove(name) }
+            } catch let failure as Failure where !taken.isEmpty {
+                throw Failure(
+                    failure.exit,
+                    "\(failure.message). Its section is already out of \(path), and kept in \(kept); the program is still installed"
+                )
+            }
             try Output.print("\(name) \(current.version) is removed; its records stay in the hub")
             if !taken.isEmpty { Terminal.say("its section is kept in \(kept); hub apply has a running hub follow") }
             Terminal.say("hub plugin install \(name) --undo brings it back")
