@@ -17,9 +17,12 @@ extension StoreFile {
         progress: @escaping (CopyProgress) -> Bool = { _ in true }
     ) throws(StoreError) -> StoreSummary {
         let verb = "back up \(path) to \(target)"
-        guard access(target, F_OK) != 0 else {
-            throw StoreError(.exists, "\(verb): there is such a file already; nothing is overwritten")
+        func expectAbsent() throws(StoreError) {
+            guard access(target, F_OK) != 0 else {
+                throw StoreError(.exists, "\(verb): there is such a file already; nothing is overwritten")
+            }
         }
+        try expectAbsent()
         do {
             let queue = try open()
             defer { try? queue.close() }
@@ -29,6 +32,8 @@ extension StoreFile {
                         .corrupt, "\(verb): the store is not sound (\(fault)); hub doctor --deep looks at it")
                 }
                 let draft = try DraftFile(target + ".part")
+                // Another backup of the same second may have published its file before this one had the draft.
+                try expectAbsent()
                 try KnownBackup.note(target, of: path)
                 let sink = try seal(draft.descriptor)
                 try snapshot.write(to: sink) { step in
@@ -38,7 +43,7 @@ extension StoreFile {
                 // A backup without a summary would stay for ever, but a summary without a backup is only a line.
                 try BackupSummary(size: draft.size, store: snapshot.summary).write(beside: target)
                 do { try draft.publish(as: target) } catch {
-                    unlink(target + BackupSummary.suffix)
+                    if access(target, F_OK) != 0 { unlink(target + BackupSummary.suffix) }
                     throw error
                 }
                 // Without this line the backup stays listed as begun.

@@ -48,6 +48,8 @@ public enum StoreCopies {
     /// Removes the copy that a killed `hub doctor --rehearse` of an earlier version left; version 0.2 removes this function.
     private static func removeRehearsal(beside store: String) {
         let folder = Folder.parent(of: store) + "/rehearsal"
+        guard access(folder, F_OK) == 0, let lock = try? FileLock(folder + ".lock") else { return }
+        defer { lock.release() }
         for name in (try? Folder.names(in: folder)) ?? [] { unlink("\(folder)/\(name)") }
         rmdir(folder)
         unlink(folder + ".lock")
