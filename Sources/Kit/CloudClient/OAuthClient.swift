@@ -94,7 +94,7 @@ public struct OAuthClient: Sendable {
             ("grant_type", "authorization_code"), ("code", try answer.code()), ("redirect_uri", answer.redirect),
         ]
         if let verifier = answer.verifier {
-            if proof != .form { form.append(("client_id", id)) }
+            if proof == .basic { form.append(("client_id", id)) }
             form.append(("code_verifier", verifier.reveal()))
         }
         do { return try await token(form, at: now) } catch let error as CloudError { throw CommandFailure(error) }
@@ -119,7 +119,11 @@ public struct OAuthClient: Sendable {
         _ grant: [(name: String, value: String)], at now: Int64, renewing former: OAuthToken? = nil
     ) async throws -> OAuthToken {
         var all = members + grant
-        if proof == .form { all += [("client_id", id)] + (secret.map { [("client_secret", $0.reveal())] } ?? []) }
+        switch proof {
+        case .form: all += [("client_id", id)] + (secret.map { [("client_secret", $0.reveal())] } ?? [])
+        case .token: if former == nil { all.append(("client_id", id)) }
+        case .basic: break
+        }
         var request = method == .get ? CloudRequest(.get, path, query: all) : .form(path, all, method: method)
         (request.hasEffect, request.isRepeatable) = (true, false)
         switch proof {
