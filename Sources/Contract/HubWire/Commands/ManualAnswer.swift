@@ -77,6 +77,9 @@ package struct ManualAnswer: CommandResult {
 
     package init(_ json: RawJSON) throws {
         self.json = json
+        guard RawMembers.members(of: json.bytes[...])["records"]?.first == UInt8(ascii: "[") else {
+            throw UnreadableResult(description: "the result has no list of records")
+        }
         entries = try Self.records(json).map { try Entry($0) }
     }
 
