@@ -67,6 +67,7 @@ actor SpoolPump {
     /// - Parameter ids: the numbers of the records in the spool.
     func hasGrown(by groups: [[[UInt8]]], as ids: Range<Int64>) {
         guard let session = outlet.session, !isPaused, !mayHaveMore, reading == nil, unsent.isEmpty, hasPlace,
+            !ids.isEmpty,
             ids.lowerBound == cursor + 1, BatchBounds(session).fit(groups)
         else { return hasGrown() }
         hasRoomAgain()
