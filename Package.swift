@@ -166,13 +166,11 @@ let hub: [Target] = [
     tests("Tests/HubSettingsTests", "HubProcess HubSettings HubWire Platform Samples", resources: ["tagged.py"]),
     tests("Tests/HubStoreTests", "CPageSums GRDB HubProcess HubStore HubWire JSON Platform Samples store-torture"),
     tests(
-        "Tests/HubCoreTests",
-        "CLinux FunctionTrace GRDB HubCore HubProcess HubSettings HubStore HubWire JSON JSONLines Logging",
-        "Platform PluginKit Samples ServiceLifecycle ZeroMQ example-source hub-confine zoo"),
+        "Tests/HubCoreTests", "CLinux FunctionTrace GRDB HubCore HubProcess HubSettings HubStore HubWire JSON",
+        "JSONLines Logging Platform PluginKit Samples ServiceLifecycle ZeroMQ example-source hub-confine zoo"),
     tests(
-        "Tests/HubCommandTests", runningHub,
-        "AppleHealth ArgumentParser DoorPeer GRDB HealthText HubClient HubCore HubStore",
-        "IHealthHS3 JSONLines Logging PluginKit Samples Web ZeroMQ hub-scale-sim",
+        "Tests/HubCommandTests", runningHub, "AppleHealth ArgumentParser DoorPeer GRDB HealthText HubClient HubCore",
+        "HubStore IHealthHS3 JSONLines Logging PluginKit Samples Web ZeroMQ hub-scale-sim",
         resources: ["Help", "Exports/records.jsonl", "Exports/judges.py"]),
     tests(
         "Tests/PluginCommandTests", runningHub, scales, "HubCore JSONLines Platform PluginCommand Samples hub-confine",
