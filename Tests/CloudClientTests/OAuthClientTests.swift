@@ -10,7 +10,7 @@ import Testing
     private static let old = OAuthToken(
         accessToken: Secret("old"), refreshToken: Secret("r1"), user: "Mira", extra: ["uid": "7"])
 
-    /// What the service received and what came of the request, which it answers once.
+    /// The request that the service received, and the client's result; the service answers once.
     private func ask<Value>(
         _ status: String = "200 OK", _ body: String = answer, with change: (inout OAuthClient) -> Void = { _ in },
         _ question: (OAuthClient) async throws -> Value

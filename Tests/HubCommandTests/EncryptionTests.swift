@@ -186,7 +186,7 @@ struct KeyPair {
 
         let owner = try await TestHub()
         #expect(try await owner.stop() == 0)
-        // Each in a hub of its own, because a store that was replaced within the same second is not replaced again.
+        // A hub for each, because hub restore replaces a store only once a second.
         for (kind, last) in [
             ("plain", "hub-20261129T215517Z.increment"), ("encrypted", "hub-20261129T215517Z.increment.age"),
         ] {

@@ -321,7 +321,7 @@ import Testing
 }
 
 @Suite struct ConfigurationWriterTests {
-    @Test func `a text is written only over the one that it was made from, and nobody else writes under the lock`()
+    @Test func `a text is written only over the one that it was made from, and no other program writes under the lock`()
         throws
     {
         let folder = try TemporaryFolder()

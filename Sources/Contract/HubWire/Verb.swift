@@ -78,7 +78,7 @@ public enum PeerName {
     /// The rule in words that follow "expected".
     public static let expected = "1 to 64 letters, digits, \"_\", \"-\" or \".\", the first a letter or digit"
 
-    /// Names of the hub's own, which neither an instance nor a plugin kind has: itself, and the source of what people enter by hand.
+    /// Names that no instance and no plugin kind may have: the hub, and the source of entries by hand.
     public static let reserved: Set<String> = ["hub", Source.byHand]
 
     /// Whether `text` matches `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`.

@@ -72,7 +72,7 @@ package enum ConfigurationFile {
         }
     }
 
-    /// Runs `body` while nobody changes the file, if it has this text.
+    /// Runs `body` under the lock of the file, if the file has this text.
     ///
     /// - Throws: as ``replace(_:with:in:)``, and errors of `body`.
     package static func hold(_ text: String, in path: String, _ body: () throws -> Void) throws {

@@ -24,7 +24,7 @@ public struct CloudAccount: Sendable {
         }
     }
 
-    /// Sends a request with the token; if the service refuses the token, once more with another.
+    /// Sends a request with the token; if the service refuses the token, repeats it once with another token.
     ///
     /// - Returns: the answer with any status; 401 means that the service refuses both tokens.
     /// - Throws: ``TokenError``, ``AskError``, ``CloudError``; `CancellationError`.
@@ -34,7 +34,7 @@ public struct CloudAccount: Sendable {
         try await attempt { try await client.send(request.authorized($0.accessToken), retrying: retry) }
     }
 
-    /// Runs a call with a token; if its answer is 401, once more with another token.
+    /// Runs a call with a token; if its answer is 401, repeats it once with another token.
     public func attempt(
         isolation: isolated (any Actor)? = #isolation, _ call: (OAuthToken) async throws -> CloudAnswer
     ) async throws -> CloudAnswer {
@@ -62,7 +62,7 @@ public struct CloudAccount: Sendable {
     ///
     /// A token that the service refuses now is renewed first, because it could still be renewed, and so become valid again.
     /// - Parameters:
-    ///   - remedy: what a person can do if the service confirms the revocation and still accepts the token.
+    ///   - remedy: the advice for a person if the service confirms the revocation and still accepts the token.
     ///   - accepts: whether the service accepts the token.
     ///   - revoke: asks the service to revoke the token.
     /// - Throws: ``CommandFailure`` if the service cannot be reached, or still accepts the token.

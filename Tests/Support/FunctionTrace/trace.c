@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 typedef struct {
-    /// The first instruction, where it is loaded.
+    /// The address of the first instruction in memory.
     uint8_t *code;
     uint8_t first_byte;
     _Atomic uint8_t is_hit;

@@ -105,7 +105,7 @@ struct CommandSchema {
 
     // MARK: - Together with the file
 
-    /// What a file may add to the code.
+    /// The members that a file may add to the code.
     private static let additions = [
         "description", "minItems", "maxItems", "maxLength", "minimum", "maximum", "examples", "oneOf",
     ]

@@ -146,7 +146,7 @@ public enum PersonName {
     ]
 }
 
-/// A person whose name was just entered, and who is in no file yet.
+/// A person whose name was just entered, and is in no file yet.
 public struct EnteredPerson: NamedPerson, Hashable, Sendable {
     public internal(set) var name: String
     public internal(set) var displayName: String?

@@ -34,7 +34,7 @@ struct FollowedConfiguration {
 
     /// Writes the file and has the hub apply it; restores the former text if the hub refuses.
     ///
-    /// - Returns: what the hub did with each affected instance.
+    /// - Returns: the hub's action on each affected instance.
     func write() throws -> [ApplyReport.Step] {
         try ConfigurationFile.replace(old, with: editor.text, in: path)
         do {

@@ -5,7 +5,7 @@ import Logging
 import PluginKit
 import Synchronization
 
-/// The program that reads a file of another format for `hub import`, in a process of its own (``ImportDialogue``).
+/// The separate program that reads a file of another format for `hub import` (``ImportDialogue``).
 struct ReadingProgram {
     /// The program's answer about the file.
     let finding: ImportDialogue.Finding

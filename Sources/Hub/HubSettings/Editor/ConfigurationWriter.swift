@@ -2,8 +2,8 @@ import Platform
 
 /// Replaces the text of an existing `hub.conf`, for every program that changes it: whole or not at all; mode and owner stay.
 ///
-/// A change is computed from a text and checked; it is written only if the file still has that text, under the lock of the file. So nobody
-/// loses the change of another program, and a check holds for what is written.
+/// A change is computed from a text and checked. It is written, under the lock of the file, only if the file still has that text. So no change
+/// of another program is lost, and the written text is the one that was checked.
 public enum ConfigurationWriter {
     /// Why nothing was written.
     public enum Fault: Error, Hashable {

@@ -1,6 +1,6 @@
 import Platform
 
-/// What can be told of an encrypted backup without its key: a line of text in `<backup>.summary`.
+/// The facts of an encrypted backup that need no key to read: a line of text in `<backup>.summary`.
 ///
 /// Rotation, `hub backup --list` and `hub erase` need it. A restore does not.
 public struct BackupSummary: Hashable, Sendable {

@@ -89,6 +89,6 @@ extension Plugin {
     /// Runs the program: parses the arguments, executes the verb, and ends the process with a ``PluginExit``.
     public static func main() async { await runProgram() }
 
-    /// The same, for a plugin whose program has another use besides, and so a `main` of its own.
+    /// Runs the program of a plugin that declares its own `main`, because the program has a second use.
     package static func runProgram() async { await PluginCommandLine<Self>.main() }
 }

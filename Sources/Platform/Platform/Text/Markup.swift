@@ -17,7 +17,7 @@ public enum Markup {
 
     /// Appends the escaped text; characters that the language cannot express, such as NUL, become U+FFFD.
     public static func append(_ text: some StringProtocol, to bytes: inout [UInt8], for language: Language = .html) {
-        // An export escapes gigabytes, so this reads the text's bytes where they are.
+        // An export escapes gigabytes, so this reads the text's bytes in place.
         var text = String(text)
         text.withUTF8 { append($0, to: &bytes, isHTML: language == .html) }
     }

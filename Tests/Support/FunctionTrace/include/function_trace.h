@@ -1,4 +1,4 @@
-// Lists the functions of this program that run between two calls, without a build of its own: it puts a breakpoint at the first instruction of
+// Lists the functions of this program that run between two calls, without a special build: it puts a breakpoint at the first instruction of
 // each function, and the breakpoint removes itself when it is hit. It needs Linux on x86-64, and the program's own table of symbols.
 #ifndef FUNCTION_TRACE_H
 #define FUNCTION_TRACE_H
