@@ -89,9 +89,12 @@ final class CentralScene: Sendable {
         return plugins?.first { $0["name"] as? String == "central" }
     }
 
-    /// Kills the plugin's process; the hub starts another.
+    /// Waits until the plugin runs, and kills its process; the hub starts another.
     func killPlugin() async throws {
-        if let pid = try await plugin()?["pid"] as? Int { kill(pid_t(pid), SIGKILL) }
+        try await eventually {
+            guard let pid = try await plugin()?["pid"] as? Int else { return false }
+            return kill(pid_t(pid), SIGKILL) == 0
+        }
     }
 
     // MARK: - The hub

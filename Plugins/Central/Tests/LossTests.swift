@@ -30,8 +30,9 @@ struct LossTests {
     private func settle(_ scene: CentralScene) async throws {
         try await scene.until("SELECT count(*) FROM central.record", is: ["\(count)"])
         try await eventually {
-            let sinks = try await scene.command("status", "--json").joined()
-            let status = try #require(JSONTree(Array(sinks.utf8)))
+            // Its exit code is 1 while a killed plugin is not running again.
+            let answer = try await scene.host.command(["status", "--json"]).lines.joined()
+            let status = try #require(JSONTree(Array(answer.utf8)))
             let sink = status["sinks"]?.list?.first { $0["name"]?.text?.hasPrefix("central/") == true }
             return sink?["delivered"]?.integer == count
         }
