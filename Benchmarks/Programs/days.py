@@ -1,6 +1,6 @@
 """The peer of `days_vs_pandas`: ten years of four weigh-ins a day, a person at a time, resampled and carried. Prints persons_per_s.
 
-The index is of local times without a zone, which is pandas' fastest; with `whole-hours` the weigh-ins are so too, which is faster still.
+The index has local times without a zone, which is pandas' fastest form. With `whole-hours` every weigh-in is at a whole hour, which is faster still.
 """
 import sys
 import time

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a phone of Health Auto Export posts, made before the clock starts: heart rates, raw, 50,000 to a post.
+"""Posts like a phone with Health Auto Export: single heart rates, 50,000 to a post, all made before the clock starts.
 
     ingest.py PORT TOKEN RECORDS
 

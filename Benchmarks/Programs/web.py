@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""What a browser waits for: each page of hub-web that the first one leads to, beside a hub that runs.
+"""Measures the waiting time of a browser for each page of hub-web that the first page links to, beside a running hub.
 
     web.py HUB CONF [CHROMEDRIVER]
 
-HUB is the program, CONF the hub.conf of a hub that runs with [plugin.web]. Prints a line NAME VALUE for each figure:
-page_p95_ms of the slowest page and page_kb of the heaviest (with its styles and scripts), idle_mib of hub-web before anyone has come and
-after_mib when all of them were looked at, with CHROMEDRIVER paint_ms (the slowest page's first paint, by the browser's own entries), and with 200 streams of events open
-streams_cpu_percent and message_ms, from the hub's feed until the last of them has it. What it looked at goes to stderr.
+HUB is the program, CONF the hub.conf of a hub that runs with [plugin.web]. Prints a line NAME VALUE for each figure, and the visited pages on stderr:
+
+page_p95_ms          of the slowest page
+page_kb              of the heaviest page, with its styles and scripts
+idle_mib, after_mib  memory of hub-web before the first visitor, and after all pages were visited
+paint_ms             with CHROMEDRIVER: the slowest page's first paint, by the browser's own entries
+streams_cpu_percent  with 200 open streams of events
+message_ms           from the hub's feed until the last of these streams has the message
 """
 import html, http.client, json, os, re, select, socket, subprocess, sys, time, urllib.parse, urllib.request
 
@@ -45,7 +49,7 @@ def resident(pid):
 
 
 def processor(pid):
-    """Seconds of all its threads."""
+    """The processor time of all its threads, in seconds."""
     with open(f"/proc/{pid}/stat") as file:
         fields = file.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -165,7 +169,7 @@ def paint():
 
 
 def events():
-    """200 streams: what they cost while nothing happens, and how long a message takes to all of them."""
+    """Measures the cost of 200 idle streams, and the time that a message takes to reach all of them."""
     feed = json.loads(status())["endpoints"]["feed"]
     # With as little load as possible, because the measuring program runs on the same machine.
     chosen, opened = select.epoll(), {}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""hub-central-admin from nothing to a study's figures, and what a stolen or revoked thing opens, against a PostgreSQL of its own with TLS.
+"""Tests hub-central-admin with a separate PostgreSQL with TLS, from an empty database to a study's figures. Also tries stolen and revoked certificates.
 
     python3 admin.py HUB-CENTRAL-ADMIN"""
 import json, os, re, shutil, subprocess, sys, tempfile, unittest

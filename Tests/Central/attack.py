@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Attacks the centre from the roles of a hub, an invitation and a study: every relation, column, function and setting that pg_catalog has, so that
-what a later migration adds is attacked too. What these roles may do is written down here; all else must be refused.   python3 attack.py"""
+"""Attacks the centre from the roles of a hub, an invitation and a study: every relation, column, function and setting in pg_catalog, so that
+additions of a later migration are attacked too. `MAY` lists the permitted actions of these roles; all others must be refused.   python3 attack.py"""
 import json, unittest
 from functions import ANNA, BEN, TAKE_V2, columns, record
 from server import Server, psycopg2
@@ -41,7 +41,7 @@ class Attack(unittest.TestCase):
         cls.s.__exit__()
 
     def attempt(self, user, text, values=None):
-        """Rows, or the SQLSTATE by which it was refused. Nothing of it stays."""
+        """Returns the rows, or the SQLSTATE of the refusal. The statement is rolled back."""
         c = self.sessions.get(user)
         if c is None or c.closed:
             c = self.sessions[user] = self.s.connect(user)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Looks for the bytes of what was erased in every file of the database: tables, indices, history, catalogues, logs.   python3 erasure.py [ADMIN]
+"""Searches every file of the database for bytes of erased values: tables, indices, history, catalogues, logs.   python3 erasure.py [ADMIN]
 
-ADMIN is hub-central-admin; without it the same is done by hand. The write-ahead log is looked at apart: it has them, which Docs/Central.md says."""
+ADMIN is hub-central-admin; without it this program calls the functions itself. The write-ahead log is searched separately: it still has these bytes, as Docs/Central.md says."""
 import json, os, struct, subprocess, sys, unittest
 from functions import ANNA, BEN, record
 from server import Server

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Someone who follows a study as Docs/Central.md says, is cut off again and again, and has every batch once.   python3 follower.py HUB-CENTRAL-ADMIN"""
+"""A follower of a study, as Docs/Central.md describes it. Its connection is cut again and again, and it must still have every batch once.   python3 follower.py HUB-CENTRAL-ADMIN"""
 import collections, json, os, random, select, shutil, sqlite3, subprocess, sys, tempfile, threading, time, unittest
 from functions import ident, record
 from server import Server, psycopg2
@@ -8,8 +8,8 @@ ADMIN = os.path.abspath(sys.argv.pop()) if __name__ == "__main__" and len(sys.ar
 
 
 class Follower:
-    """A study's own database, in which what was read and the place up to which it was read are one transaction. It looks when it has connected and
-    when it is given a hint, and at no other time. `connect` gives a connection as the reader; `path` is its file."""
+    """The database of a study's reader. One transaction saves the rows and the place up to which they were read. It queries the study after it has
+    connected and after a hint, and at no other time. `connect` gives a connection as the reader; `path` is its file."""
 
     def __init__(self, connect, path):
         self.connect, self.path, self.c = connect, path, None
@@ -119,7 +119,7 @@ class Follower:
             d.close()
 
     def has_all(self, rows):
-        """Whether it has the same rows as the study: record, changed, pseudonym, value."""
+        """Returns whether it has the same rows as the study: record, changed, pseudonym, value."""
         return not self.failure and self.newest() == {r: tuple(rest) for r, *rest in rows}
 
     def newest(self):
@@ -131,7 +131,7 @@ class Follower:
 
 
 class Hub:
-    """Gives batches one after the other, each until it is confirmed; some it begins and gives up before."""
+    """Gives batches one after the other, and repeats each until it is confirmed. Sometimes it begins a batch and rolls it back first."""
 
     def __init__(self, s, number, size):
         self.s, self.login, self.size, self.failure = s, f"hub_f{number}", size, None
@@ -184,7 +184,7 @@ class Following(unittest.TestCase):
         return s
 
     def watch(self, s):
-        """hub-central-admin sign --watch, which gives the hints."""
+        """Runs hub-central-admin sign --watch, which sends the hints."""
         subprocess.run([ADMIN, "ca", "new"], cwd=self.folder, check=True, capture_output=True)
         p = subprocess.Popen([ADMIN, "sign", "--watch"], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                              env={**os.environ, "PGHOST": s.folder, "PGUSER": "postgres", "PGPORT": str(s.port)})
@@ -292,7 +292,7 @@ class Following(unittest.TestCase):
         c.cursor().execute("LISTEN central_live")
 
         def passes(n):
-            """Waits for n looks of the desk's program, counted by the times of its last question."""
+            """Waits until the desk's program has queried n times, counted by the times of its last query."""
             seen = set()
             while len(seen) < n:
                 seen |= set(s.do("SELECT query_start FROM pg_stat_activity WHERE application_name = 'hub-central-admin' AND query LIKE '%%snapshot%%'"))

@@ -63,7 +63,7 @@ class Functions(unittest.TestCase):
         return self.s.call(self.hub, "consent_v1(%s, %s, %s, %s, %s, '\\x00')", study or self.name, person, list(types), since, until)
 
     def take(self, batch, *records, epoch="e1"):
-        """By take_v2, as the present plugin; OfTheFirstVersion has the same tests by take_v1, for those in the field."""
+        """Uses take_v2, like the present plugin. OfTheFirstVersion repeats the tests with take_v1, which older plugins use."""
         return self.s.call(self.hub, TAKE_V2, epoch, batch, *columns(records))
 
     def letters(self, *records, batch=1, epoch="e1"):
@@ -364,14 +364,14 @@ class Functions(unittest.TestCase):
 
 
 class OfTheFirstVersion(Functions):
-    """All of it by take_v1, for the plugins in the field."""
+    """Repeats all tests with take_v1, which older plugins use."""
 
     def take(self, batch, *records, epoch="e1"):
         return self.s.call(self.hub, "take_v1(%s, %s, %s, 7)", epoch, batch, json.dumps(records))
 
 
 class Arrays(unittest.TestCase):
-    """What take_v2 refuses and take_v1 cannot be given."""
+    """Input that take_v2 refuses and that cannot be expressed in take_v1."""
 
     def test_arrays_of_several_lengths_and_too_much_text_are_refused(self):
         with Server() as s:
@@ -387,7 +387,7 @@ class Arrays(unittest.TestCase):
                     with self.assertRaises(psycopg2.Error, msg=column) as e:
                         s.call("hub_a", TAKE_V2, "e1", 1, *whole[:n], wrong, *whole[n + 1:])
                     self.assertEqual(e.exception.pgcode, "2202E")
-            # What has no identity is no record of which there may be more.
+            # Calls without identities are refused, too.
             self.assertEqual(s.call("hub_a", "take_v2('e1', 1, 0, NULL, NULL, NULL, p => array_fill('x'::text, ARRAY[1001]))"), {"refused": "limit"})
             with self.assertRaises(psycopg2.Error) as e:
                 s.call("hub_a", "take_v2('e1', 1, 0, NULL, NULL, NULL, p => '{x}')")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Hubs that deliver into the cluster while hosts die, and the oracle that looks afterwards whether every receipt was true.
+"""Hubs that deliver into the cluster while hosts die, and an oracle that checks afterwards whether every receipt was true.
 
     cluster on W python3 hammer.py --tls /tmp/hub-central/tls --hubs 3 --records 100000          deliver, then check
     … --check-only state.json                                                       check again later, e.g. after every host was restarted
 
 Each hub is a process. It sends batches of --batch records by take_v1, in the order of their sequence, and counts a batch as
-delivered when COMMIT has returned without a warning; anything else is sent again, on whatever host is the leader by then.
+delivered when COMMIT has returned without a warning; after any other result it sends the batch again, to the host that leads by then.
 Exit status 0: nothing lost, nothing doubled, no receipt untrue.
 """
 import argparse, hashlib, json, multiprocessing, os, random, socket, sys, threading, time, uuid

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Real hubs with the real plugin: they are enrolled, agree, are given weights, corrections and retractions, and are killed with their plugins
-while hosts of the centre end, and someone follows the study. Then an oracle reads the hubs' stores and the centre. Started by `ordeal` with DELIVER=hubs.py, on the client host.
+"""Real hubs with the real plugin: they are enrolled and give consent, get weights, corrections and retractions, and are killed with their plugins
+while hosts of the centre end and a follower reads the study. Then an oracle compares the hubs' stores with the centre. Started by `ordeal` with DELIVER=hubs.py, on the client host.
 
     cluster on W python3 hubs.py --hubs 3 --records 100000
 
-Exit code 0: nothing lost, nothing doubled, no wrong version, every receipt of the ledgers true, the follower has the same records as the study. All go on with what they have when called again."""
+Exit code 0: nothing lost, nothing doubled, no wrong version, every receipt of the ledgers true, the follower has the same records as the study. A second call continues with the existing hubs."""
 import argparse, hashlib, json, os, random, subprocess, sys, threading, time, uuid
 from follower import Follower
 from server import ROOT, psycopg2
@@ -88,14 +88,14 @@ class House:
         return json.loads(done.stdout) if done.stdout.startswith("{") else None
 
     def join(self):
-        """Enrolled, and Anna agrees."""
+        """Enrols the hub and gives Anna's consent."""
         self.enrol()
         if self.is_new:
             self.agree()
             open(f"{self.folder}/joined", "w").close()
 
     def enrol(self):
-        """By an invitation; the desk signs in between."""
+        """Enrols the hub by an invitation; the desk signs the request meanwhile."""
         eventually("the plugin runs", lambda: any(p["name"] == "central" and p["alive"] for p in (self.status() or {}).get("plugins", [])))
         if self.is_new:
             line = json.loads(admin("invite", self.login, "--study", "heart", "--hosts", args.hosts, "--json"))["line"]
@@ -107,7 +107,7 @@ class House:
         self.say("do", "central", "consent", "study=heart", "person=anna", "types=weight", "since=2000-01-01")
 
     def give(self, start=args.first, count=args.records):
-        """Weights in batches; of every fourth batch some come again with another value, and one is taken back."""
+        """Gives weights in batches. Corrects some records of every fourth batch, and retracts one."""
         self.is_over = False
         try:
             with Hub("scale", door=self.door) as hub:
@@ -137,7 +137,7 @@ class House:
         return {"type": "weight", "value": value, "unit": "kg", "start": f"{at}+01:00", "key": self.key(k)}
 
     def harm(self, chance):
-        """kill -9 of the hub, which ends its plugins too, or of the plugin alone."""
+        """Kills the hub, which ends its plugins too, or the plugin alone (kill -9)."""
         if chance.random() < 0.5:
             note(f"{self.login}: kill -9 of the hub")
             self.process.kill()
@@ -166,7 +166,7 @@ class House:
 
 
 def ident(record):
-    """As the plugin makes it: each part with its length before it."""
+    """The identity as the plugin computes it: each part is preceded by its length."""
     source = record["source"]
     parts = ["sample", source["plugin"], source.get("device"), source.get("account"), record["key"]]
     text = " ".join("-" if p is None else f"{len(p.encode())}:{p}" for p in parts)
@@ -174,8 +174,8 @@ def ident(record):
 
 
 def judge(house):
-    """What of the hub's store the centre has not, or has otherwise; what it has beside; receipts that are not true: a batch of an earlier
-    incarnation of the centre need not be known there any more, as its records need not have come by it."""
+    """Returns the differences between the hub's store and the centre, and the untrue receipts. The centre need not know a batch of an earlier
+    incarnation any more, because the records may have been sent again in another batch."""
     have = eventually("the hub's records", lambda: records(house))
     there, hub_no, batch, incarnation = eventually("the centre's records", lambda: centre(house))
     lost = wrong = untrue = 0
@@ -225,7 +225,7 @@ def records(house):
 
 
 class Study:
-    """Someone who follows the study on whichever host leads, with one place through all that happens, and the desk's program, which gives the hints."""
+    """A follower of the study on the host that leads, which keeps its place throughout, and the desk's program, which sends the hints."""
 
     def __init__(self):
         self.watch = subprocess.Popen([f"{args.build}/hub-central-admin", "sign", "--watch", *CA], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -246,7 +246,7 @@ class Study:
             c.close()
 
     def has_come(self):
-        """Whether it has read beyond the newest change; to compare all while it reads would take the time that it needs."""
+        """Returns whether it has read beyond the newest change. A full comparison meanwhile would slow the reading down."""
         return bool(self.follower.failure) or self.follower.has("SELECT horizon FROM place")[0][0] > self.ask("SELECT coalesce(max(changed), 0) FROM central.study_change")[0][0]
 
     def has_all(self):

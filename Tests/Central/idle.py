@@ -1,13 +1,13 @@
-"""What memory the plugin needs that waits for records. It runs in a memory group (cgroup) of its own, without swap, in which everything is counted: what it has allotted, what the kernel
-holds for it, and each page of its file and of the libraries it is linked with, which are copies that no other program has in memory. The group has 25 MiB from the plugin's start on; then it
-is made smaller until the plugin has to read its file again while it waits. Used by week.py; needs root, and a kernel that counts memory by groups (either version)."""
+"""Measures the memory that the plugin needs while it waits for records. The plugin runs in a separate memory group (cgroup) without swap. The group counts the memory that the plugin has
+allocated, the kernel's memory for it, and each page of its file and its libraries, which are copies that no other program has in memory. The group has 25 MiB at the plugin's start. Then
+it is made smaller until the plugin has to read its file again while it waits. Used by week.py; needs root, and a kernel that counts memory by groups (either version)."""
 import contextlib, os, re, shutil, subprocess, time
 from hubs import args, eventually
 
 LIMIT = 25
 # A Raspberry Pi reads this much ahead from its card. A machine that reads megabytes ahead would fill the group with pages that were not requested.
 AHEAD_KB = 128
-# The sizes after that, and the seconds without a page that is read by which it is at rest in one of them: once of three times, for what it does now and then has been given away.
+# The sizes to try next. The plugin is at rest in a size if it reads no page for WAIT seconds in one of TIMES attempts, because occasional work may need a page that was evicted.
 SIZES, WAIT, TIMES = (20, 17, 14, 12, 10, 9, 8, 7), 10, 3
 
 
@@ -42,7 +42,7 @@ class Group:
         return True
 
     def reads(self):
-        """Faults for which something had to be read, since the group is there."""
+        """The page faults since the group was made that had to read from the disk."""
         return int(re.search(r"^pgmajfault (\d+)", open(f"{self.path}/memory.stat").read(), re.M)[1])
 
     def run(self, words, **how):
@@ -113,9 +113,9 @@ def rest(plugin, group):
 
 
 def measure(house, records):
-    """Of a house that is enrolled and has agreed, and whose hub is not running: {name: value}. The plugin's section stays off, and the hub runs.
+    """Returns {name: value}. The house must be enrolled and have given consent, and its hub must not run. Afterwards the hub runs, and the plugin's section stays off.
 
-    records: so many are given and delivered in the group of 25 MiB before the plugin waits, and so many after."""
+    records: the number that is delivered in the group of 25 MiB before the plugin waits, and again afterwards."""
     with open(f"{house.folder}/hub.conf", "a") as f:
         f.write("enabled = false\n")
     state, settings = f"{house.folder}/state", f"{house.folder}/own.conf"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The centre is restored to a moment, as Docs/Central.md says, while real hubs and a follower are there: a base backup and the archived log, both
-encrypted; records, corrections and a withdrawal with erasure after that moment; then a mistake, which replication copies at once. Afterwards the
-hubs have to send again what was lost and nothing else.   cluster on W python3 restore.py --hubs 3 --records 3000
+"""Restores the centre to a moment, as Docs/Central.md says, with real hubs and a follower. The base backup and the archived log are encrypted. After
+the moment come records, corrections, a withdrawal with erasure, and then a mistake, which replication copies at once. After the restore the hubs
+have to send the lost records again, and no others.   cluster on W python3 restore.py --hubs 3 --records 3000
 
 The cluster must be up and prepared. Exit code 0: nothing lost, nothing doubled, no wrong version, the number that was sent again within its bound."""
 import os, re, subprocess, sys, threading
@@ -31,7 +31,7 @@ def cluster(*words, **more):
 
 
 def at(host, text, *values):
-    """One statement at one host, as its superuser."""
+    """Runs one statement at one host, as its superuser."""
     c = psycopg2.connect(host=f"{args.folder}/n{host}", user="postgres", dbname="central")
     c.autocommit = True
     try:
@@ -72,7 +72,7 @@ def erased(house, host):
 
 
 def shown(host):
-    """How many of its persons the study has; those of hubs without a house here are of no account."""
+    """Counts the persons of these houses that the study sees; persons of other hubs are ignored."""
     return at(host, "SELECT count(*) FROM central.study_person JOIN central.consent USING (pseudonym) JOIN central.hub USING (hub_no) WHERE login LIKE 'hub_r1__'")[0][0]
 
 
@@ -81,13 +81,13 @@ def versions(house, host):
 
 
 def compared(house):
-    """How many records the plugin has sent in its comparisons so far, by its own log."""
+    """Counts the records that the plugin has sent in its comparisons so far, by its own log."""
     log = open(f"{house.folder}/log", errors="replace").read()
     return [int(n) for n in re.findall(r"records\.sent=(\d+)[^\n]*compared with the centre", log)]
 
 
 def archive_and_back_up(leader):
-    """Both as in Docs/Central.md; the replica that is not the leader gives the base backup."""
+    """Makes both as Docs/Central.md describes; a replica gives the base backup."""
     os.makedirs(f"{BACKUP}/wal", exist_ok=True)
     key = run("age-keygen", "-o", f"{BACKUP}/key.txt") if not os.path.exists(f"{BACKUP}/key.txt") else ""
     run("chown", "-R", "postgres", BACKUP)

@@ -1,4 +1,4 @@
-"""A PostgreSQL of its own for a test: a folder, a Unix socket, and TLS on a port of the loopback where it is asked for. Ends with its test.
+"""A separate PostgreSQL for a test: a folder, a Unix socket, and on request TLS on a loopback port. It ends with its test.
 
 Needs PostgreSQL 15 (apt postgresql-15) and psycopg2 (.ci/setup test has it in .build/python-central)."""
 import atexit, glob, os, pwd, select, shutil, socket, subprocess, sys, tempfile
@@ -11,12 +11,12 @@ BIN = max(glob.glob("/usr/lib/postgresql/*/bin"), default="/usr/bin")
 
 
 def owner():
-    """Whom the server runs as: PostgreSQL refuses to be root."""
+    """The user that runs the server, because PostgreSQL refuses to run as root."""
     return pwd.getpwnam("postgres") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
 
 
 class Server:
-    """`with Server() as s: s.connect("hub_1")`. Log-ins by the socket need no proof; `hba` are the lines for log-ins by TLS."""
+    """`with Server() as s: s.connect("hub_1")`. Log-ins through the socket need no password; `hba` are the lines for log-ins by TLS."""
 
     def __init__(self, settings=(), hba=(), migrated=True):
         self.folder, self.kept = tempfile.mkdtemp(prefix="hub-central-"), {}
@@ -71,7 +71,7 @@ class Server:
         return psycopg2.connect(host=self.folder, port=self.port, user=user, dbname=database, **more)
 
     def do(self, text, values=None, user="postgres"):
-        """Runs one statement in a separate transaction and returns its rows, if it has any; in the role's last session, if that is left."""
+        """Runs one statement in a separate transaction and returns its rows, if it has any. Reuses the role's last session if it is still open."""
         c = self.kept.pop(user, None)
         if c is None or select.select([c], [], [], 0)[0]:      # something to read is the server's farewell
             c = self.connect(user)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Shows on a cluster that is up and prepared which answers of PostgreSQL are no receipts (Docs/Central.md), and that the functions of the centre
-give none of them: the leader loses its link, and what is then written on it is gone when it rejoins.   python3 traps.py"""
+"""Shows, on a prepared cluster, the answers of PostgreSQL that are no receipts (Docs/Central.md), and that the functions of the centre
+give none of them. The leader loses its link, and rows that are then written on it are gone when it rejoins.   python3 traps.py"""
 import os, subprocess, threading, time, unittest
 from server import psycopg2
 
@@ -14,7 +14,7 @@ def cluster(*words):
 
 
 class Statement(threading.Thread):
-    """One on the leader by its own socket, which a cut link does not touch. `said` is its answer, `warned` what came with it."""
+    """A statement on the leader through its own socket, which a cut link does not affect. `said` is the answer, `warned` has its warnings."""
 
     def __init__(self, leader, text, user="postgres", timeout=0):
         super().__init__(daemon=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A real hub with the real plugin: how long it needs for what has gathered in a week without the centre, and what the plugin holds of memory.
+"""Measures, with a real hub and the real plugin, the time to deliver the records of a week without the centre, and the plugin's memory.
 Prints a line of NAME VALUE each. Started by `bench`, on the client host of a cluster that is up and prepared.   cluster on W python3 week.py --hubs 1 --records 140000 --pause 0"""
 import re, subprocess, sys, time
 from hubs import House, args, eventually
@@ -11,7 +11,7 @@ def plugin(house):
 
 
 def resident(house):
-    """Megabytes (2^20) of the plugin's process: all, and those that are its own rather than pages of files."""
+    """The plugin's resident memory in MiB: all of it, and the part without pages of files."""
     text = open(f"/proc/{plugin(house)['pid']}/status").read()
     return [int(re.search(rf"{name}:\s+(\d+) kB", text)[1]) / 1024 for name in ("VmRSS", "RssAnon")]
 

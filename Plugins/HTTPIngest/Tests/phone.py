@@ -3,7 +3,7 @@
 
     phone.py PORT TOKEN DAYS SEED
 
-Prints, when everything was answered with 2xx, one JSON object: what must be stored, by key.
+When everything was answered with 2xx, it prints one JSON object: the records that must be stored, by key.
 """
 import datetime, json, random, socket, sys, time, urllib.error, urllib.request
 
@@ -13,7 +13,7 @@ begin = datetime.datetime.now(datetime.timezone.utc).replace(hour=0, minute=0, s
 stamp = lambda moment: moment.astimezone(datetime.timezone(datetime.timedelta(hours=1))).strftime("%Y-%m-%d %H:%M:%S +0100")
 key = lambda moment: moment.strftime("%Y%m%dT%H%M%SZ")
 
-# What the watch measures: heart rates, raw; and steps, of which the phone has sums by the hour.
+# The watch measures single heart rates, and steps, which the phone adds up by the hour.
 beats = [(begin + datetime.timedelta(minutes=10 * n), 50 + dice.randrange(90)) for n in range(days * 144)]
 steps = [(begin + datetime.timedelta(minutes=30 * n + 5), dice.randrange(1, 900)) for n in range(days * 48)]
 attempts, failures, repeats = 0, 0, 0
@@ -35,7 +35,7 @@ def body(until, window):
 
 
 def post(payload, grouping):
-    """One request, as the app makes it: now and then it is cut, or its answer is not waited for."""
+    """Sends one request like the app. Now and then the request is cut, or the app does not wait for the answer."""
     global attempts, failures
     text = json.dumps(payload, indent=1).encode()
     attempts += 1
@@ -68,7 +68,7 @@ while moment < begin + datetime.timedelta(days=days):
     moment = min(moment + datetime.timedelta(hours=dice.choice([1, 1, 2, 5, 9])), begin + datetime.timedelta(days=days))
     samples, sums = body(moment, datetime.timedelta(days=2))
     for payload, grouping in ((samples, "Default"), (sums, "Hours")):
-        # The window of the next run would repair it; what the last one has is wanted for sure.
+        # The window of the next run would repair a failure, but the last run has no next one.
         last = moment >= begin + datetime.timedelta(days=days)
         for _ in range(1000 if last else 3):
             if post(payload, grouping):
@@ -76,7 +76,7 @@ while moment < begin + datetime.timedelta(days=days):
             time.sleep(0.1)
             repeats += 1
 
-# Once more everything, as after a reinstallation, until it is taken.
+# Send everything once more, as after a reinstallation, until it is accepted.
 samples, sums = body(begin + datetime.timedelta(days=days), datetime.timedelta(days=days))
 for payload, grouping in ((samples, "Default"), (sums, "Hours")):
     while not post(payload, grouping):

@@ -1,10 +1,11 @@
-"""Listens to the events of the page as a browser does, and comes again after each break with the id that it has.
+"""Listens to the events of the page like a browser, and connects again after each break with the last id.
 
     events.py follow PORT TOKEN_FILE --count N [--breaks SEED] [--after CURSOR] [--query QUERY] [--deaf FILE]
     events.py crowd PORT TOKEN_FILE… --streams N
 
-follow prints each event as a line of JSON, {"event","id","data"}, until N records and retractions have come; with --breaks it cuts
-its connection now and then, with --deaf it takes nothing after its first bytes until FILE is there. crowd opens streams, says "ready", and prints how long after the first who heard of a record the last did.
+follow prints each event as a line of JSON, {"event","id","data"}, until N records and retractions have come. With --breaks it cuts
+its connection now and then. With --deaf it stops reading after its first bytes until FILE exists. crowd opens streams, prints "ready",
+and prints the time between the first stream and the last one that received a record.
 """
 
 import argparse
@@ -31,7 +32,7 @@ def connect(port, token, last=None, query="", room=None):
 
 
 class Reader:
-    """Takes bytes, gives events: the parser of the standard, with the chunks of HTTP taken off."""
+    """Parses bytes into events as the standard says, after the chunks of HTTP are removed."""
 
     def __init__(self):
         self.raw, self.text, self.head = b"", b"", None

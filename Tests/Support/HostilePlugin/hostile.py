@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""A plugin that wants more than it was granted: tries all it can think of and writes what came of each to the file `report`.
+"""A plugin that tries to get more than it was granted. It writes the outcome of each attempt to the file `report`.
 
-What it may know to make it harder for the hub, the test puts in `targets.json` beside it.
+The test writes facts that help the attacks into `targets.json` beside it.
 """
 import ctypes, json, os, resource, signal, socket, struct, subprocess, sys, time
 
@@ -13,7 +13,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def files(paths, flags=os.O_RDONLY):
-    """The first of the files that opens."""
+    """Returns the first of the files that can be opened."""
     for path in paths:
         try:
             os.close(os.open(path, flags, 0o600))
@@ -26,7 +26,7 @@ def files(paths, flags=os.O_RDONLY):
 
 
 def peer(path, kind):
-    """Whether a ZeroMQ peer at a Unix socket shakes hands (ZMTP 3.0, NULL)."""
+    """Returns whether a ZeroMQ peer at a Unix socket completes the handshake (ZMTP 3.0, NULL)."""
     try:
         link = socket.socket(socket.AF_UNIX)
         link.settimeout(5)
@@ -174,7 +174,7 @@ def calls():
 
 
 def outlive():
-    """A child that no environment, group or session ties to its parent; the test looks whether it is gone."""
+    """A child that no environment, group or session ties to its parent. The test checks that it ends."""
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:

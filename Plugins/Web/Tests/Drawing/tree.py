@@ -1,5 +1,5 @@
-"""Says what a browser makes of markup: reads {"markup": …} a line, and writes of each the words of the tree that html5lib builds by the rules
-of HTML: of an element its name, attributes, text and children, and the text behind it."""
+"""Parses markup as a browser does. Reads {"markup": …} per line, and prints for each the tree that html5lib builds by the rules of HTML:
+for an element its name, attributes, text and children, and the text after it."""
 import json
 import sys
 

@@ -1,4 +1,4 @@
-"""A headless Chromium, led by its driver as a person leads it, that writes down whatever goes wrong in it."""
+"""A headless Chromium that its driver controls like a person, and that records everything that goes wrong."""
 import json, os, shutil, sys, tempfile
 from urllib.parse import urlsplit
 
@@ -66,7 +66,7 @@ class Browser:
         self.wait("return !location.pathname.startsWith('/login') && document.readyState === 'complete'")
 
     def settle(self):
-        """Waits until a page that was left has gone and the next one is whole."""
+        """Waits until the former page is gone and the next one is complete."""
         self.wait("return document.readyState === 'complete'")
 
     def wait(self, script, *arguments, patience=60):
@@ -96,14 +96,14 @@ class Browser:
         return self.value("return document.body.innerText")
 
     def show(self, size, scheme):
-        """Has the page seen at a size and in light or dark, as it stands."""
+        """Shows the present page at a size, and in light or dark."""
         self.command("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1],
                      deviceScaleFactor=1, mobile=False)
         self.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme},
                                                              {"name": "prefers-reduced-motion", "value": "reduce"}])
 
     def complaints(self, wrong_status_is_meant=False):
-        """What went wrong since the last call: lines of the console, refusals of the policy, requests to other places."""
+        """Returns the faults since the last call: lines of the console, refusals of the policy, requests to other places."""
         found = []
         for entry in self.driver.get_log("browser"):
             if wrong_status_is_meant and "the server responded with a status of" in entry["message"]:

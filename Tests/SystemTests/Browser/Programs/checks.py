@@ -1,4 +1,4 @@
-"""What must hold for every page, at every size, in light and dark."""
+"""The checks of every page, at every size, in light and dark."""
 import os
 
 from browser import BUILD, SCHEMES, SIZES

@@ -1,6 +1,6 @@
-"""Plays `hub demo` with a browser that looks on: demo.py PROGRAMS [SECONDS]. Prints what is wrong; exit code 1 where anything is.
+"""Plays `hub demo` while a browser reads its pages: demo.py PROGRAMS [SECONDS]. Prints faults; exit code 1 if there is one.
 
-The link comes first, and leads in; while the month passes every page of the hub can be looked at. In the end every plugin is well, the
+The link comes first, and logs the browser in. While the month passes, every page of the hub can be read. In the end every plugin is well, the
 account adds up, and the page has the figures of `hub days --json` and `hub stats --json`.
 """
 import json, re, sys, time
@@ -47,7 +47,7 @@ def main(programs, seconds, verbose):
 
 
 def unwell(hub, patience=30):
-    """Plugins that are not well; one that has just been started has some time."""
+    """Returns the plugins that are not well. A plugin that has just been started gets some time."""
     end = time.monotonic() + patience
     while True:
         plugins = [plugin for plugin in json.loads(hub("status", "--json"))["plugins"] if plugin["enabled"]]
@@ -72,7 +72,7 @@ def number(text):
 
 
 def near(text, value):
-    """Whether a page's text is the value, as people read it: to the tenth."""
+    """Returns whether a page's text is the value, rounded to a tenth as people read it."""
     return number(text) is not None and abs(number(text) - value) <= 0.051
 
 

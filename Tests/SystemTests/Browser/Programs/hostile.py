@@ -1,8 +1,8 @@
-"""Texts that would be markup or script if a page took them as such, wherever a person or a plugin can put one: hostile.py PROGRAMS.
+"""Puts texts of markup and script wherever a person or a plugin can put a text: hostile.py PROGRAMS.
 
-A hub whose plugin writes them in its log, its manifest, its events and its records, whose owner wrote them as notes and settings, and
-whose pages are asked for with them in every parameter and sent them in every form. In the browser nothing may come of it: no dialogue,
-no element, no complaint of the console.
+The hub's plugin writes them into its log, its manifest, its events and its records. Its owner writes them as notes and settings. The
+browser sends them in every parameter of a page and in every form. They must have no effect in the browser: no dialogue, no element, no
+message on the console.
 """
 import json, os, sys, time
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -39,7 +39,7 @@ def texts(start=1):
 
 
 def plugin(home):
-    """A plugin that has them in all that it says of itself."""
+    """A plugin that has the texts in its manifest and in everything that it sends."""
     folder = home.folder + "/hostile"
     os.mkdir(folder)
     home.place("hub", folder)  # A plugin sees its own folder, but not the folder of the tests' programs.
@@ -126,7 +126,7 @@ def main(programs, verbose):
             continue
         browser.open(path)
         shown += "evil" in browser.text()
-        # All addresses of its links, and those that any page may be asked for.
+        # Returns the addresses of all links, and those that can be requested of any page.
         names = {name for name, _ in parse_qsl(urlsplit(path).query)} | {"person"}
         names |= {feature.split("?")[1].split("=")[0] for feature in pages if feature.startswith(kind + "?")}
         for text in ["\"><evil-x>'<img src=x onerror=evil(1)>", "javascript:evil(2)//</title><script>evil(3)</script>"]:

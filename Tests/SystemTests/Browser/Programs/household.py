@@ -1,4 +1,4 @@
-"""A household on a real hub, for browsers to look at: three people with records of many kinds, a scale, an inbox, two sinks."""
+"""A household on a real hub, for tests with browsers: three people with records of many kinds, a scale, an inbox, two sinks."""
 import atexit, json, os, shutil, signal, socket, subprocess, sys, tempfile, threading, time
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -14,7 +14,7 @@ def free_port(kind=socket.SOCK_STREAM):
 
 
 class Household:
-    """A hub with the page, started by this program and gone with it."""
+    """A hub with the page, which this program starts and ends."""
 
     def __init__(self, programs):
         self.programs, self.started = programs, []
@@ -34,14 +34,14 @@ class Household:
         return f"{self.programs}/{name}"
 
     def place(self, name, folder):
-        """The program in another folder, too."""
+        """A copy of the program in another folder."""
         try:
             os.link(self.program(name), f"{folder}/{name}")
         except OSError:
             shutil.copy(self.program(name), folder)
 
     def owner(self):
-        """What of the owner's the page can be granted: all that its manifest asks for."""
+        """The owner's rights that the page can be granted: all for which its manifest asks."""
         return json.loads(subprocess.check_output([self.program("hub-web"), "--describe"]))["owner"]
 
     def configure(self, more="", zone="Europe/Berlin"):
@@ -72,7 +72,7 @@ grants = {{ owner = [{grants}] }}
 """, "hub.conf")
 
     def start(self):
-        """Starts the hub, and waits until it and the page are there."""
+        """Starts the hub, and waits until the hub and the page answer."""
         self.hub = self.spawn([self.program("hub"), "run", "--config", self.conf], stderr=subprocess.PIPE)
         for line in self.hub.stderr:
             if "ready" in line:
@@ -121,7 +121,7 @@ grants = {{ owner = [{grants}] }}
         return [json.loads(line) for line in self.run(*arguments, "--json").splitlines()]
 
     def publish(self, records):
-        """Gives records as a program of a person does."""
+        """Gives records like a program of a person."""
         path = self.write("".join(json.dumps(record) + "\n" for record in records), f"records-{time.monotonic_ns()}.jsonl")
         answers = [json.loads(line) for line in self.run("bridge", "publish", "--", "cat", path).split("\n") if line]
         wrong = [answer for answer in answers if "rejected" in json.dumps(answer)]
@@ -129,7 +129,7 @@ grants = {{ owner = [{grants}] }}
             raise SystemExit(f"the hub did not take {wrong[:3]}")
 
     def publish_each(self, records):
-        """Gives records of which the hub may refuse some; how many it took."""
+        """Gives records of which the hub may refuse some. Returns how many it stored."""
         path = self.write("".join(json.dumps(record) + "\n" for record in records), f"records-{time.monotonic_ns()}.jsonl")
         done = subprocess.run([self.program("hub"), "bridge", "publish", "--", "cat", path], env=self.environment, text=True,
                               capture_output=True)
@@ -137,7 +137,7 @@ grants = {{ owner = [{grants}] }}
 
     @property
     def origin(self):
-        """Where browsers find the page: the address that the links have."""
+        """The address of the page for browsers, as in the links."""
         return self.link().split("/login/")[0]
 
     def link(self, person=None):
@@ -161,7 +161,7 @@ def moment(days_ago, hour=7, minute=30, now=None):
 
 
 def fill(home):
-    """A year of weights with holes, and of each kind of record some."""
+    """Makes a year of weights with gaps, and some records of each kind."""
     records = []
 
     def add(person, kind, value, unit, start, minutes=0, **more):
@@ -203,7 +203,7 @@ def fill(home):
 
 
 def furnish(home):
-    """The plugins of the household, and the scale that one of them waits for."""
+    """Configures the plugins of the household, and starts the scale that one of them needs."""
     home.scale_port = free_port(socket.SOCK_DGRAM)
     for name in ("files", "tables"):
         os.mkdir(f"{home.folder}/{name}")

@@ -1,7 +1,7 @@
-"""Uses the page with Tab, Enter and letters alone: keyboard.py PROGRAMS. Prints what was not to be done; exit code 1 where anything was not.
+"""Uses the page with Tab, Enter and letters alone: keyboard.py PROGRAMS. Prints the steps that failed; exit code 1 if there is one.
 
-A weight is added, edited, and both are taken back; one from the inbox is given to a person and taken back; a plugin is enabled. After each
-the hub is asked whether it is so.
+It adds a weight, edits it, and undoes both. It assigns a record of the inbox to a person, and undoes that. It enables a plugin. After each
+step it checks the result at the hub.
 """
 import re, sys, time
 
@@ -40,7 +40,7 @@ class Keyboard:
 
     def type(self, pattern, text):
         self.to(pattern)
-        # What stands there is selected, as it is for everybody who comes with Tab.
+        # The text of the field is selected, as always after Tab.
         self.browser.press(text)
 
     def says(self, pattern):
@@ -49,7 +49,7 @@ class Keyboard:
 
 
 def weights(home, person):
-    # What is retracted is not in it.
+    # The list omits retracted records.
     return [record["value"] for record in home.lines("samples", "weight", "--person", person, "--last", "3")]
 
 
@@ -81,7 +81,7 @@ def assign(keys, home):
     before = len(home.lines("inbox"))
     keys.browser.open("/")
     keys.press("Inbox.*")
-    # Past the links to each person's values.
+    # Skip the links to each person's values.
     keys.to("Log out")
     keys.press("carl.*")
     keys.says("now carl's")
@@ -99,7 +99,7 @@ def enable(keys, home):
     keys.press("Plugins")
     keys.press("tables")
     keys.press("Enable.*")
-    # What the hub would do is shown before it is done.
+    # The page shows the planned change before it is made.
     assert not is_enabled()
     keys.press("Save")
     home.wait("the plugin", is_enabled)
@@ -107,7 +107,7 @@ def enable(keys, home):
     home.wait("the plugin's end", lambda: not is_enabled())
 
 
-# By the page that each begins at.
+# By the page at which each begins.
 PATHS = {"Add": add_and_edit, "Inbox": assign, "Plugins": enable}
 
 

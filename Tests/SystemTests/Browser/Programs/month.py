@@ -1,4 +1,4 @@
-"""`hub demo --stay`, played for a browser that looks on."""
+"""Runs `hub demo --stay` for a browser that reads its pages."""
 import os, re, shutil, signal, subprocess, sys, tempfile, time
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -14,7 +14,7 @@ class Month:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=self.environment)
 
     def until(self, pattern):
-        """Reads the story to the line that has the pattern."""
+        """Reads the story up to the line that matches the pattern."""
         for line in self.process.stdout:
             self.told.append(line.rstrip("\n"))
             if self.verbose:
@@ -27,12 +27,12 @@ class Month:
         return self.until("http://hub-.*/login/")
 
     def end_of_month(self, origin):
-        """Waits until time passes as it does, and the page is there again."""
+        """Waits until the hub's time passes at the normal rate, and the page answers again."""
         self.until("and time passes as it does")
         end = time.monotonic() + 30
         while True:
             try:
-                # This machine's resolver need not know the name that browsers do.
+                # This machine's resolver may not know the name, although browsers do.
                 return urlopen(f"http://127.0.0.1:{urlsplit(origin).port}/login").close()
             except OSError:
                 if time.monotonic() > end:
@@ -43,7 +43,7 @@ class Month:
         return subprocess.run([f"{self.programs}/hub", *arguments], env=self.environment, text=True, capture_output=True).stdout
 
     def close(self):
-        """Ends it as Ctrl-C does; its exit code."""
+        """Ends the demo like Ctrl-C, and returns its exit code."""
         self.process.send_signal(signal.SIGINT)
         self.told += self.process.stdout.read().splitlines()
         code = self.process.wait()

@@ -1,7 +1,7 @@
-"""A program on another port of this machine, which a browser visits that is logged in to the page: neighbour.py PROGRAMS.
+"""A browser that is logged in to the page visits a program on another port of this machine: neighbour.py PROGRAMS.
 
-Browsers give a cookie to every port of a host. The neighbour takes what the browser gives it, and what its own pages can have the
-browser do, and tries to read and to write with it. Prints what it could do; exit code 1 where that was anything that is not promised.
+Browsers send a cookie to every port of a host. The neighbour uses the cookies that it gets, and has the browser send requests for its
+own pages, to read and to write at the hub. Prints the successful attempts; exit code 1 if one of them is not documented.
 """
 import hashlib, re, sys, threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,7 +12,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from browser import Browser
 from household import Household
 
-# What a page of the neighbour has the browser do: embed, fetch with its cookies, and send forms into a frame.
+# A page of the neighbour, which has the browser embed pages, fetch them with its cookies, and send forms into a frame.
 PAGE = """<!doctype html><title>A neighbour</title><img src="{hub}/data"><script src="{hub}/api/v1/records"></script>
 <iframe name="there" src="{hub}/"></iframe>
 <form method="post" action="{hub}/records/{number}/delete" target="there"><input name="version" value="{version}"><input name="token" value=""></form>
@@ -92,7 +92,7 @@ def weights(home):
 
 
 def visit(browser, home, neighbour, host, number, version, hub):
-    """Has the browser see the neighbour's page, and says what that page could read."""
+    """Opens the neighbour's page in the browser, and returns the data that this page could read."""
     neighbour.page = PAGE.format(hub=hub, number=number, version=version)
     browser.open(f"http://{host}:{neighbour.port}/")
     browser.wait("return window.isDone === true && document.readyState === 'complete'")
@@ -111,7 +111,7 @@ def main(programs):
 
     def check(name, mayRead, link):
         browser = Browser(link.split("/login/")[0])
-        # From the neighbour's page to the link, as someone follows it, and back.
+        # Goes from the neighbour's page to the link, like a person who follows it, and back.
         neighbour.page = f'<!doctype html><title>A neighbour</title><a href="{browser.origin}/login">on</a>'
         browser.open(f"http://127.0.0.1:{neighbour.port}/")
         browser.log_in(link)

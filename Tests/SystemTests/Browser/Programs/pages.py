@@ -1,8 +1,8 @@
-"""Goes through every page that a real hub serves: pages.py PROGRAMS [--brief] [--verbose]. Prints what is wrong; exit code 1 if anything is.
+"""Checks every page that a real hub serves: pages.py PROGRAMS [--brief] [--verbose]. Prints faults; exit code 1 if there is one.
 
-Each page, light and dark, at three sizes: nothing on the console, nothing that the policy kept away, no request to another place,
-no scrolling sideways, axe's rules, and those of WCAG 2.2 AA that axe leaves out. Without JavaScript the same pages are found, with the
-same tables. With --brief the first ten pages, with JavaScript.
+Each page is shown in light and dark, at three sizes. It must write nothing on the console, violate no policy, send no request to another
+place and not scroll sideways. It must obey axe's rules, and those of WCAG 2.2 AA that axe leaves out. Without JavaScript the same pages
+must be found, with the same tables. With --brief it checks the first ten pages, with JavaScript.
 """
 import sys, time
 
@@ -11,14 +11,14 @@ from checks import faults, focus_faults
 from crawl import crawl
 from household import household
 
-# What a person's records are does not change meanwhile; of the hub's own tables only that they are there.
+# A person's records do not change meanwhile, so their tables are compared. Of the hub's own tables only the captions are.
 TABLES = """
     const isOfPerson = /^\\/(|data|types.*)$/.test(location.pathname);
     return [...document.querySelectorAll('main table')].map(table => isOfPerson ? table.textContent.replace(/\\s+/g, ' ') : table.caption?.textContent);
 """
 
 
-# A page with one fault of each kind, each of which must be found: checks that find nothing say nothing.
+# A page with one fault of each kind. Each must be found, because a check that finds nothing may not work.
 FAULTY = """
     document.body.insertAdjacentHTML('beforeend', `<h1>Another</h1><button>i</button><input id="a"><input id="a"><table><tr><td>1</td></tr></table>
         <svg width="20" height="20"></svg><p class="pale">pale</p><div class="far">far</div><a href="/login" class="bare">bare</a>`);

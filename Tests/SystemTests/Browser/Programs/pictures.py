@@ -32,7 +32,7 @@ def main(programs, folder):
         browser.log_in(link)
         month.end_of_month(browser.origin)
         browser.command("Emulation.setScrollbarsHidden", hidden=True)
-        browser.complaints()  # While the month passed the page may have been started again, and its events were cut.
+        browser.complaints()  # While the month passed, the page may have been restarted, which cuts its stream of events.
         for name, path, scheme, size in PICTURES:
             browser.show(size, scheme)
             browser.open(path)

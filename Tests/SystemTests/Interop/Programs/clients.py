@@ -2,9 +2,9 @@
 
     clients.py HUB [LANGUAGE…] [--records N] [--patience S] [--json] [--skip-missing] [--keep]
 
-HUB is the program `hub`, with hub-confine beside it. In between the hub is killed and started again, a follower is
-killed and goes on from its place, and a backup is restored; a hub of our own answers what cannot be. In the end each
-must have exactly what it must have. Exit code 0: all holds; 1: something does not; 2: a language's tools are missing.
+HUB is the program `hub`, with hub-confine beside it. Meanwhile the hub is killed and started again, a follower is
+killed and continues at its place, and a backup is restored. A simulated hub sends impossible answers. In the end each
+client must have exactly the expected records. Exit code 0: no fault; 1: a fault; 2: a language's tools are missing.
 """
 import argparse, hashlib, json, os, shutil, signal, socket, subprocess, sys, tempfile, threading, time
 from array import array
@@ -19,7 +19,7 @@ from clients_sessions import played, refusals
 CLIENTS = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../../Clients"))
 JNA = "/usr/share/java/jna.jar"
 PYTHON = sys.executable
-# Installed as people do it, with strict checks of its types. (pip builds in the given folder, so it gets a copy.)
+# Installs the library as a user would, and checks its types strictly. (pip builds in the given folder, so it gets a copy.)
 INSTALL = ["sh", "-ec", f"""
     cp -R '{{here}}' '{{out}}/source' && cp '{{here}}'/conformance*.py '{{out}}'
     '{PYTHON}' -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-deps --no-build-isolation \\
@@ -158,7 +158,7 @@ class Asker:
                                                           "version": "1", "mode": "once"}).encode()])
 
     def ask(self, question):
-        """Page by page, and none is kept."""
+        """Reads page by page, and keeps no page."""
         self.greet()
         while self.socket.poll(PATIENCE * 1000):
             verb, body = self.socket.recv_multipart()
@@ -216,7 +216,7 @@ class Given:
 
 
 class Digests:
-    """The digest of each record by a number; each player has a million of them, which are to fit into memory."""
+    """The digest of each record under a number, because a million records of each player have to fit into memory."""
 
     def __init__(self):
         self.values, self.count = array("Q"), 0
@@ -242,7 +242,7 @@ places, placesLock = {}, threading.Lock()
 
 
 def place(key):
-    """A number for each key, the same for all players."""
+    """The number of a key, the same for all players."""
     found = places.get(key)
     if found is None:
         with placesLock:
@@ -563,7 +563,7 @@ def play(players, host, count):
 
 
 def listings():
-    """What Docs/Clients.md shows of a file stands in it so, line for line."""
+    """Each listing in Docs/Clients.md that is part of a file must be in that file, line for line."""
     document = os.path.join(CLIENTS, "../Docs/Clients.md")
     with open(document, encoding="utf-8") as file:
         parts = file.read().split("<!-- from: ")[1:]

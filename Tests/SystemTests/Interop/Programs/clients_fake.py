@@ -45,7 +45,7 @@ class FakeHub(threading.Thread):
         self.socket.close()
 
     def judgeTokens(self, judge):
-        """Lets every launch token in."""
+        """Accepts every launch token."""
         judge.linger = 0
         judge.bind("inproc://zeromq.zap.01")
         while not getattr(self, "isOver", False):
@@ -127,7 +127,7 @@ def stingy(hub, verb, body):
 
 
 def silent(hub, verb, body):
-    """Is not there for the first three greetings and pings."""
+    """Ignores the first three greetings and pings."""
     if hub.count(verb) <= 1 and verb in ("HELLO", "SAMPLES"):
         return [[b"NEWS", b"{}"]]
     if verb == "PING":

@@ -190,8 +190,7 @@ def refused(player, lines, what, *words):
 
 
 def refusals(players, host):
-    """Each library learns that another has its place, and that its key is void: while it follows, while it does not
-    read, before it comes, and while the hub is away."""
+    """Each library must learn that another program has replaced it, and that its key is void: while it follows, while it does not read, before it connects, and while the hub is away."""
     feed = zmq.Context.instance().socket(zmq.SUB)
     feed.linger = 0
     feed.subscribe("live/")

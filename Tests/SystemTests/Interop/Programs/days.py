@@ -1,4 +1,4 @@
-"""Daily series as pandas makes them, for PandasTests: FILE holds [{"zone", "today", "times" (ISO 8601), "values"}]."""
+"""Computes daily series with pandas, for PandasTests: FILE holds [{"zone", "today", "times" (ISO 8601), "values"}]."""
 import json
 import sys
 

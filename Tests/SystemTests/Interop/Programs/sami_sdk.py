@@ -1,7 +1,7 @@
 """The official Python SDK of ARTIK Cloud (PyPI artikcloud), unchanged, against our server.
 
-Arguments: the server's address. Prints a line per call and, at the end, how many. Exit code 1 at the first that does not
-answer as the SDK and the reference expect.
+Argument: the server's address. Prints a line per call and, at the end, the number of calls. Exit code 1 at the first answer that
+differs from the reference or that the SDK cannot read.
 """
 import io
 import json

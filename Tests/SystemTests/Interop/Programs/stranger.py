@@ -1,6 +1,6 @@
-"""On another machine than the hub's: stranger.py try|replay|idle HOST DOOR FEED, keys in KEY (a file of hub keys new).
+"""A stranger on another machine: stranger.py try|replay|idle HOST DOOR FEED, keys in KEY (a file of hub keys new).
 
-Prints a line for each thing that a stranger was told, which must be none, and a last line `done`.
+Prints a line for each fact that the hub reveals to a stranger, which must be none, and a last line `done`.
 """
 import json, os, random, socket, sys, threading, time, zmq
 
