@@ -152,7 +152,7 @@ extension Exporter {
                 if code == "unauthorised" || code == "not_found" {
                     foreign.append(item)
                 } else if code == "validation", item.key.date == today, before[item.key]?.confirmed == nil {
-                    // Exist's clock may be behind ours, so the day may not have begun there: retry for as long as it is today.
+                    // Exist's clock may be behind ours, so the day may not have begun there: retry until today is over here.
                     continue
                 } else {
                     held[item.key].refused = .init(

@@ -14,7 +14,7 @@ actor Exporter {
     var account: AccountState
     var held: HeldDays
     private var shelf = DayTable()
-    /// Time since which a value waits for others to be sent with.
+    /// When the first of the values that are collected for one call arrived; nil if there is none.
     var gathering: Int64?
 
     init(_ hub: PluginContext) async throws {

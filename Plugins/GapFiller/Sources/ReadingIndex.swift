@@ -244,7 +244,7 @@ struct ReadingIndex: Sendable {
         return id
     }
 
-    /// Gives the sources that the settings choose precedence, as far as they have appeared.
+    /// Gives precedence to the sources that the settings choose, as far as they have given readings.
     private mutating func prefer(_ shelf: Int) {
         let (key, seen) = (shelves[shelf].key, shelves[shelf].sources)
         let choices = FillerSettings.chosen(settings.sources, key.person, key.type)

@@ -70,7 +70,7 @@ struct HTTPIngest: SourcePlugin {
         let listening = parts.settings.listening
         let door = PluginHTTPServer(
             listening, hub: hub, responder: parts.desk, patience: limits.connection, connections: 64)
-        // This is a separate task because this one is cancelled to stop; pending requests get their answers before the door closes.
+        // The door needs a separate task, because the current one is cancelled at the stop. Pending requests get answers before the door closes.
         let serving = Task {
             try await door.run { port in
                 hub.logger.info(

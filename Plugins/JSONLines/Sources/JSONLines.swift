@@ -32,7 +32,7 @@ struct JSONLines: SinkPlugin {
             { try FileSettings(settings) }, { try RecordFiles.judge(try settings.text("path")) })
     }
 
-    /// Only a file of day values alone depends on them.
+    /// An instance waits for day values only if its files contain nothing but these.
     func dayUse(_ settings: PluginSettings) throws -> DayUse? {
         let settings = try FileSettings(settings)
         guard settings.kinds == [.day], let types = settings.types else { return nil }

@@ -18,7 +18,7 @@ struct PostedValue: Hashable, Sendable, Codable {
 /// Values that were sent and not answered, saved to disk before they are sent so that a crash does not lose them.
 ///
 /// SAMI has no idempotency key (`cid` only ties an answer to its frame). The plugin therefore looks for an unanswered value at the
-/// service. It sends the value again only if it is missing after the longest time that the service was seen to take to show one.
+/// service. It sends the value again only if the service still does not show it after ``showing``.
 struct UnconfirmedPosts: Sendable {
     /// A message was seen to appear after a few seconds (reference §3.2); in milliseconds.
     static let showing: Int64 = 60_000

@@ -2,7 +2,7 @@ import PluginKit
 
 /// Reports problems in the plugin's one line of `hub status`.
 ///
-/// Of several problems the first of ``Part`` is shown; after its end the next.
+/// If there are several problems, it shows the first in the order of ``Part``, and the next one when that is resolved.
 actor StatusReporter {
     enum Part: Int, CaseIterable, Sendable {
         /// The service is unavailable.

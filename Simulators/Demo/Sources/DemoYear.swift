@@ -13,8 +13,7 @@ struct DemoYear: Sendable {
 
     /// Days without a weigh-in, as ranges of three, twelve and forty-five days.
     ///
-    /// A value is thus carried to the next weigh-in, and once for the
-    /// maximum time and no longer.
+    /// In the first two a value is carried to the next weigh-in, in the last one only for the maximum time.
     static let holes = [-316 ... -314, -214 ... -203, -130 ... -86]
     /// From 1 March 2025 until the first day in the HS3's memory.
     static let days = -364 ... -18

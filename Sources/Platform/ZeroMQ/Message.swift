@@ -3,8 +3,8 @@ import Glibc
 
 /// One frame: a run of bytes that libzmq owns, with the properties of the connection it came over.
 ///
-/// Frames of up to 33 bytes (libzmq 4.3.4, 64-bit) are stored in the 64 bytes of this value itself; longer ones cost
-/// one allocation and are never copied again on their way through a process. A message has one owner; it may move to
+/// Frames of up to 33 bytes (libzmq 4.3.4, 64-bit) are stored in the 64 bytes of this value itself. A longer frame costs
+/// one allocation, and is never copied again on its way through a process. A message has one owner; it may move to
 /// another thread.
 public struct Message: ~Copyable, @unchecked Sendable {
     /// Inside the struct, so that a small frame costs no allocation.

@@ -186,8 +186,8 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
 
     /// A property of the connection the message came over; see ``Message/property(_:)``.
     ///
-    /// Taken from the last frame: the routing id, which a ROUTER puts in front itself, has the properties only
-    /// sometimes (libzmq 4.3.4 leaves them out when the socket was polled before).
+    /// It is taken from the last frame. The routing id, which a ROUTER itself puts in front, does not always have the
+    /// properties: libzmq 4.3.4 leaves them out if the socket was polled before.
     public func property(_ name: String) -> String? {
         count > 0 ? at(count - 1).pointee.property(name) : nil
     }

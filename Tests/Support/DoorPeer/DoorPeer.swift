@@ -1,7 +1,7 @@
 public import Foundation
 import ZeroMQ
 
-/// A peer at the hub's door, such as a program in any language could be: JSON over a DEALER, blocking, for one thread.
+/// A peer at the hub's door, like a program in any language: it sends JSON over a DEALER, blocks, and serves one thread.
 public final class DoorPeer {
     private let context: Context
     private let socket: Socket

@@ -2,8 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A real PostgreSQL server for one test, at 127.0.0.1 with TLS and at a Unix socket that trusts everyone; a test can kill it and start it
-/// again on the same files, which are removed with this object.
+/// A real PostgreSQL server for one test, at 127.0.0.1 with TLS and at a Unix socket that trusts everyone.
+///
+/// A test can kill the server and start it again on the same files, which are removed with this object.
 ///
 /// Roles of the group `hub` log in with a certificate of its authority, those of `invited` with a password; `postgres` owns it.
 public final class PostgreSQLServer: Sendable {

@@ -6,7 +6,7 @@ struct PlainRecord {
     private var members: [JSONTree.Member]
     /// Members beside the list that are not members of its records; they may contain a unit or a time.
     private let outer: [JSONTree.Member]
-    /// Its members that are not members of a record and do not give its unit.
+    /// The members that are neither members of a record nor give its unit.
     private(set) var unread: [String] = []
 
     /// - Parameter shared: the members beside the list, which apply to the record unless it has its own.

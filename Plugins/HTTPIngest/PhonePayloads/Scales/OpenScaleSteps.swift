@@ -7,7 +7,7 @@ public enum OpenScaleStep: Hashable, Sendable {
     case has(user: String, time: String, types: [String])
     /// There is no measurement at this time. An old version of the app sends no user, because it has only one.
     case deleted(user: String?, time: String)
-    /// From the earliest of these times on, only these measurements exist: the meaning of a list of all measurements.
+    /// A list of all measurements: from the earliest of these times on, there are no others.
     case only(user: String, times: Set<String>)
     /// There are no measurements at all.
     case cleared(user: String?)

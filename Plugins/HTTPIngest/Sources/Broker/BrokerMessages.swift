@@ -8,7 +8,7 @@ struct BrokerMessages: Sendable {
 
     private var hub: any IngestHub { intake.hub }
 
-    /// Takes a message that one of the two connections received: the one for formats with times, or the other.
+    /// Takes a message from the connection for formats with times, or from the one for formats without.
     ///
     /// - Returns: true if the message is settled: stored, refused with a notice, or without a record; false to receive it again.
     func take(_ message: MQTTClient.Message, isTimed: Bool) async -> Bool {

@@ -92,7 +92,7 @@ public struct StoredRecord: Hashable, Sendable {
     public var implausible: SampleMembers
     /// The numbers of records of the same event by other sources, if the caller asked for them.
     ///
-    /// Only one of them all counts in sums.
+    /// Of all records of one event, only one counts in sums.
     ///
     /// Computed for each answer, not stored.
     public var mirrors: [Int64] = []

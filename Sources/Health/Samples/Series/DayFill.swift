@@ -23,8 +23,8 @@ public enum DayFill {
     /// Every day of the series up to `today`, in order.
     ///
     /// A day with readings has their value. A day without readings has the value of the last measured day, if that is less than
-    /// `rules.days` ago (reading A of "look back": a day depends only on the days before it, not on when it is computed). Readings dated
-    /// after `today` wait for their day. Costs one pass, and a sort if `readings` are not in order.
+    /// `rules.days` ago. So a day depends only on the days before it, and not on the time of the computation. Readings dated after `today`
+    /// wait for their day. Costs one pass, and a sort if `readings` are not in order.
     ///
     /// - Parameters:
     ///   - readings: the readings of one person and type, in any order.

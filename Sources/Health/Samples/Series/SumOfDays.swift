@@ -21,7 +21,7 @@ struct SumOfDays {
         merge = SourceMerge(counting: portions)
     }
 
-    /// The sums of those of the given sorted days that have any.
+    /// The sums of the given sorted days; omits days without a sum.
     func values(_ days: [Int32]) -> [MeasuredDay] {
         guard !days.isEmpty else { return [] }
         var sums: [Int32: ExactSum] = [:]

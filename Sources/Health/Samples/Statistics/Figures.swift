@@ -4,7 +4,7 @@ public struct Figures: Sendable {
     ///
     /// For a cumulative type the sources are merged.
     public var total = Tally()
-    /// The tally of each source by rank, ignoring other sources but without records that mirror a better one; empty if not requested.
+    /// The tally of each source by rank, without the other sources and without records that mirror a better one; empty if not requested.
     ///
     /// If all records of a source that begin in the span are mirrors, its tally is empty.
     public var sources: [Int: Tally] = [:]

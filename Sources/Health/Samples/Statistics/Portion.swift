@@ -11,7 +11,7 @@ public struct Portion: Hashable, Sendable {
     /// The rank of its source among the sources of the type, the best first; no two sources share one.
     public var rank: Int
 
-    /// An amount of these members; nothing is checked.
+    /// Creates an amount without checking its members.
     public init(number: Int64, start: Int64, end: Int64, value: Double, rank: Int) {
         (self.number, self.start, self.end, self.value, self.rank) = (number, start, end, value, rank)
     }

@@ -21,9 +21,9 @@ public struct Tally: Sendable, Hashable {
 
     /// The number of records that begin in the span, including those that do not count because a better source's records do.
     public internal(set) var count = 0
-    /// The start of the first of them.
+    /// The start of the first of these records.
     public internal(set) var first: Int64?
-    /// The one of them with the latest end.
+    /// The one of these records that has the latest end.
     public internal(set) var latest: Reading?
     /// Whether anything counts: the sum of zeros is zero, but the sum of nothing is `nil`.
     public internal(set) var isCounted = false

@@ -1,5 +1,5 @@
 // libpq, the client of PostgreSQL servers.
 #include <postgresql/libpq-fe.h>
 
-// What wakes a thread that waits for its socket, which Swift's Glibc module leaves out.
+// eventfd wakes a thread that waits for its socket. Swift's Glibc module omits it.
 #include <sys/eventfd.h>

@@ -1,4 +1,4 @@
-// A module map names headers beside itself, and libsodium's live wherever the system put them: hence this file.
+// A module map can name only headers beside itself, but the location of libsodium's headers depends on the system. This file only includes them.
 #include <sodium/crypto_auth_hmacsha256.h>
 #include <sodium/crypto_generichash_blake2b.h>
 #include <sodium/crypto_hash_sha256.h>

@@ -1,2 +1,2 @@
-// A module map names headers beside itself, and zlib's lives wherever the system put it: hence this file.
+// A module map can name only headers beside itself, but the location of zlib.h depends on the system. This file only includes it.
 #include <zlib.h>

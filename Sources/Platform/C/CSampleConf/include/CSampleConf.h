@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/// The hub.conf of this repository, as it is when this is built; no NUL at its end.
+/// The contents of this repository's hub.conf at build time, without a NUL at the end.
 const unsigned char *sample_conf_bytes(void);
 size_t sample_conf_size(void);
 
