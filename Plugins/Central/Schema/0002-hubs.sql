@@ -1,17 +1,17 @@
--- What a hub calls (Docs/Central.md, The contract). Every function writes the hub's own row: so each call has a commit record of its own and
--- waits for the replicas, also when all its records were there already, and when it only reads: what is read on a leader that was cut off is
--- no truth yet.
+-- The functions that a hub calls (Docs/Central.md, The contract). Every function writes the hub's own row, even if it only reads or all records
+-- of a batch are repeats. So each call has a commit record, and its commit waits for the replicas. Otherwise a leader that was cut off could
+-- return rows that are lost a moment later.
 SET LOCAL ROLE central_owner;
 SET LOCAL search_path = central, pg_temp;
 
--- Whether a moment is on one of these days, by its local clock. The same for what is taken, shown and erased.
+-- Whether a moment is on one of these days, by its local clock. Used alike for records that are taken, shown and erased.
 CREATE FUNCTION covers(since date, until date, moment timestamptz, offset_min smallint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT (moment AT TIME ZONE 'UTC' + coalesce(offset_min, 0) * interval '1 minute')::date BETWEEN since AND coalesce(until, 'infinity')
 $$;
 CREATE FUNCTION my_hub() RETURNS int LANGUAGE sql STABLE SECURITY DEFINER SET search_path = central, pg_temp AS $$
     SELECT hub_no FROM hub WHERE login = session_user
 $$;
--- What of this session and this server would make receipts lie; `single` is told and accepted.
+-- The settings of this session and this server that would make receipts untrue. `single` is reported and accepted.
 CREATE FUNCTION lies() RETURNS text[] LANGUAGE sql STABLE AS $$
     SELECT array_remove(ARRAY[
         CASE WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN 'synchronous_commit' END,
@@ -19,11 +19,11 @@ CREATE FUNCTION lies() RETURNS text[] LANGUAGE sql STABLE AS $$
         CASE WHEN current_setting('full_page_writes') <> 'on' THEN 'full_page_writes' END,
         CASE WHEN current_setting('synchronous_standby_names') = '' THEN 'single' END], NULL)
 $$;
--- The hub that has logged in, its row locked until the end of the transaction, also while its commit waits: one batch of a hub at a time.
+-- Returns the hub that has logged in, and locks its row until the end of the transaction, also while the commit waits. So a hub has one batch at a time.
 CREATE FUNCTION enter() RETURNS hub LANGUAGE sql SET search_path = central, pg_temp AS $$
     UPDATE hub SET heard = now() WHERE login = session_user RETURNING *
 $$;
--- Why it may not go on; null: it may.
+-- The reason why the hub is refused; null if it is accepted.
 CREATE FUNCTION refused(h hub) RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN h.hub_no IS NULL THEN '{"refused":"login"}'
         WHEN h.state <> 'active' THEN jsonb_build_object('refused', h.state)
@@ -108,7 +108,7 @@ DECLARE h hub; e smallint; answer text; stored int; erased uuid[]; BEGIN
         'pause', 0);
 END $$;
 
--- What was superseded goes into the history, but for what was erased; what left a person or a type is told to those who follow.
+-- Copies superseded versions into the history, except erased ones, and notes for followers the records that left a person or a type.
 CREATE FUNCTION keep_history() RETURNS trigger LANGUAGE plpgsql SET search_path = central, pg_temp AS $$ BEGIN
     INSERT INTO history SELECT OLD.*;
     RETURN NULL;

@@ -1,8 +1,8 @@
--- How a hub gets its certificate. The desk signs (hub-central-admin sign): no key of the authority comes near the database.
+-- The certificates of hubs. The desk signs them (hub-central-admin sign), so the database never has the authority's key.
 SET LOCAL ROLE central_owner;
 SET LOCAL search_path = central, pg_temp;
 
--- The request of `asker` and its answer; null where there is none.
+-- The request of `asker` and its answer; null if there is none.
 CREATE FUNCTION requested(asker name, login name) RETURNS jsonb LANGUAGE sql STABLE SET search_path = central, pg_temp AS $$
     SELECT CASE WHEN refused IS NOT NULL THEN jsonb_build_object('refused', 'request')
             WHEN signed IS NULL THEN '{"state":"waiting"}'

@@ -1,8 +1,8 @@
--- What the desk runs: months, erasures, figures.
+-- The desk's functions: months, erasures, figures.
 SET LOCAL ROLE central_owner;
 SET LOCAL search_path = central, pg_temp;
 
--- The next months exist; those that ended more than `keep` months ago go, whole. What came into the rest while this was not called is divided.
+-- Creates the tables of the next months, and drops those that ended more than `keep` months ago. Moves rows from the rest table into their months.
 CREATE PROCEDURE months_v1(keep int) LANGUAGE plpgsql SET search_path = central, pg_temp AS $$ DECLARE m date; p text; BEGIN
     IF keep < 1 THEN RAISE 'keep at least 1 month of history, not %', keep USING ERRCODE = 'invalid_parameter_value'; END IF;
     FOR m IN SELECT generate_series(date_trunc('month', least(now(), (SELECT min(superseded) FROM history_rest)) AT TIME ZONE 'UTC'),
@@ -22,12 +22,12 @@ CREATE PROCEDURE months_v1(keep int) LANGUAGE plpgsql SET search_path = central,
 END $$;
 CALL months_v1(24);
 
--- Whether some consent that was not withdrawn covers what a row is of.
+-- Whether a consent that was not withdrawn covers the record of a row.
 CREATE FUNCTION is_covered(hub int, person smallint, type int, moment timestamptz, offset_min smallint) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (SELECT FROM central.consent c WHERE c.hub_no = hub AND c.person_no = person AND c.withdrawn IS NULL
         AND type = ANY (c.types) AND central.covers(c.since, c.until, moment, offset_min))
 $$;
--- Does the erasures that were asked for, in pieces with a commit each; what is left is counted afterwards, and one is done at 0.
+-- Carries out the requested erasures in pieces with a commit each. Then it counts the remaining rows; an erasure is done when there are none.
 CREATE PROCEDURE erase_v1(piece int DEFAULT 5000) LANGUAGE plpgsql AS $$ DECLARE j central.erasure; place text; n bigint; BEGIN
     FOR j IN SELECT * FROM central.erasure WHERE done IS NULL ORDER BY erasure_no LOOP
         FOREACH place IN ARRAY ARRAY['record', 'history'] LOOP
@@ -52,7 +52,7 @@ CREATE PROCEDURE erase_v1(piece int DEFAULT 5000) LANGUAGE plpgsql AS $$ DECLARE
     END LOOP;
 END $$;
 
--- The files that have bytes of deleted rows. Not `ready`: a transaction, here or on a replica, could still see those rows, and a rewrite would keep them.
+-- The files with bytes of deleted rows. A file is not `ready` while a transaction, here or on a replica, could still see those rows: a rewrite would keep them.
 CREATE VIEW scrub_due AS
     SELECT s.relation::regclass::text AS place, max(s.xid::text::bigint) AS xid, pg_total_relation_size(s.relation) AS bytes,
         bool_and(age(s.xid::xid) > o.oldest) AS ready
@@ -61,7 +61,7 @@ CREATE VIEW scrub_due AS
         UNION ALL SELECT age(backend_xmin) FROM pg_stat_replication WHERE backend_xmin IS NOT NULL
         UNION ALL SELECT age(xmin) FROM pg_replication_slots WHERE xmin IS NOT NULL
         UNION ALL SELECT age(transaction) FROM pg_prepared_xacts) x) o GROUP BY s.relation, o.oldest;
--- Said after `place` was rewritten (VACUUM FULL): what had gone by `xid` is in no file. An erasure is finished when nothing from before it is due.
+-- Called after `place` was rewritten (VACUUM FULL): rows deleted up to `xid` are in no file. An erasure is finished when no file from before it is due.
 CREATE FUNCTION scrubbed_v1(place text, xid bigint) RETURNS void LANGUAGE sql SET search_path = central, pg_temp AS $$
     DELETE FROM scrub s WHERE s.relation = to_regclass(scrubbed_v1.place) AND s.xid::text::bigint <= scrubbed_v1.xid;
     DELETE FROM scrub s WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = s.relation);

@@ -1,8 +1,8 @@
--- Who may what. Beside this, nothing: no table is granted but `record` to hubs, under row-level security.
+-- The rights of the roles. There are no others: the only granted table is `record`, to hubs, under row-level security.
 DO $$ BEGIN EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());
     EXECUTE format('GRANT CONNECT ON DATABASE %I TO hub, invited, staff, central_desk, central_watch', current_database()); END $$;
 REVOKE ALL ON SCHEMA public FROM PUBLIC;
--- What PostgreSQL lets everyone do and no hub or study needs: to keep bytes of its own here, to hold locks, to fill the log.
+-- Rights that PostgreSQL gives everyone and that no hub or study needs: to store bytes here, to hold locks, to fill the log.
 REVOKE UPDATE ON pg_settings FROM PUBLIC;
 DO $$ DECLARE f regprocedure; BEGIN
     FOR f IN SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.prokind = 'f'

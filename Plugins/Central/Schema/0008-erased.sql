@@ -1,8 +1,8 @@
--- What was erased in the house and the centre learns of in no other way; and whom a study sees after the centre was restored.
+-- Erasures in the house that the centre cannot learn of otherwise, and the persons that a study sees after the centre was restored.
 SET LOCAL ROLE central_owner;
 SET LOCAL search_path = central, pg_temp;
 
--- The hub's number of the record, where it is not its seq: by it a hub names what was erased, of which it no longer has the identity.
+-- The hub's number of the record, if it differs from its seq. A hub no longer has the identity of an erased record, and names it by this number.
 ALTER TABLE record ADD number bigint;
 ALTER TABLE history ADD number bigint;
 CREATE INDEX record_number ON record (hub_no, number) WHERE number IS NOT NULL;
@@ -12,7 +12,7 @@ CREATE OR REPLACE FUNCTION keep_history() RETURNS trigger LANGUAGE plpgsql SET s
     RETURN NULL;
 END $$;
 
--- As before, and the number with it.
+-- As before, with the number.
 CREATE OR REPLACE FUNCTION take_v1(epoch text, batch bigint, records jsonb, backlog bigint DEFAULT NULL) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = central, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE h hub; e smallint; answer text; stored int; erased uuid[]; BEGIN
@@ -65,7 +65,7 @@ DECLARE h hub; e smallint; answer text; stored int; erased uuid[]; BEGIN
         'pause', 0);
 END $$;
 
--- As digest_v1, without what was erased: erased_v1 says that.
+-- Like digest_v1, without erased records, which erased_v1 reports.
 CREATE FUNCTION digest_v2(from_seq bigint, to_seq bigint) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = central, pg_temp AS $$ DECLARE h hub; refusal jsonb; BEGIN
     h := enter(); refusal := refused(h);
@@ -75,8 +75,9 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = central, pg_temp AS $$ DECLA
         FROM record r WHERE r.hub_no = h.hub_no AND r.seq BETWEEN from_seq AND to_seq AND r.flags & 16 = 0 AND r.kind <> 'x');
 END $$;
 
--- Which records were erased in the house: their numbers, and the seq of what is left of each there. take_v1 is told of one that was erased while it
--- stood; of one that was taken back before no sink is told again, and of one that was erased before the centre was restored no hub tells twice.
+-- The records that were erased in the house: their numbers, and the seq of the retraction that remains of each. A hub gives take_v1 a record that
+-- was erased while it stood. It gives no sink a second retraction of a record that was retracted before, and does not repeat an erasure from
+-- before a restore of the centre.
 CREATE FUNCTION erased_v1(epoch text, numbers bigint[], seqs bigint[]) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = central, pg_temp AS $$ DECLARE h hub; refusal jsonb; erased uuid[]; BEGIN
     h := enter(); refusal := refused(h);
@@ -107,8 +108,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = central, pg_temp AS $$ DECLA
 END $$;
 GRANT EXECUTE ON FUNCTION digest_v2, erased_v1 TO hub;
 
--- In which incarnation the house has said this consent, last: a centre that was restored has consents that were withdrawn since, and shows a
--- study none of them before the house has repeated it.
+-- The incarnation in which the house last sent this consent. A restored centre has consents that were withdrawn since, so it shows a study no
+-- person before the house has sent the consent again.
 ALTER TABLE consent ADD confirmed int NOT NULL DEFAULT incarnation_v1();
 CREATE OR REPLACE VIEW study_person WITH (security_barrier) AS
     SELECT s.name AS study, c.pseudonym, (SELECT array_agg(t.id ORDER BY t.id) FROM type t WHERE t.type_no = ANY (c.types)) AS types, c.since, c.until

@@ -1,8 +1,8 @@
--- Batches as arrays, which PostgreSQL reads faster than JSON. take_v1 stays for the plugins in the field.
+-- Batches as arrays, which PostgreSQL reads faster than JSON. take_v1 stays for older plugins.
 SET LOCAL ROLE central_owner;
 SET LOCAL search_path = central, pg_temp;
 
--- The day by the record's local clock.
+-- The day on the record's local clock.
 CREATE FUNCTION local_day(moment timestamptz, offset_min smallint) RETURNS date LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT (moment AT TIME ZONE 'UTC' + coalesce(offset_min, 0) * interval '1 minute')::date
 $$;
@@ -10,14 +10,14 @@ CREATE OR REPLACE FUNCTION covers(since date, until date, moment timestamptz, of
     SELECT central.local_day(moment, offset_min) BETWEEN since AND coalesce(until, 'infinity')
 $$;
 
--- The hub that has logged in, its row locked until the end of the transaction; take_v2 writes it at its end.
+-- Returns the hub that has logged in, and locks its row until the end of the transaction. take_v2 writes the row at its end.
 CREATE FUNCTION sender() RETURNS hub LANGUAGE sql SET search_path = central, pg_temp AS $$ SELECT * FROM hub WHERE login = session_user FOR UPDATE $$;
--- Why it may not give records of this epoch; null: it may.
+-- The reason why the hub may not give records of this epoch; null if it may.
 CREATE FUNCTION refused(h hub, epoch text) RETURNS jsonb LANGUAGE sql STABLE SET search_path = central, pg_temp AS $$
     SELECT coalesce(refused(h), CASE WHEN NOT EXISTS (SELECT FROM era x WHERE x.hub_no = h.hub_no AND x.era = h.era AND x.epoch = refused.epoch) THEN '{"refused":"epoch"}'::jsonb END)
 $$;
 
--- One place of all arrays is one record; an array that is null has nothing of any record.
+-- A position in all arrays is one record. If an array is null, no record has that member.
 CREATE FUNCTION take_v2(epoch text, batch bigint, backlog bigint, i uuid[], s bigint[], k text[], n bigint[] DEFAULT NULL, p text[] DEFAULT NULL, t text[] DEFAULT NULL,
     a timestamptz[] DEFAULT NULL, e timestamptz[] DEFAULT NULL, o smallint[] DEFAULT NULL, f smallint[] DEFAULT NULL, v float8[] DEFAULT NULL, w text[] DEFAULT NULL,
     b jsonb[] DEFAULT NULL) RETURNS jsonb
@@ -76,7 +76,7 @@ DECLARE h hub; refusal jsonb; lengths int[]; answer text; stored int; erased uui
         'pause', 0);
 END $$;
 
--- The same, of an array of JSON objects.
+-- The same for an array of JSON objects.
 CREATE OR REPLACE FUNCTION take_v1(epoch text, batch bigint, records jsonb, backlog bigint DEFAULT NULL) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = central, pg_temp AS $$ DECLARE refusal jsonb; BEGIN
     refusal := refused(sender(), epoch);
@@ -87,7 +87,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = central, pg_temp AS $$ DECLA
         FROM jsonb_to_recordset(records) AS r(i uuid, s bigint, k text, p text, t text, a timestamptz, e timestamptz, o smallint, f smallint, v float8, w text, b jsonb, n bigint));
 END $$;
 
--- What there is to call.
+-- The available functions.
 CREATE FUNCTION serves() RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
     SELECT '["hello_v1","take_v1","digest_v1","swept_v1","studies_v1","consent_v1","withdraw_v1","erasure_v1","renew_v1","digest_v2","erased_v1","take_v2"]'::jsonb
 $$;
