@@ -143,7 +143,7 @@ class AsyncHub:
                     await asyncio.sleep(1)
                     following.hasMore = True
                 else:
-                    # A second at most: a hub that was restarted may have nothing to ring for.
+                    # Wait a second at most, because a restarted hub may have no message that rings.
                     while await feed.poll(0 if following.hasMore else 1000):
                         following.hasMore = following.rings(await feed.recv_multipart()) or following.hasMore
                     self._check()

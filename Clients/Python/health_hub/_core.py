@@ -452,7 +452,7 @@ class Session:
         self.outgoing.append([verb.encode(), encode(body, verb)])
 
     def _next(self) -> int:
-        # One line of numbers for batches and questions: `ref` of an ERROR is either's.
+        # Batches and questions share one sequence of numbers, because `ref` of an ERROR may be the number of either.
         self._number += 1
         return self._number
 

@@ -12,7 +12,7 @@ from ._spool import Spool
 from ._wire import Place, hello
 
 Deliver = Callable[[List[Object]], List[Object]]
-"""Takes a delivery's records; a result for each (Protocol §10.2), such as `{"result": "delivered", "receipt": "17"}`.
+"""Takes a delivery's records, and returns a result for each (Protocol §10.2), such as `{"result": "delivered", "receipt": "17"}`.
 It raises Pause if its target is away."""
 Carry = Callable[[Command], Any]
 """Carries out a command and returns the result, a JSON value. A HubError is the command's failure."""

@@ -204,7 +204,7 @@ def run():
         "the network, UDP": lambda: connects(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 9)),
         "writing elsewhere": lambda: files(
             [HERE + "/written", data + "/written", "/var/tmp/written"], os.O_WRONLY | os.O_CREAT),
-        # Its /tmp is a folder of its own; the test checks that the file is in no other /tmp.
+        # The plugin has a separate /tmp; the test checks that the file is in no other one.
         "writing below /tmp": lambda: files([TARGETS["outside"]], os.O_WRONLY | os.O_CREAT) and None,
         "writing its program": lambda: files([__file__], os.O_WRONLY),
         "raising a limit": raised,

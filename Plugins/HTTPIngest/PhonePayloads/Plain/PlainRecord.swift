@@ -6,7 +6,7 @@ struct PlainRecord {
     private var members: [JSONTree.Member]
     /// Members beside the list that are not members of its records; they may contain a unit or a time.
     private let outer: [JSONTree.Member]
-    /// The members that are neither members of a record nor give its unit.
+    /// The names of members that no record has and that do not give the unit.
     private(set) var unread: [String] = []
 
     /// - Parameter shared: the members beside the list, which apply to the record unless it has its own.

@@ -89,7 +89,7 @@ public final class HealthType: Sendable {
     public let id: TypeID
     /// The form of the type's samples.
     public let kind: SampleKind
-    /// The canonical unit, as spelled on the bus and in the store; every quantity has one.
+    /// The canonical unit, as spelled in messages and in the store; every quantity has one.
     public let unit: String?
     /// `unit`, parsed.
     ///

@@ -251,7 +251,7 @@ def place(key):
 
 
 class Follower:
-    """The records of a follower, built from its messages; `doubled` counts versions that it received twice in one past."""
+    """The records of a follower, built from its messages; `doubled` counts versions that it received twice without a restore in between."""
 
     def __init__(self):
         self.records, self.seen, self.place, self.doubled, self.forgot = Digests(), Digests(), None, 0, 0
