@@ -154,7 +154,7 @@ let hub: [Target] = [
     library(
         "Sources/Hub/HubCore", "CLinux HealthText HubSettings HubStore HubWire JSON Logging Platform Samples",
         "ServiceLifecycle Subprocess ZeroMQ"),
-    library("Sources/Hub/HubClient", "HubSettings HubWire Platform Samples ZeroMQ"),
+    library("Sources/Hub/HubClient", "ArgumentParser HubSettings HubWire Platform Samples ZeroMQ"),
     program(
         "Sources/Hub/HubCommand", "ArgumentParser CLinux CSampleConf HealthExports HealthText HubClient",
         "HubCore HubSettings HubStore HubWire JSON Logging Platform PluginKit RecordDatabase Samples ServiceLifecycle",
@@ -241,9 +241,10 @@ let simulators: [Target] = [
     program("Simulators/SAMIServer/Sources/hub-sami-server", "ArgumentParser SAMIExchange WebFaults"),
     program("Simulators/Demo/Sources", as: "HubDemo", "ArgumentParser HealthText HubClient HubWire Platform Samples"),
     tests(
-        "Simulators/Tests", as: "SimulatorTests", scales, "Exist ExistSimulation GRDB GapFiller HubClient HubCommand",
-        "HubCore HubDemo HubProcess HubWire Platform SAMIExchange Samples ScaleProtocols ScaleSimulation ScaleStandIns",
-        "Web WebFaults WebSocketClient hub-exist-server hub-sami-server hub-scale-sim", resources: ["Demo/help.txt"]),
+        "Simulators/Tests", as: "SimulatorTests", scales, "Exist ExistSimulation GRDB GapFiller HealthText HubClient",
+        "HubCommand HubCore HubDemo HubProcess HubWire Platform SAMIExchange Samples ScaleProtocols ScaleSimulation",
+        "ScaleStandIns Web WebFaults WebSocketClient hub-exist-server hub-sami-server hub-scale-sim",
+        resources: ["Demo/help.txt"]),
 ]
 
 /// What several test targets use.

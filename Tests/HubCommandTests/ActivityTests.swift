@@ -66,9 +66,7 @@ import Testing
             lines[0].split(separator: " ") == [
                 "DAY", "ENERGY", "GOAL", "EXERCISE", "GOAL", "STAND", "HOURS", "GOAL", "FROM",
             ])
-        func words(_ line: Int) -> String {
-            lines[line].split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        }
+        func words(_ line: Int) -> String { lines[line].split(whereSeparator: \.isWhitespace).joined(separator: " ") }
         #expect(words(1) == "10. März 2026 418 kJ 2.092 kJ 20 % 31 min 30 min 103,3 % test-pub")
         #expect(words(2) == "11. März 2026 628 kJ 2 computed")
         #expect(words(3) == "12. März 2026 29 kJ computed")

@@ -41,8 +41,7 @@ import Testing
         async throws
     {
         let hub = try await TestHub()
-        let heavy =
-            #"{"type":"weight","value":"heavy","unit":"kg","start":"2026-03-10T10:00:00Z","key":"k2"}"#
+        let heavy = #"{"type":"weight","value":"heavy","unit":"kg","start":"2026-03-10T10:00:00Z","key":"k2"}"#
         let endless = #"{"type":"weight","key":"long","metadata":{"x":""# + String(repeating: "x", count: 3_000_000)
         let (code, answers, errors) = try await publish(
             hub,
@@ -100,8 +99,7 @@ import Testing
     @Test func `R14.4 no record is lost or duplicated when the hub is killed during a publish`() async throws {
         let hub = try await TestHub()
         let input = Pipe()
-        let program = try hub.start(
-            ["bridge", "publish", "--as", "kitchen"], input: input.fileHandleForReading)
+        let program = try hub.start(["bridge", "publish", "--as", "kitchen"], input: input.fileHandleForReading)
         let count = 30_000
         let writer = Task.detached {
             for start in stride(from: 0, to: count, by: 500) {
@@ -174,8 +172,7 @@ import Testing
         let folder = try TemporaryFolder()
         let file = try folder.write((0..<20_000).map(Self.line).joined(separator: "\n") + "\n", to: "lines")
         let command = "\(Programs.path("hub")) bridge publish --config \(hub.configuration) < \(file)"
-        let shell = try ChildProcess(
-            "/bin/bash", ["-c", "\(command) | head -1; echo ${PIPESTATUS[0]}"])
+        let shell = try ChildProcess("/bin/bash", ["-c", "\(command) | head -1; echo ${PIPESTATUS[0]}"])
         let ended = await shell.result()
         #expect(ended.output.hasSuffix("\n75\n"), "\(ended.output)")
         #expect(ended.errors.contains("the reader of the answers is gone"))
@@ -183,13 +180,10 @@ import Testing
 
     @Test func `publish reads the output of a program after two dashes and reports its failure`() async throws {
         let hub = try await TestHub()
-        let good = try await hub.start(
-            ["bridge", "publish", "--", "/bin/sh", "-c", "echo '\(Self.line(1))'"]
-        ).result()
+        let good = try await hub.start(["bridge", "publish", "--", "/bin/sh", "-c", "echo '\(Self.line(1))'"]).result()
         #expect(good.code == 0 && good.output.contains(#""result":"stored""#), "\(good)")
-        let bad = try await hub.start(
-            ["bridge", "publish", "--", "/bin/sh", "-c", "echo '\(Self.line(1))'; exit 3"]
-        ).result()
+        let bad = try await hub.start(["bridge", "publish", "--", "/bin/sh", "-c", "echo '\(Self.line(1))'; exit 3"])
+            .result()
         #expect(bad.code == 1 && bad.errors.contains("hub: /bin/sh ended with exit code 3"), "\(bad)")
     }
 
@@ -249,9 +243,7 @@ enum BridgeDocument {
             encoding: .utf8)
     }
 
-    static func program(_ name: String) throws -> String {
-        try ReadmePrograms(mark: "bridge").text(name)
-    }
+    static func program(_ name: String) throws -> String { try ReadmePrograms(mark: "bridge").text(name) }
 
     /// Runs a program in a shell that finds this build's hub.
     static func start(_ name: String, _ hub: TestHub) throws -> ChildProcess {

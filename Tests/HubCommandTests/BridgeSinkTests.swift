@@ -107,8 +107,7 @@ import Testing
         #expect(!Self.seen(folder).contains("3"))
 
         let good = try TemporaryFolder()
-        let program = try Self.program(
-            "echo \"{\\\"delivery\\\":$d,\\\"result\\\":\\\"delivered\\\"}\"", in: good)
+        let program = try Self.program("echo \"{\\\"delivery\\\":$d,\\\"result\\\":\\\"delivered\\\"}\"", in: good)
         let second = try await hub.run(words.map { $0 == "--batch" ? "--once" : $0 }.filter { $0 != "1" } + [program])
         #expect(second.code == 0, "\(second)")
         #expect(Self.seen(good).sorted() == ["1", "2", "3"])

@@ -21,15 +21,12 @@ import Testing
         "erase": [
             "numbers": "<number>", "types": "--type", "persons": "--person", "sources": "--source",
             "keep": "--keep-copies",
-        ],
-        "forget-sink": ["sink": "<sink>"],
+        ], "forget-sink": ["sink": "<sink>"],
         "log": [
             "type": "<type>", "value": "<value>", "unit": "<value>", "name": "<value>", "values": "<value>",
             "duration": "<value>", "members": "--with", "units": "--with", "start": "--at", "end": "--to",
-        ],
-        "logout": ["instance": "<name>"], "release": ["instance": "<name>"], "restart": ["instance": "<name>"],
-        "replay": ["from": "--since", "types": "--type"],
-        "retention": ["rule": "<rule>", "trust": "--clock-is-right"],
+        ], "logout": ["instance": "<name>"], "release": ["instance": "<name>"], "restart": ["instance": "<name>"],
+        "replay": ["from": "--since", "types": "--type"], "retention": ["rule": "<rule>", "trust": "--clock-is-right"],
         "retract": ["numbers": "<number>"],
     ]
 
@@ -37,13 +34,11 @@ import Testing
     private static let without: [String: [String: String]] = [
         "assign": [
             "seqs": "hub assign gives the versions that it has read", "of": "for programs that serve one person",
-        ],
-        "configure": ["revision": "hub configure asks nothing between reading and writing"],
+        ], "configure": ["revision": "hub configure asks nothing between reading and writing"],
         "edit": [
             "seq": "hub edit gives the version that it has read", "seqs": "the same",
             "of": "for programs that serve one person",
-        ],
-        "log": ["zone": "hub log gives the person's zone", "of": "for programs that serve one person"],
+        ], "log": ["zone": "hub log gives the person's zone", "of": "for programs that serve one person"],
         "retract": [
             "seqs": "hub retract gives the versions that it has read", "of": "for programs that serve one person",
         ],

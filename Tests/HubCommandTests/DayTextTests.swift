@@ -20,8 +20,7 @@ import Testing
         let record = DayValue(
             source: Source(plugin: "gap-filler"), person: person, type: type, series: series, date: day, value: value,
             unit: unit, method: observedOn == nil ? "mean" : "carried", observedOn: observedOn,
-            age: observedOn.map { day.daysSinceEpoch - $0.daysSinceEpoch },
-            basis: basis.map(Provenance.Basis.number))
+            age: observedOn.map { day.daysSinceEpoch - $0.daysSinceEpoch }, basis: basis.map(Provenance.Basis.number))
         return DayLines.Line(day: record, json: Array("{\"date\":\"\(date)\",\"value\":\(value)}".utf8))
     }
 
@@ -84,9 +83,7 @@ import Testing
     @Test func `dates and values of days use the person's locale`() throws {
         var me = PersonSection(name: "me")
         me.locale = "fr_FR"
-        let lines = DayLines([
-            try line("2026-03-02", 80.566666666666, from: "2026-03-01", basis: [1, 2, 3])
-        ])
+        let lines = DayLines([try line("2026-03-02", 80.566666666666, from: "2026-03-01", basis: [1, 2, 3])])
         #expect(
             lines.table(units: ReadingUnits([me]), colours: false) == [
                 "DATE          WEIGHT  HOW", "2 mars 2026  80,6 kg  carried from 1 mars 2026, 1 day",

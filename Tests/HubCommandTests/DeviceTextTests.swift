@@ -8,8 +8,8 @@ import Testing
 
 /// `hub device`.
 @Suite struct DeviceTextTests {
-    private let plugin = PluginText(
-        name: "ihealth-hs5", kind: "ihealth-hs5", enabled: true, settings: [:],
+    private let plugin = PluginEntry(
+        name: "ihealth-hs5", kind: "ihealth-hs5", enabled: true,
         commands: [CommandDeclaration("users-list", help: "Lists."), CommandDeclaration("users-create", help: "Adds.")])
 
     @Test func `words are joined to the name of a plugin's command, and words with a value are its arguments`() throws {

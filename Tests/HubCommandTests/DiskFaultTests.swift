@@ -3,6 +3,7 @@ import Foundation
 import HubClient
 import HubCore
 import HubProcess
+import HubWire
 import Testing
 
 @testable import HubCommand
@@ -166,8 +167,7 @@ import Testing
         #expect(warned.code == HubExit.unhealthy.rawValue && warned.1.store.state == "ok")
         #expect(
             warned.1.store.warning?.hasPrefix(
-                "confirmed records are safe in the log beside the store, but the log grows")
-                == true)
+                "confirmed records are safe in the log beside the store, but the log grows") == true)
         #expect(
             warned.1.store.warning?.contains("bring the log \(hub.data)/hub.sqlite-wal into \(hub.data)/hub.sqlite")
                 == true)
@@ -215,8 +215,7 @@ import Testing
         let hanging = try await hub.run(["doctor"], under: faults.environment)
         #expect(hanging.code == HubExit.broken.rawValue)
         #expect(
-            hanging.output.contains(
-                "error    store      the store: not checked, because no answer came for 5 seconds"))
+            hanging.output.contains("error    store      the store: not checked, because no answer came for 5 seconds"))
         #expect(hanging.output.contains("machine    libzmq"))
         // Even `hub.conf` cannot be read.
         try faults.begin("read hang hub.conf")

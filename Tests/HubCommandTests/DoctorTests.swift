@@ -179,24 +179,34 @@ import Testing
 
     @Test func `doctor reads plugins and sinks from a status that has unknown members`() async throws {
         let status = #"""
-            {"store":{"state":"full","error":"no room; make some","warning":"little room"},"inbox":2,"new":{"x":1},
-             "plugins":[{"name":"a","enabled":true,"alive":false,"state":"quarantined","advice":"crashed; hub release a"},
-                        {"name":"b","enabled":true,"alive":false,"state":"restarting"},
-                        {"name":"c","enabled":false,"alive":false},{"name":"d","enabled":true,"alive":false,"state":"finished"},
-                        {"name":"i","enabled":true,"alive":false,"state":"resting"},
-                        {"name":"g","enabled":true,"alive":true,"tokens":[{"account":"me","advice":"expired; hub login g"}]},
-                        {"name":"h","enabled":true,"alive":true,"hasError":true,"lastError":"this person may not use the scale"}],
-             "sinks":[{"name":"e","well":false,"note":"3 refused"},{"name":"f","well":true}]}
+            {"hub":"h","version":"9","epoch":"k7qz2m5a","head":1,"time":"2026-03-15T07:00:00Z","clock":"system","uptime":1,
+             "store":{"path":"/d","state":"full","error":"no room; make some","warning":"little room"},"inbox":2,
+             "new":{"x":1},"endpoints":{"door":"d","feed":"f"},"sessions":[],"accounts":[],"persons":[],"devices":[],
+             "residentBytes":1,"dropped":0,"plugins":[PLUGINS],"sinks":[SINKS]}
             """#
+        let plugins = [
+            #""name":"a","alive":false,"state":"quarantined","advice":"crashed; hub release a""#,
+            #""name":"b","alive":false,"state":"restarting""#, #""name":"d","alive":false,"state":"finished""#,
+            #""name":"i","alive":false,"state":"resting""#,
+            #""name":"g","alive":true,"state":"running","tokens":[{"account":"me","state":"expired","advice":"expired; hub login g"}]"#,
+            #""name":"h","alive":true,"state":"x","hasError":true,"lastError":"this person may not use the scale""#,
+        ].map { #"{\#($0),"kind":"k","enabled":true,"restarts":0,"records":0,"sessions":1}"# }
+        let off =
+            #"{"name":"c","kind":"k","enabled":false,"alive":false,"state":"disabled","restarts":0,"records":0,"sessions":0}"#
+        let sinks = [#""name":"e","well":false,"note":"3 refused""#, #""name":"f","well":true"#].map {
+            #"{\#($0),"instance":"e","open":true,"wanted":3,"delivered":0,"pending":0,"retrying":0,"refused":3,"superseded":0,"#
+                + #""skipped":0,"cursor":"k7qz2m5a-1","skips":{}}"#
+        }
+        let json = status.replacing("PLUGINS", with: (plugins + [off]).joined(separator: ","))
+            .replacing("SINKS", with: sinks.joined(separator: ","))
         let checked = await ConfigurationLoader(path: "/nonexistent", programPath: "").load()
         let doctor = Doctor(
             configurationPath: "hub.conf", checked: checked, configuration: nil,
-            files: HubFiles(HubSectionStub.section),
-            status: Array(status.utf8), isDeep: false, now: Date())
+            files: HubFiles(HubSectionStub.section), status: Array(json.utf8), isDeep: false, now: Date())
         let found = doctor.hub().map { "\($0.severity) \($0.text)" }
         #expect(
             found == [
-                "error the store does not work, nothing is confirmed: no room; make some", "warning little room",
+                "error the store is full: no room; make some", "warning the store: little room",
                 "note 2 records waiting for a person", "error a: crashed; hub release a", "warning b has no session",
                 "warning g: expired; hub login g", "warning h says: this person may not use the scale",
                 "warning e: 3 refused",

@@ -180,8 +180,7 @@ let scriptedWelcome =
     @Test(arguments: [
         ("stopping", HubExit.tryAgain), ("busy", .tryAgain), ("store", .tryAgain), ("forbidden", .forbidden),
         ("query", .usage), ("internal", .fault), ("unsupported", .dialogue), ("of-a-later-version", .dialogue),
-    ])
-    func `each error of the hub has its exit code`(_ code: String, _ exit: HubExit) async throws {
+    ]) func `each error of the hub has its exit code`(_ code: String, _ exit: HubExit) async throws {
         let failure = try await talk { verb, _ in
             switch verb {
             case "HELLO": return [("WELCOME", scriptedWelcome)]
@@ -359,13 +358,11 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
             #"{"account":"mira","begins":"2024-05-20T06:00:00Z","leftOut":{"its day has not come":3},"lost":{},"orphaned":[],"note":null,"values":[{"attribute":"weight","changed":true,"date":"2024-05-19"}]}"#,
             [
                 "account   mira", "begins    \(LocalTime.text("2024-05-20T06:00:00Z") ?? "")", "lost      none",
-                "orphaned  none", "note      -",
-                "left out", "  its day has not come  3",  //
+                "orphaned  none", "note      -", "left out", "  its day has not come  3",  //
                 "values", "  ATTRIBUTE  CHANGED  DATE", "  weight     yes      2024-05-19",
             ]
         ),
-    ])
-    func `a result is printed as lines and tables`(_ json: String, _ lines: [String]) throws {
+    ]) func `a result is printed as lines and tables`(_ json: String, _ lines: [String]) throws {
         #expect(ResultText().lines(try #require(RawJSON(json))) == lines)
     }
 

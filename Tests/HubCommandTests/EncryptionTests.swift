@@ -13,8 +13,7 @@ struct KeyPair {
     init(_ folder: TemporaryFolder, _ name: String) async throws {
         file = "\(folder.path)/\(name).txt"
         let made = try await ChildProcess("/usr/bin/env", ["age-keygen", "-o", file]).result()
-        recipient = try #require(
-            made.errors.split(separator: " ").last.map { $0.trimmingCharacters(in: .newlines) })
+        recipient = try #require(made.errors.split(separator: " ").last.map { $0.trimmingCharacters(in: .newlines) })
     }
 }
 
@@ -87,8 +86,7 @@ struct KeyPair {
         let hub = try await TestHub()
         let (folder, stick) = (try TemporaryFolder(), try TemporaryFolder())
         try hub.give(CareTests.weights(1...1))
-        let none = try await hub.run(
-            ["backup", stick.path, "--recipient", "age1xyz"], under: ["PATH=\(folder.path)"])
+        let none = try await hub.run(["backup", stick.path, "--recipient", "age1xyz"], under: ["PATH=\(folder.path)"])
         #expect(none.code == HubExit.usage.rawValue)
         #expect(
             none.errors.contains("age, which encrypts and decrypts backups, is not installed: sudo apt-get install age")
@@ -199,8 +197,7 @@ struct KeyPair {
                 "\(list)")
             let sound = try await hub.run(["backup", "--verify", "\(place)/\(last)", "--identity", key])
             #expect(sound.output.contains("sound: 15 records"), "\(sound.errors)")
-            let restored = try await hub.run(
-                ["restore", "\(place)/\(last)", "--identity", key, "--other-hub", "--yes"])
+            let restored = try await hub.run(["restore", "\(place)/\(last)", "--identity", key, "--other-hub", "--yes"])
             #expect(restored.code == 0, "\(restored.errors)")
             try await hub.restart()
             let samples = try await hub.run(["samples", "--json"]).output.split(separator: "\n")

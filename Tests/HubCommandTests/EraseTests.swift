@@ -54,9 +54,7 @@ import Testing
         let backup = try await hub.run(["backup", folder.path + "/b.sqlite"])
         #expect(backup.code == 0, "\(backup.errors)")
         let look = try await hub.run(["erase", "--type", "weight", "--dry-run"])
-        #expect(
-            look.output.contains("\n3 records in 3 versions, about "),
-            "\(look.output)\(look.errors)")
+        #expect(look.output.contains("\n3 records in 3 versions, about "), "\(look.output)\(look.errors)")
         let listed = look.output.split(separator: "\n").prefix(4)
         #expect(listed[0].hasPrefix("TIME") && listed[1...].allSatisfy { $0.contains("weight") && $0.contains(" kg ") })
         try Data().write(to: URL(filePath: hub.data + "/hub.sqlite.replaced-1"))
@@ -75,8 +73,7 @@ import Testing
         #expect(unknown.errors.hasPrefix("hub: no record has the number 9"))
         let one = try await hub.run(["erase", "2", "--yes"])
         #expect(
-            one.output
-                == "erased 1 record\n\(folder.path)/b.sqlite is a backup that may have them, and stays\n",
+            one.output == "erased 1 record\n\(folder.path)/b.sqlite is a backup that may have them, and stays\n",
             "\(one.errors)")
         #expect(one.errors.contains("not erased: what plugins have not given yet"))
         let again = try await hub.run(["erase", "--allow", "2"])
@@ -173,8 +170,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(3)))
     func `R6.40 R6.44 retention during an erasure leaves no erased value in a day`() async throws {
-        let hub = try await TestHub(
-            "[person.me]\n[retention.old]\ntypes = [\"weight\"]\nthin_after_days = 30\n")
+        let hub = try await TestHub("[person.me]\n[retention.old]\ntypes = [\"weight\"]\nthin_after_days = 30\n")
         for part in 0..<3 { try hub.give(weights((part * 900)..<(part * 900 + 900))) }
         try hub.give([#"{"type":"height","value":1.8,"unit":"m","start":"2026-03-01T07:30:05+01:00","key":"h"}"#])
         let retention = try hub.start(["retention", "--yes"])

@@ -61,15 +61,11 @@ import Testing
         ("workout|swiming|1h", [], "did you mean swimming?"), ("swim|30", [], "how long, such as 30min"),
         ("swim|30kg", [], "how long, such as 30min"), ("swim|30min x", [], "how long"),
         ("swim|30min", ["--energy", "300"], "300 of what?"), ("swim|30min", ["--protein", "1g"], "log it as a food"),
-        (
-            "yoga|1h", ["--distance", "1km"],
-            "give it as another quantity: 'distanceWalkingRunning 1km' (--with)"
-        ),
+        ("yoga|1h", ["--distance", "1km"], "give it as another quantity: 'distanceWalkingRunning 1km' (--with)"),
         ("swim|30min", ["--with", "sleepAnalysis 1"], "expected a quantity and its value"),
         ("weight|80kg", ["--energy", "300kcal"], "only a food and a workout have it"),
         ("swiming|30min", [], "did you mean the activity swimming?"),
-    ])
-    func `an ambiguous or incomplete food or workout is refused with an example to type`(
+    ]) func `an ambiguous or incomplete food or workout is refused with an example to type`(
         _ line: String, _ options: [String], _ hint: String
     ) throws {
         let failure = try #require(throws: Failure.self) {
@@ -87,8 +83,7 @@ import Testing
         #expect(note?.message == "--metadata: give the note separately (--note)")
         let long = #expect(throws: Failure.self) {
             let (entry, clock) = (try entry("swim"), try PersonClock(zone: "Europe/Berlin", now: 0))
-            let times = EntryTimes(
-                Timestamp(microseconds: 0), zone: nil, end: nil, isStart: true, isInterval: false)
+            let times = EntryTimes(Timestamp(microseconds: 0), zone: nil, end: nil, isStart: true, isInterval: false)
             _ = try Failure.entryValue { () throws(EntryError) in
                 try entry.arguments(times, of: "me", by: clock, note: nil, key: nil)
             }

@@ -211,9 +211,7 @@ struct IsolationTests {
     @Test(arguments: ["shebang", "env", "link", "virtual environment"])
     func `hub check and apply name an interpreter that a plugin cannot reach, and the setting that makes it readable`(
         way: String
-    )
-        async throws
-    {
+    ) async throws {
         let folder = try TemporaryFolder()
         let home = try OtherHome()
         var (first, unseen, setting) = ("#!\(home.interpreter)", home.interpreter, home.setting)

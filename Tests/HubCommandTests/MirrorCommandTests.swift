@@ -114,8 +114,7 @@ import Testing
         let count = try await ChildProcess(
             "/usr/bin/env",
             [
-                "python3",
-                "-c",
+                "python3", "-c",
                 "import sqlite3,sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT sum(mirrored), count(*) FROM records').fetchone())",
                 database,
             ]

@@ -45,9 +45,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `R6.28 a hub killed between the parts of a weigh-in assigns all parts to one person`()
-        async throws
-    {
+    func `R6.28 a hub killed between the parts of a weigh-in assigns all parts to one person`() async throws {
         let hub = try await TestHub(Self.people)
         for round in 0..<6 {
             let parts = parts("g\(round)", round.isMultiple(of: 2) ? 62.2 : 75.1)
@@ -79,9 +77,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `R6.31 a hub killed during the correction of a weigh-in has moved the whole group or nothing`()
-        async throws
-    {
+    func `R6.31 a hub killed during the correction of a weigh-in has moved the whole group or nothing`() async throws {
         let hub = try await TestHub(Self.people)
         try await give(hub, parts("g", 75, #","subject":{"name":"anna"}"#))
         for round in 0..<6 {

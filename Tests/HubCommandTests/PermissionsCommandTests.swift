@@ -35,8 +35,7 @@ import Testing
     /// The number of heart rates that the plugin can read.
     private static func found(_ hub: TestHub) throws -> Int {
         struct Record: Decodable { var type: String }
-        let peer = try DoorPeer(
-            hub.endpoints.door, instance: "probe", #","mode":"once""#, patience: .seconds(30))
+        let peer = try DoorPeer(hub.endpoints.door, instance: "probe", #","mode":"once""#, patience: .seconds(30))
         return try peer.ask(#""want":"records","types":["heartRate"]"#, "records", as: [Record].self).count
     }
 
@@ -44,9 +43,7 @@ import Testing
         async throws
     {
         let (hub, _) = try await Self.hub()
-        try hub.give([
-            #"{"type":"heartRate","value":60,"unit":"count/min","start":"2026-03-15T07:30:05Z","key":"h"}"#
-        ])
+        try hub.give([#"{"type":"heartRate","value":60,"unit":"count/min","start":"2026-03-15T07:30:05Z","key":"h"}"#])
         let before = try Self.text(hub)
         #expect(try Self.found(hub) == 1)
         let shown = try await hub.run(["permissions"])

@@ -29,9 +29,7 @@ import Testing
         }
         let day = ["--from", "2026-07-01", "--to", "2026-07-01"]
         let shown = ["2026-07-01 00:00:00 +02:00", "2026-07-01 00:30:00 +02:00", "2026-07-01 23:59:59 +02:00"]
-        func run(_ words: [String]) async throws -> ChildProcess.Result {
-            try await hub.run(words, under: ["TZ=UTC"])
-        }
+        func run(_ words: [String]) async throws -> ChildProcess.Result { try await hub.run(words, under: ["TZ=UTC"]) }
         #expect(times(try await run(["samples", "weight"] + day).output) == shown)
         #expect(
             try await run(["samples", "--type", "weight", "--last", "1"]).output.contains("2026-07-02 00:00:00 +02:00"))

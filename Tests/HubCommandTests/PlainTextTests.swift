@@ -62,12 +62,12 @@ import Testing
         table.add(RecordText(record, units).cells)
         let samples = table.takeLines()
         let device = HubStatus.DeviceStatus(
-            instance: "evil", device: bad, connected: true, batteryLow: true, lastError: bad,
-            lastHeard: bad)
-        let plugin = PluginText(
-            name: "evil", kind: bad, enabled: true, summary: bad, version: bad, settings: ["a": .string(bad)],
-            declarations: [SettingDeclaration("a", .string(), help: bad)],
-            commands: [CommandDeclaration("shout", help: bad)], fault: bad)
+            instance: "evil", device: bad, connected: true, batteryLow: true, lastError: bad, lastHeard: bad)
+        var plugin = PluginEntry(
+            name: "evil", kind: bad, enabled: true, settings: ["a": .string(bad)],
+            commands: [CommandDeclaration("shout", help: bad)])
+        (plugin.summary, plugin.version, plugin.fault) = (bad, bad, bad)
+        plugin.declarations = [SettingDeclaration("a", .string(), help: bad)]
         let result = try #require(RawJSON(#"{\#(quoted):\#(quoted),"b":[{"c":\#(quoted)}],"d":{"e":[\#(quoted)]}}"#))
         let log = try #require(
             LogLine(reading: "2026-03-15T06:30:05.000000Z info out \(bad.split(separator: "\n")[0])"))

@@ -16,9 +16,8 @@ import Testing
         let read: [(TypeID, String, String)] = [
             (.bloodType, "A+", "aPositive"), (.bloodType, "a-", "aNegative"), (.bloodType, "0+", "oPositive"),
             (.bloodType, "AB −", "abNegative"), (.bloodType, "bPositive", "bPositive"),
-            (.bloodType, "not-set", "notSet"),
-            (.biologicalSex, "Female", "female"), (.biologicalSex, "not set", "notSet"),
-            (.fitzpatrickSkinType, "iv", "IV"), (.wheelchairUse, "No", "no"),
+            (.bloodType, "not-set", "notSet"), (.biologicalSex, "Female", "female"),
+            (.biologicalSex, "not set", "notSet"), (.fitzpatrickSkinType, "iv", "IV"), (.wheelchairUse, "No", "no"),
             (.activityMoveMode, "move-time", "appleMoveTime"), (.dateOfBirth, "1984-05-06", "1984-05-06"),
             (.dateOfBirth, "not-set", "notSet"),
         ]
@@ -27,9 +26,7 @@ import Testing
             (TypeID.bloodType, "A"), (.bloodType, "C+"), (.biologicalSex, "f"), (.fitzpatrickSkinType, "VII"),
             (.activityMoveMode, "not-set"), (.dateOfBirth, "1985-02-29"), (.dateOfBirth, "5/6/1984"),
             (.wheelchairUse, ""),
-        ] {
-            #expect(throws: Failure.self, "\(type) \(text)") { try ProfileWords.value(text, of: type) }
-        }
+        ] { #expect(throws: Failure.self, "\(type) \(text)") { try ProfileWords.value(text, of: type) } }
         let failure = #expect(throws: Failure.self) { try ProfileWords.value("C+", of: .bloodType) }
         #expect(
             failure?.message == "\"C+\" is not a value of bloodType; it has not-set, A+, A-, B+, B-, AB+, AB-, O+, O-")
@@ -39,8 +36,7 @@ import Testing
         var anna = HubStatus.PersonStatus(name: "anna", uid: "u", zone: "Europe/Berlin")
         anna.characteristics = [
             "dateOfBirth": .init(value: "1984-05-06", from: .configuration),
-            "biologicalSex": .init(
-                value: "female", from: .configuration, overruled: .init(value: "male", number: 12)),
+            "biologicalSex": .init(value: "female", from: .configuration, overruled: .init(value: "male", number: 12)),
             "bloodType": .init(value: "abNegative", from: .record, number: 17, start: "2026-03-01T07:30:00+01:00"),
             "wheelchairUse": .init(from: .record, number: 18, start: "2026-03-02T07:30:00+01:00"),
             "cardioFitnessMedicationsUse": .init(),
@@ -53,10 +49,8 @@ import Testing
             rows.map { $0.joined(separator: "|") } == [
                 "anna|Date of birth|6. Mai 1984, 42 years old|hub.conf",
                 "anna|Biological sex|female|hub.conf; record 12 says male",
-                "anna|Blood type|AB-|record 17 since 1. März 2026",
-                "anna|Fitzpatrick skin type|not set|",
-                "anna|Wheelchair use|not set|record 18 since 2. März 2026",
-                "anna|Activity move mode|not set|",
+                "anna|Blood type|AB-|record 17 since 1. März 2026", "anna|Fitzpatrick skin type|not set|",
+                "anna|Wheelchair use|not set|record 18 since 2. März 2026", "anna|Activity move mode|not set|",
             ])
         let before = try ProfileReport(anna, on: LocalDate("1984-05-05"), now: now)
         #expect(before.age == nil && ProfileText.rows(before, reader)[0][2] == "6. Mai 1984, not born yet")
@@ -86,8 +80,7 @@ import Testing
         #expect(try await hub.run(["profile", "--blood-type", "B+"]).errors.contains("name one of: anna, ben"))
         #expect(try await hub.run(["profile", "anne"]).errors.contains("did you mean anna?"))
         let unborn = try await hub.run(["profile", "ben", "--birth-date", "9999-01-01", "--wheelchair", "yes"])
-        #expect(
-            unborn.code == HubExit.unhealthy.rawValue && unborn.errors.contains("1850-01-01 to start, or notSet"))
+        #expect(unborn.code == HubExit.unhealthy.rawValue && unborn.errors.contains("1850-01-01 to start, or notSet"))
 
         let cleared = try await hub.run(["profile", "anna", "--blood-type", "not-set", "--json"])
         let told = try JSON.decode(Told.self, from: cleared.output.utf8)

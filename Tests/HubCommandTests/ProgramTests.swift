@@ -2,6 +2,7 @@ import Foundation
 import HubClient
 import HubCore
 import HubProcess
+import HubWire
 import Testing
 import ZeroMQ
 
@@ -165,8 +166,7 @@ import ZeroMQ
         let inbox = try await hub.run(["inbox"]).output
         for cell in [
             "weight 450.0 kg  the value is above 400.0 kg", "hub edit 1 VALUE",
-            "it starts after its arrival, by the hub's clock",
-            "hub edit 2 --at TIME",
+            "it starts after its arrival, by the hub's clock", "hub edit 2 --at TIME",
         ] { #expect(inbox.contains(cell), "\(inbox)") }
         let lines = try await hub.run(["inbox", "--json"]).output.split(separator: "\n")
         #expect(lines.count == 2 && lines[0].contains(#""why":"the value is above 400.0 kg""#), "\(lines)")
@@ -284,9 +284,7 @@ import ZeroMQ
         let hub = try await TestHub()
         let samples = try await hub.run(["samples", "--person", "\u{1B}[31mnosuch"])
         #expect(samples.code == 64)
-        #expect(
-            samples.errors.contains(
-                #"the hub says: --person: no person "\u001b[31mnosuch" here; there are: me"#))
+        #expect(samples.errors.contains(#"the hub says: --person: no person "\u001b[31mnosuch" here; there are: me"#))
         #expect(try await hub.run(["backup", ""]).code == 64)
         for (weight, expected) in [("0kg", "below 0.1 kg, which is impossible"), ("501kg", "an implausible weight")] {
             #expect(try await hub.run(["log", "weight", weight]).code != 0)

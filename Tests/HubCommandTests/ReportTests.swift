@@ -33,16 +33,10 @@ import Testing
         let text = StatusText(try status(plugins: plugin(#""alive":true,"fresh":false"#)), all: true, colours: false)
         #expect(
             text.lines == [
-                "All well", "",
-                "hub      0.1.0, up 2 h 5 min, 20 MiB",
-                "records  1,040 records, newest k7qz2m5a-1042",
-                "store    /d/hub.sqlite  ok",
-                "door     ipc:///r/door",
-                "feed     ipc:///r/feed",
-                "",
+                "All well", "", "hub      0.1.0, up 2 h 5 min, 20 MiB", "records  1,040 records, newest k7qz2m5a-1042",
+                "store    /d/hub.sqlite  ok", "door     ipc:///r/door", "feed     ipc:///r/feed", "",
                 "PLUGIN       STATE    ALIVE  FRESH  DELIVERING  RECORDS  RESTARTS  LAST RECORD",
-                "ihealth-hs3  running  yes    no     -                17         0  \(last)",
-                "",
+                "ihealth-hs3  running  yes    no     -                17         0  \(last)", "",
                 "ACCOUNT      RECEIVED  STORED  NEW VERSIONS  RETRACTIONS  DUPLICATES  REJECTED",
                 "ihealth-hs3        20      17             0            0           3         0",
             ])
@@ -108,7 +102,7 @@ import Testing
             state: "resting")
         let status = try status(plugins: resting)
         let lines = StatusText(status, colours: false).lines
-        #expect(StatusText.isWell(status))
+        #expect(status.isWell)
         #expect(lines[7].hasPrefix("ihealth-hs3  resting  - "))
         let (last, next) = (
             try #require(LocalTime.text("2026-03-15T06:30:05Z")), try #require(LocalTime.text("2026-03-15T07:30:05Z"))
@@ -148,8 +142,7 @@ import Testing
             status.erasure = try JSON.decode(HubStatus.Erasure.self, from: erasure.utf8)
             return StatusText(status, colours: false).lines.filter { $0.hasPrefix("eras") }
         }
-        #expect(
-            try lines(#"{"records":9,"left":3,"named":0,"waitingFor":[]}"#) == ["erasing  3 records left"])
+        #expect(try lines(#"{"records":9,"left":3,"named":0,"waitingFor":[]}"#) == ["erasing  3 records left"])
         #expect(
             try lines(#"{"records":9,"left":0,"named":2,"waitingFor":["json-lines/all"]}"#) == [
                 "erasing  no record left; the store's log is emptied as soon as no program reads it, such as a backup",
@@ -162,20 +155,18 @@ import Testing
     }
 
     @Test func `a hub is unwell only because of a plugin's lamp or the store`() throws {
-        #expect(StatusText.isWell(try status(plugins: plugin(#""alive":true"#))))
-        #expect(StatusText.isWell(try status(plugins: "")))
-        #expect(StatusText.isWell(try status(plugins: plugin(#""alive":true,"fresh":false"#))))
-        #expect(!StatusText.isWell(try status(plugins: plugin(#""alive":true,"delivering":false"#))))
-        #expect(!StatusText.isWell(try status(plugins: plugin(#""alive":false"#))))
-        #expect(StatusText.isWell(try status(plugins: plugin(#""alive":false"#, state: "finished"))))
-        #expect(!StatusText.isWell(try status(plugins: plugin(#""alive":true,"isFallback":true"#))))
-        #expect(!StatusText.isWell(try status(plugins: plugin(#""alive":true,"hasError":true"#))))
-        #expect(
-            !StatusText.isWell(
-                try status(plugins: plugin(#""alive":true,"tokens":[{"account":"me","state":"missing"}]"#))))
+        #expect(try status(plugins: plugin(#""alive":true"#)).isWell)
+        #expect(try status(plugins: "").isWell)
+        #expect(try status(plugins: plugin(#""alive":true,"fresh":false"#)).isWell)
+        #expect(try !status(plugins: plugin(#""alive":true,"delivering":false"#)).isWell)
+        #expect(try !status(plugins: plugin(#""alive":false"#)).isWell)
+        #expect(try status(plugins: plugin(#""alive":false"#, state: "finished")).isWell)
+        #expect(try !status(plugins: plugin(#""alive":true,"isFallback":true"#)).isWell)
+        #expect(try !status(plugins: plugin(#""alive":true,"hasError":true"#)).isWell)
+        #expect(try !status(plugins: plugin(#""alive":true,"tokens":[{"account":"me","state":"missing"}]"#)).isWell)
         let off = plugin(#""alive":false"#).replacingOccurrences(of: #""enabled":true"#, with: #""enabled":false"#)
-        #expect(StatusText.isWell(try status(plugins: off)))
-        #expect(!StatusText.isWell(try status(plugins: "", store: #"{"path":"/d","state":"full","error":"no room"}"#)))
+        #expect(try status(plugins: off).isWell)
+        #expect(try !status(plugins: "", store: #"{"path":"/d","state":"full","error":"no room"}"#).isWell)
     }
 }
 
@@ -200,7 +191,7 @@ import Testing
 @Suite struct PluginTextTests {
     @Test func `settings are listed with value, origin and meaning, secrets without their value`() throws {
         let plugin = try JSON.decode(
-            PluginText.self,
+            PluginEntry.self,
             from: #"""
                 {"name":"cloud","kind":"exist","enabled":true,"executable":"/bin/hub-exist","summary":"Sends days.",
                 "version":"1.2","reads":["weight"],"writes":[],"settings":{"token":"<secret>","every":"1h"},
@@ -210,16 +201,11 @@ import Testing
                 """#.utf8)
         #expect(
             plugin.lines(tokens: nil) == [
-                "cloud (exist)",
-                "  what     Sends days.",
-                "  program  /bin/hub-exist, version 1.2",
-                "  reads    weight",
-                "  persons  all",
+                "cloud (exist)", "  what     Sends days.", "  program  /bin/hub-exist, version 1.2",
+                "  reads    weight", "  persons  all",
                 "  confined no: it may do all that the hub's user may (confine = false)",
-                "  SETTING  VALUE     FROM      MEANING",
-                "  token    <secret>  hub.conf  The token.",
-                "  every    1h        default   How often.",
-                "  zone     -                   Whose days.",
+                "  SETTING  VALUE     FROM      MEANING", "  token    <secret>  hub.conf  The token.",
+                "  every    1h        default   How often.", "  zone     -                   Whose days.",
             ])
     }
 }
@@ -290,15 +276,9 @@ import Testing
             ))
         #expect(
             try TraceText(answer, ReadingUnits([])).lines == [
-                "record     3",
-                "type       weight",
-                "person     me",
-                "source     p",
-                "key        k1",
-                "state      retracted by a person",
-                "published  retraction/weight/me/p/",
-                "topic      1 message so far, newest 12",
-                "",
+                "record     3", "type       weight", "person     me", "source     p", "key        k1",
+                "state      retracted by a person", "published  retraction/weight/me/p/",
+                "topic      1 message so far, newest 12", "",
                 "STORED                      VERSION  TIME                        VALUE                  PERSON  HOW",
                 "\(stored[0])        3  2026-03-15 07:30:05 +01:00  72.3 kg                me",
                 "\(stored[1])       12                              retracted by a person  me      retracted by hand",

@@ -7,9 +7,7 @@ import Testing
 
 @testable import HubCommand
 
-enum HubSectionStub {
-    static let section = HubSection(data: "/var/lib/health-hub", run: "/run/health-hub")
-}
+enum HubSectionStub { static let section = HubSection(data: "/var/lib/health-hub", run: "/run/health-hub") }
 
 /// The systemd unit of the hub.
 @Suite struct ServiceCommandTests {
@@ -29,10 +27,10 @@ enum HubSectionStub {
 
     @Test(
         .enabled(if: Need.systemdAnalyze.isMet, "\(Need.systemdAnalyze.reason)"),
-        arguments: SystemdUnit.Manager.allCases)
-    func `systemd-analyze verify finds no fault in the unit`(
-        _ manager: SystemdUnit.Manager
-    ) async throws {
+        arguments: SystemdUnit.Manager.allCases) func `systemd-analyze verify finds no fault in the unit`(
+            _ manager: SystemdUnit.Manager
+        ) async throws
+    {
         let folder = try TemporaryFolder()
         let file = folder.path + "/" + SystemdUnit.name
         let text = unit(manager).text.replacingOccurrences(of: "User=health-hub\nGroup=health-hub\n", with: "")
@@ -41,8 +39,7 @@ enum HubSectionStub {
             "/usr/bin/env",
             [
                 "XDG_RUNTIME_DIR=\(folder.path)", "systemd-analyze", "--man=no",
-                manager == .user ? "--user" : "--system",
-                "verify", file,
+                manager == .user ? "--user" : "--system", "verify", file,
             ]
         ).result()
         #expect(result.code == 0, "\(result.errors)")
@@ -63,8 +60,7 @@ enum HubSectionStub {
             "/usr/bin/env",
             [
                 "XDG_RUNTIME_DIR=\(folder.path)", "systemd-analyze", manager == .user ? "--user" : "--system",
-                "security",
-                "--no-pager", "--offline=true", file,
+                "security", "--no-pager", "--offline=true", file,
             ]
         ).result()
         let score = try #require(

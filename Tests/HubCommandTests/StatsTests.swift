@@ -111,8 +111,7 @@ import Testing
     }
 
     @Test func `R8.112 hourly sums of a phone take precedence over a watch, and hub trace says so`() async throws {
-        let hub = try await TestHub(
-            "[person.anna]\nzone = \"Europe/Berlin\"\n")
+        let hub = try await TestHub("[person.anna]\nzone = \"Europe/Berlin\"\n")
         func record(_ key: String, _ value: Int, _ start: String, _ end: String, _ source: String) -> String {
             #"{"type":"stepCount","value":\#(value),"unit":"count","start":"2026-02-10T\#(start):00+01:00","#
                 + #""end":"2026-02-10T\#(end):00+01:00","key":"\#(key)","source":\#(source)}"#

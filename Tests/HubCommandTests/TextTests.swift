@@ -50,19 +50,14 @@ import Testing
 
 @Suite struct TableTests {
     @Test func `columns are as wide as their widest cell, and lines have no trailing spaces`() {
-        var table = Table([("NAME", .left), ("COUNT", .right), ("NOTE", .left)])
+        var table = Table(["NAME", .right("COUNT"), "NOTE"])
         table.add(["a", "1"])
         table.add(["longer", "1000", "x"])
-        #expect(
-            table.takeLines() == [
-                "NAME    COUNT  NOTE",
-                "a           1",
-                "longer   1000  x",
-            ])
+        #expect(table.takeLines() == ["NAME    COUNT  NOTE", "a           1", "longer   1000  x"])
     }
 
     @Test func `a later page keeps the column widths of the pages before`() {
-        var table = Table([("A", .left), ("B", .left)])
+        var table = Table(["A", "B"])
         table.add(["wide cell", "x"])
         _ = table.takeLines()
         table.add(["y", "z"])
@@ -70,7 +65,7 @@ import Testing
     }
 
     @Test func `a character that is two columns wide on a terminal counts as two`() {
-        var table = Table([("DATE", .left), ("B", .left)])
+        var table = Table(["DATE", "B"])
         table.add(["2026年3月5日", "x"])
         table.add(["2026-03-05", "y"])
         #expect(table.takeLines() == ["DATE          B", "2026年3月5日  x", "2026-03-05    y"])
@@ -78,7 +73,7 @@ import Testing
     }
 
     @Test func `colours do not count towards a column's width`() {
-        var table = Table([("A", .left), ("B", .left)])
+        var table = Table(["A", "B"])
         table.add([StatusColour.good.paint("yes", true), "x"])
         #expect(table.takeLines().map(PlainText.line) == ["A    B", "\u{1B}[32myes\u{1B}[0m  x"])
         #expect(StatusColour.bad.paint("no", false) == "no")
@@ -100,15 +95,13 @@ import Testing
     @Test func `a quantity is shown with value and unit, and the local time of its measurement`() throws {
         let start = #""start":"2026-03-15T07:30:05.25+01:00","end":"2026-03-15T07:30:05.25+01:00""#
         let text = try text(#"{"kind":"quantity","type":"weight","value":72.3,"unit":"kg",\#(start),\#(tail)"#)
-        #expect(
-            text.cells == ["2026-03-15 07:30:05.25 +01:00", "me", "weight", "72.3 kg", "ihealth-hs3/02", "7"])
+        #expect(text.cells == ["2026-03-15 07:30:05.25 +01:00", "me", "weight", "72.3 kg", "ihealth-hs3/02", "7"])
     }
 
     @Test(arguments: [
         (PersonProfile.Unit.pounds, 80.28584949, "177.0 lb"), (.stones, 80.28584949, "12 st 9 lb"),
         (.kilograms, 80.28584949, "80.3 kg"), (nil, 72.3, "72.3 kg"),
-    ])
-    func `a weight is in the unit of its person, rounded as people read it`(
+    ]) func `a weight is in the unit of its person, rounded as people read it`(
         _ unit: PersonProfile.Unit?, _ value: Double, _ shown: String
     ) throws {
         let start = #""start":"2026-03-15T06:30:05Z","end":"2026-03-15T06:30:05Z""#
@@ -139,8 +132,7 @@ import Testing
         ("fr_FR", "15 mars 2026 07:30:05.25 +01:00", "1\u{202F}072,3 kg"),
         ("es_ES", "15 mar 2026 07:30:05.25 +01:00", "1072,3 kg"),
         ("ja_JP", "2026年3月15日 07:30:05.25 +01:00", "1,072.3 kg"),
-    ])
-    func `a person's locale determines the month's name, the separators and the units`(
+    ]) func `a person's locale determines the month's name, the separators and the units`(
         _ locale: String, _ time: String, _ value: String
     ) throws {
         var me = PersonSection(name: "me")
@@ -266,14 +258,11 @@ import Testing
     }
 
     @Test(arguments: ["", "d", "7", "-7d", "7 d", "2026-02-30", "tomorrow", "2026-03-01T25:00", "99999999999999d"])
-    func `any other text is refused as a date`(_ text: String) {
-        #expect(DateArgument(text) == nil)
-    }
+    func `any other text is refused as a date`(_ text: String) { #expect(DateArgument(text) == nil) }
 
     @Test(arguments: [
         ("2026-02-30", "the calendar has no such day"), ("31.11.2026", "the calendar has no such day"),
-        ("3/1/2026", "it is read in two ways: write 2026-MM-DD"), ("5years", "write 5y"),
-        ("90 minutes", "write 90min"),
+        ("3/1/2026", "it is read in two ways: write 2026-MM-DD"), ("5years", "write 5y"), ("90 minutes", "write 90min"),
     ]) func `a text similar to a date is refused with the right form`(_ text: String, _ hint: String) {
         let error = #expect(throws: (any Error).self) { try DateArgument.parsed(text) }
         #expect(error.map { "\($0)".contains("; \(hint)") } == true)
@@ -330,8 +319,7 @@ import Testing
         let zone = try #require(TimeZone(secondsFromGMT: 3_600))
         return TerminalLogHandler.line(
             time: Date(timeIntervalSince1970: 23_405), level: .warning, label: "hub", message: message,
-            metadata: metadata,
-            zone: zone)
+            metadata: metadata, zone: zone)
     }
 
     @Test func `a log line has the time, the level and its metadata in order`() throws {

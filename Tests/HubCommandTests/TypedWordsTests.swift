@@ -73,17 +73,14 @@ import Testing
         ("18.10.1974", .date, "1974-10-18"), ("1974-10-18", .date, "1974-10-18"),
         ("00-4d-32-1a-2b-3c", .string(links("rfcomm|tcp")), "rfcomm://00:4D:32:1A:2B:3C"),
         ("00:4D:32:1A:2B:3C", .string(links("hsl|tcp")), "00:4D:32:1A:2B:3C"),
-    ])
-    func `a setting accepts common ways to write its value`(text: String, type: SettingType, expected: String) {
+    ]) func `a setting accepts common ways to write its value`(text: String, type: SettingType, expected: String) {
         #expect(SettingAnswer.value(text, type) == .string(expected))
     }
 
     @Test(arguments: [
         ("82 kg", "kg", 82.0), ("82", "kg", 82), ("82,5kg", "kg", 82.5), ("100lb", "kg", 45.359237),
-        ("182 cm", "cm", 182),
-        ("1.82 m", "cm", 182),
-    ])
-    func `a number may have its unit`(text: String, unit: String, expected: Double) {
+        ("182 cm", "cm", 182), ("1.82 m", "cm", 182),
+    ]) func `a number may have its unit`(text: String, unit: String, expected: Double) {
         #expect(SettingAnswer.value(text, .number(Bounds(1, 500)), unit: unit) == .number(expected))
     }
 

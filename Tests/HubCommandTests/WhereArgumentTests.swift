@@ -17,9 +17,8 @@ import Testing
         ("duration >= 30min", #"{"duration":{">=":30,"unit":"min"}}"#),
         ("total activeEnergyBurned > 300 kcal", #"{"total":{"type":"activeEnergyBurned",">":300,"unit":"kcal"}}"#),
         ("category asleepCore, 5", #"{"category":["asleepCore",5]}"#),
-        ("activity running", #"{"activity":["running"]}"#),
-        ("userEntered", #"{"userEntered":true}"#), ("partOf workout", #"{"partOf":"workout"}"#),
-        ("partOf 17", #"{"partOf":17}"#),
+        ("activity running", #"{"activity":["running"]}"#), ("userEntered", #"{"userEntered":true}"#),
+        ("partOf workout", #"{"partOf":"workout"}"#), ("partOf 17", #"{"partOf":17}"#),
         (
             "contains bloodPressureSystolic (value > 140mmHg) and contains bloodPressureDiastolic",
             #"{"and":[{"contains":{"bloodPressureSystolic":{"quantity":{">":140,"unit":"mmHg"}}}},{"contains":{"bloodPressureDiastolic":{"type":["bloodPressureDiastolic"]}}}]}"#
@@ -43,8 +42,7 @@ import Testing
             "userEntered or userEntered and not (partOf 1 or partOf 2)",
             #"{"or":[{"userEntered":true},{"and":[{"userEntered":true},{"not":{"or":[{"partOf":1},{"partOf":2}]}}]}]}"#
         ),
-    ])
-    func `conditions are parsed as people write them`(text: String, expected: String) throws {
+    ]) func `conditions are parsed as people write them`(text: String, expected: String) throws {
         #expect(try WhereArgument.condition(text, of: []).json.text == expected)
     }
 
@@ -56,16 +54,14 @@ import Testing
 
     @Test(arguments: [
         ("", "expected one of value duration"), ("value", "expected one of > >="),
-        ("value > ", "such as 80kg after >, it ends there"),
-        ("value > 80", "80 of what?"), ("value > 80furlongs", "there is no unit"),
-        ("valu > 80kg", "did you mean value?"),
+        ("value > ", "such as 80kg after >, it ends there"), ("value > 80", "80 of what?"),
+        ("value > 80furlongs", "there is no unit"), ("valu > 80kg", "did you mean value?"),
         ("value => 80kg", "=> is none of > >="),
         ("userEntered userEntered", "expected and, or, or the end after userEntered"),
         ("(userEntered", "expected and, or, or ) after userEntered, it ends there"),
-        ("metadata a = \"x", "is not closed"),
-        ("device.colour = red", "device has no colour; it has name"), ("device.name > x", "expected = or !="),
-        ("partOf sleep", "expected correlation, workout or a number"), ("number x", "is not a record's number"),
-        (String(repeating: "(", count: 100_000), "nested more than"),
+        ("metadata a = \"x", "is not closed"), ("device.colour = red", "device has no colour; it has name"),
+        ("device.name > x", "expected = or !="), ("partOf sleep", "expected correlation, workout or a number"),
+        ("number x", "is not a record's number"), (String(repeating: "(", count: 100_000), "nested more than"),
         (String(repeating: "not ", count: 100_000), "nested more than"),
     ])
     func `an invalid condition is refused with the words that are expected there`(text: String, hint: String) throws {
@@ -85,9 +81,7 @@ import Testing
         #expect(latest.isLatest && latest.order == nil)
         for wrong in [
             ["--latest", "--last", "1"], ["--order", "time,-time"], ["--retracted", "--where", "userEntered"],
-        ] {
-            #expect(throws: (any Error).self) { try RootCommand.parseAsRoot(["samples"] + wrong) }
-        }
+        ] { #expect(throws: (any Error).self) { try RootCommand.parseAsRoot(["samples"] + wrong) } }
     }
 
     @Test func `hub sources adds up pages and lists the preferred source of each type and person first`() {

@@ -22,12 +22,8 @@ struct Site: Sendable {
 
     private var ownersAreas: [any SiteArea] {
         [
-            InboxArea(parts: parts),
-            DevicesArea(parts: parts),
-            DeliveriesArea(parts: parts),
-            PluginsArea(parts: parts),
-            SetupArea(parts: parts),
-            SystemArea(parts: parts),
+            InboxArea(parts: parts), DevicesArea(parts: parts), DeliveriesArea(parts: parts), PluginsArea(parts: parts),
+            SetupArea(parts: parts), SystemArea(parts: parts),
         ]
     }
 

@@ -2,8 +2,7 @@ import HTTPServing
 import PluginKit
 
 /// Web pages and an API for the hub's records and for the state of the hub and its plugins.
-@main
-struct Web: Plugin {
+@main struct Web: Plugin {
     static let manifest = Manifest(
         name: "web", summary: "Pages for the browser: your values, your people, your plugins.", version: "1.0",
         reads: ["*"], writes: ["*"], settings: WebSettings.declarations, reaches: [.network, .listening],
@@ -20,20 +19,14 @@ struct Web: Plugin {
                     "person", .string(),
                     help: "A person, for access to their own values alone; not set: the owner, with access to all.")
             ]
-        ) { plugin, call in
-            try await plugin.parts(call.hub).link(for: call.arguments["person"]?.string)
-        },
+        ) { plugin, call in try await plugin.parts(call.hub).link(for: call.arguments["person"]?.string) },
         Command("sessions", help: "Lists the browsers that are logged in.") { plugin, call in
             try await plugin.parts(call.hub).sessions()
         },
         Command(
             "end", help: "Logs browsers out.",
-            arguments: [
-                .init("session", .string(), help: "The session, as the list shows it; not set: all of them.")
-            ]
-        ) { plugin, call in
-            return try await plugin.parts(call.hub).end(call.arguments["session"]?.string)
-        },
+            arguments: [.init("session", .string(), help: "The session, as the list shows it; not set: all of them.")]
+        ) { plugin, call in return try await plugin.parts(call.hub).end(call.arguments["session"]?.string) },
         Command(
             "token-new", help: "Makes a token by which a program uses the API.",
             arguments: [
@@ -53,11 +46,8 @@ struct Web: Plugin {
             try await plugin.parts(call.hub).tokens()
         },
         Command(
-            "token-revoke", help: "Ends a token.",
-            arguments: [.init("name", .string(), help: "As the list shows it.")]
-        ) { plugin, call in
-            try await plugin.parts(call.hub).revoke(try call.arguments.text("name"))
-        },
+            "token-revoke", help: "Ends a token.", arguments: [.init("name", .string(), help: "As the list shows it.")]
+        ) { plugin, call in try await plugin.parts(call.hub).revoke(try call.arguments.text("name")) },
     ]
 
     /// Time limits; tests use shorter ones.
@@ -184,8 +174,7 @@ extension WebParts {
         }
         let token = try await access.makeToken(name, scope, for: person, at: now)
         return WebToken(
-            name: name, scope: scope, person: person, since: Timestamp(microseconds: now).text,
-            token: token.text)
+            name: name, scope: scope, person: person, since: Timestamp(microseconds: now).text, token: token.text)
     }
 
     func tokens() async throws -> [WebToken] {

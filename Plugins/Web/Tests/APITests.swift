@@ -7,8 +7,7 @@ import Testing
 @testable import Web
 
 /// The API for programs with a token (`/api/v1`).
-@Suite(.timeLimit(.minutes(3)))
-struct APITests {
+@Suite(.timeLimit(.minutes(3))) struct APITests {
     /// Addresses that only read, and those that write.
     private static let reading = API.routes.filter { $0.method == .get && $0.path != "/events" }.map {
         filled($0.path) + (["/statistics", "/trend"].contains($0.path) ? "?type=weight" : "")
@@ -79,9 +78,7 @@ struct APITests {
             let none = try await scene.api("\(path)?person=zoe\(type)", ben)
             #expect(other.status == 404 && other.body == none.body, "\(path)")
         }
-        for path in [
-            "/records/1", "/records/1/trace", "/status", "/plugins", "/inbox", "/deliveries", "/sessions",
-        ] {
+        for path in ["/records/1", "/records/1/trace", "/status", "/plugins", "/inbox", "/deliveries", "/sessions"] {
             let answer = try await scene.api(path, ben)
             let none = try await scene.api("/records/99", ben)
             #expect(answer.status == 404 && answer.body == none.body, "\(path)")
@@ -150,9 +147,7 @@ struct APITests {
                 #"{"number":3,"values":[130,85],"unit":"mmHg"}"#,
                 // A value of the wrong type reveals nothing either.
                 #"{"number":1,"value":70,"unit":"m"}"#,
-            ] {
-                #expect(try await scene.send("/edit\(query)", body, ben).status == 404, "\(body)")
-            }
+            ] { #expect(try await scene.send("/edit\(query)", body, ben).status == 404, "\(body)") }
             #expect(try await scene.send("/edit\(query)", #"{"number":"1","undo":true}"#, ben).status == 400)
             for value in ["70", "80.4"] {
                 let body = "{\"type\":\"weight\",\"value\":\(value),\"unit\":\"kg\",\"key\":\"mine\"}"
@@ -351,9 +346,7 @@ struct APITests {
         for (query, body, status) in [
             ("", #"{"weight":"parsec"}"#, 400), ("", #"{"weight":5}"#, 400), ("", #"{"wieght":"kg"}"#, 400),
             ("?person=me", #"{"weight":"lb"}"#, 404),
-        ] {
-            #expect(try await scene.send("/preferences\(query)", body, ben).status == status, "\(body)")
-        }
+        ] { #expect(try await scene.send("/preferences\(query)", body, ben).status == status, "\(body)") }
         #expect(try await scene.send("/preferences", "{}", manage).status == 422)
         #expect(try await scene.send("/preferences", #"{"weight":""}"#, ben).body == #"{"person":"ben","units":{}}"#)
 

@@ -7,8 +7,7 @@ import Testing
 @testable import Web
 
 /// The log-in, and the data that each viewer may see.
-@Suite(.timeLimit(.minutes(2)))
-struct AccessTests {
+@Suite(.timeLimit(.minutes(2))) struct AccessTests {
     @Test func `a link admits one browser once, and its cookie is hidden from scripts and other sites`() async throws {
         let scene = try await Scene()
         let link = try await scene.link()
@@ -155,8 +154,7 @@ struct AccessTests {
         for (hosts, target) in [
             ([own, "evil.example"], "/login"), ([own, own], "/login"), ([], "/login"), ([""], "/login"),
             ([own], "http://evil.example/login"), ([own], "HTTP://evil.example"),
-            (["evil.example"], "http://\(own)/login"),
-            ([own], "ftp://\(own)/login"), ([own], "login"), ([own], "*"),
+            (["evil.example"], "http://\(own)/login"), ([own], "ftp://\(own)/login"), ([own], "login"), ([own], "*"),
         ] {
             let connection = try RawConnection(scene.port)
             let lines = hosts.map { "Host: \($0)\r\n" }.joined()

@@ -2,8 +2,7 @@ import Foundation
 import Testing
 
 /// Changes of hub.conf by a program (`/api/v1/…/configure`), like those of the page Set up.
-@Suite(.timeLimit(.minutes(3)))
-struct ConfigureTests {
+@Suite(.timeLimit(.minutes(3))) struct ConfigureTests {
     private static let third = "# hers\n[person.clara]  # third\n"
 
     private static func assignments(_ settings: (String, String)..., more: String = "") -> String {
@@ -49,8 +48,7 @@ struct ConfigureTests {
                 }
             }
             let revision = try #require(done.text("revision"))
-            let back = try JSONSerialization.data(
-                withJSONObject: ["set": set, "unset": unset, "revision": revision])
+            let back = try JSONSerialization.data(withJSONObject: ["set": set, "unset": unset, "revision": revision])
             let undo = String(decoding: back, as: UTF8.self)
             let undone = try await scene.send(path, undo, manage)
             #expect(undone.status == 200, "\(undone)")
@@ -127,9 +125,7 @@ struct ConfigureTests {
         #expect(try scene.configuration == before)
 
         // Without the grant, and if the page has only some persons.
-        for other in [
-            try await Scene(owner: ["status"]), try await Scene(settings: "persons = [\"me\", \"ben\"]"),
-        ] {
+        for other in [try await Scene(owner: ["status"]), try await Scene(settings: "persons = [\"me\", \"ben\"]")] {
             let (manage, before) = (try await other.token("m", "manage"), try other.configuration)
             for section in ["/persons/ben", "/persons/zoe", "/hub"] {
                 for query in ["", "?dryRun=true"] {
@@ -145,9 +141,8 @@ struct ConfigureTests {
         let scene = try await Scene(persons: Self.third)
         let (manage, before) = (try await scene.token("m", "manage"), try scene.configuration)
         for (section, body, member, status) in [
-            ("/persons/ben", #"{"colour":"red"}"#, "colour", 422),
-            ("/persons/ben", #"{"person":"me"}"#, "person", 400), ("/persons/ben", #"{"hub":true}"#, "hub", 400),
-            ("/hub", #"{"instance":"web"}"#, "instance", 400),
+            ("/persons/ben", #"{"colour":"red"}"#, "colour", 422), ("/persons/ben", #"{"person":"me"}"#, "person", 400),
+            ("/persons/ben", #"{"hub":true}"#, "hub", 400), ("/hub", #"{"instance":"web"}"#, "instance", 400),
             ("/plugins/web", #"{"instance":"other","enabled":false}"#, "instance", 400),
             ("/persons/ben", #"{"enabled":true}"#, "enabled", 422), ("/persons/ben", #"{"set":["zone"]}"#, "set", 422),
             ("/persons/ben", #"{"set":{"zone":"UTC"}}"#, "set", 400),

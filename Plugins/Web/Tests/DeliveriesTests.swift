@@ -5,8 +5,7 @@ import Testing
 @testable import Web
 
 /// The state of deliveries, and the story of a record.
-@Suite(.timeLimit(.minutes(3)))
-struct DeliveriesTests {
+@Suite(.timeLimit(.minutes(3))) struct DeliveriesTests {
     /// A page with the needed rights, and a sink that writes files.
     private static func scene() async throws -> Scene {
         try await Scene(owner: ["status", "trace", "replay"]) { folder in
@@ -144,21 +143,16 @@ struct DeliveriesTests {
             #expect(try await scene.get("/records/2?next=\(next)", cookie: ben).status == 404, "\(next)")
         }
         let unknown = try await scene.get("/records/99", cookie: ben)
-        for path in [
-            "/records/1", "/records/1?next=2", "/records/x", "/records/0", "/deliveries",
-        ] {
+        for path in ["/records/1", "/records/1?next=2", "/records/x", "/records/0", "/deliveries"] {
             let answer = try await scene.get(path, cookie: ben)
             #expect(answer.status == 404 && answer.body == unknown.body, "\(path)")
         }
         for path in [
             "/deliveries/sink?name=json-lines", "/deliveries/replay?sink=json-lines", "/deliveries/record?number=2",
-        ] {
-            #expect(try await scene.get(path, cookie: ben).body == unknown.body, "\(path)")
-        }
+        ] { #expect(try await scene.get(path, cookie: ben).body == unknown.body, "\(path)") }
         let post = try await scene.post("/deliveries/replay", "token=\(Scene.formToken)&sink=json-lines", cookie: ben)
         #expect(post.status == 404 && post.body == unknown.body)
-        #expect(
-            try await scene.get("/deliveries/record?number=2", cookie: owner).fields["location"] == "/records/2")
+        #expect(try await scene.get("/deliveries/record?number=2", cookie: owner).fields["location"] == "/records/2")
         // Once given to another person, it is no longer ben's.
         _ = try await scene.command("assign", "2", "--to", "me")
         #expect(try await scene.get("/records/2", cookie: ben).body == unknown.body)

@@ -7,8 +7,7 @@ import Testing
 @testable import Web
 
 /// The description of the API (`/api/v1/openapi.json`).
-@Suite(.timeLimit(.minutes(10)))
-struct DescriptionTests {
+@Suite(.timeLimit(.minutes(10))) struct DescriptionTests {
     @Test func `each address is described with its parameters and its access rule`() throws {
         let document = try #require(JSONTree(OpenAPIDocument.document(isSecure: false)))
         let ids = API.routes.compactMap { route in
@@ -24,8 +23,7 @@ struct DescriptionTests {
         #expect(Set(ids).count == API.routes.count)
         for isSecure in [false, true] {
             let cookie = JSONTree(OpenAPIDocument.document(isSecure: isSecure))?["components"]?["securitySchemes"]?[
-                "session"]?[
-                    "name"]
+                "session"]?["name"]
             #expect(cookie?.text == SessionCookie.name(isSecure: isSecure))
         }
         // Every address that changes something needs more than the scope read.
@@ -40,9 +38,7 @@ struct DescriptionTests {
         _ = try await scene.command("log", "stepCount", "5000", "--person", "ben")
         let document = try scene.write(try await scene.api("/openapi.json", token).body, to: "openapi.json")
         func python(_ words: [String]) async throws -> ChildProcess.Result {
-            try await ChildProcess(
-                "/usr/bin/env", ["PYTHONPATH=\(Need.apiJudgePackages)", "python3"] + words
-            ).result()
+            try await ChildProcess("/usr/bin/env", ["PYTHONPATH=\(Need.apiJudgePackages)", "python3"] + words).result()
         }
         let judged = try await python(["-m", "openapi_spec_validator", document])
         #expect(judged.code == 0, "\(judged.output.suffix(2_000)) \(judged.errors.suffix(2_000))")
@@ -51,9 +47,8 @@ struct DescriptionTests {
             "-m", "schemathesis.cli", "--config-file", settings, "run", document, "--url",
             "http://127.0.0.1:\(scene.port)/api/v1", "--header", "Authorization: Bearer \(token)", "--checks", "all",
             // After ten wrong tokens an address must wait (429), which APITests cover.
-            "--exclude-checks", "ignored_auth",
-            "--max-examples", "12", "--phases", Thoroughness.isWhole ? "examples,coverage,fuzzing" : "examples",
-            "--generation-database", "none",
+            "--exclude-checks", "ignored_auth", "--max-examples", "12", "--phases",
+            Thoroughness.isWhole ? "examples,coverage,fuzzing" : "examples", "--generation-database", "none",
             "--request-timeout", "20", "--no-color", "--warnings", "off",
         ])
         #expect(tried.code == 0, "\(tried.output.suffix(6_000)) \(tried.errors.suffix(1_000))")

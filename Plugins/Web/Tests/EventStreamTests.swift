@@ -65,8 +65,7 @@ struct EventStreamTests {
 
     /// A stream whose opening was sent, on a connection that takes no more data.
     private func stream(_ connection: Connection) async -> EventStream {
-        let stream = EventStream(
-            Self.viewer, person: nil, types: nil, write: connection.write, close: connection.close)
+        let stream = EventStream(Self.viewer, person: nil, types: nil, write: connection.write, close: connection.close)
         connection.takeAll()
         await stream.write([ByteBuffer(string: "opening")])
         connection.stopTaking()
@@ -105,9 +104,7 @@ struct EventStreamTests {
         let connection = Connection()
         let stream = await stream(connection)
         stream.pass(ByteBuffer(string: "first"), topic: "live/weight/0")
-        for number in 0..<10_000 {
-            stream.pass(ByteBuffer(string: "\(number)"), topic: "live/weight/\(number % 2)")
-        }
+        for number in 0..<10_000 { stream.pass(ByteBuffer(string: "\(number)"), topic: "live/weight/\(number % 2)") }
         #expect(connection.handed() == [[ByteBuffer(string: "first")]])
         connection.takeAll()
         #expect(connection.handed() == [[ByteBuffer(string: "9998"), ByteBuffer(string: "9999")]])
@@ -132,8 +129,7 @@ struct EventStreamTests {
 
     @Test func `nothing is sent before the opening`() async {
         let connection = Connection()
-        let stream = EventStream(
-            Self.viewer, person: nil, types: nil, write: connection.write, close: connection.close)
+        let stream = EventStream(Self.viewer, person: nil, types: nil, write: connection.write, close: connection.close)
         stream.pass(ByteBuffer(string: "80.4"), topic: "live/weight/0")
         #expect(connection.handed().isEmpty)
         connection.takeAll()

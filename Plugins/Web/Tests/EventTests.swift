@@ -4,8 +4,7 @@ import HubProcess
 import Testing
 
 /// The stream of events (`/api/v1/events`).
-@Suite(.timeLimit(.minutes(3)), .enabled(if: Need.python.isMet, "\(Need.python.reason)"))
-struct EventTests {
+@Suite(.timeLimit(.minutes(3)), .enabled(if: Need.python.isMet, "\(Need.python.reason)")) struct EventTests {
     private static func events(_ lines: [String]) throws -> [Told] { try lines.map(Told.init) }
 
     private static let ready: @Sendable (String) -> Bool = { $0.contains("\"ready\"") }

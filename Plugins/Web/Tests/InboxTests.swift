@@ -6,8 +6,7 @@ import Testing
 @testable import Web
 
 /// Records without a person, and values that look wrong.
-@Suite(.timeLimit(.minutes(5)))
-struct InboxTests {
+@Suite(.timeLimit(.minutes(5))) struct InboxTests {
     /// A weigh-in of a scale that does not identify persons.
     private func weighIn(_ scene: Scene, _ weight: Double, key: String, at time: String) async throws {
         let source = #""source":{"device":"hall"}"#
@@ -85,8 +84,7 @@ struct InboxTests {
         _ = try await scene.command("assign", "1", "--to", "ben", "--alone")
         _ = try await scene.command("assign", "2", "--to", "me", "--alone")
         let browser = try await Browser(scene)
-        let given = try await browser.press(
-            try await browser.form("/records/1", to: "/inbox/assign"), ["to": "anna"])
+        let given = try await browser.press(try await browser.form("/records/1", to: "/inbox/assign"), ["to": "anna"])
         #expect(given.body.contains("and 1 more record: now anna&#39;s"))
         #expect(try await persons(scene) == ["anna", "anna"])
         let back = Browser.forms(given.body, to: "/inbox/assign")

@@ -5,8 +5,7 @@ import Testing
 @testable import Web
 
 /// Metrics and probes for monitoring programs.
-@Suite(.timeLimit(.minutes(3)))
-struct MetricsTests {
+@Suite(.timeLimit(.minutes(3))) struct MetricsTests {
     @Test func `metrics are for the owner alone, and equal hub status without names of persons`() async throws {
         let scene = try await Scene()
         for person in ["me", "ben"] { _ = try await scene.command("log", "weight", "83.125kg", "--person", person) }

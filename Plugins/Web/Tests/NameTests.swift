@@ -2,8 +2,7 @@ import Foundation
 import Testing
 
 /// Names of persons in any script, on the pages and in the API.
-@Suite(.timeLimit(.minutes(3)))
-struct NameTests {
+@Suite(.timeLimit(.minutes(3))) struct NameTests {
     private static let persons = "[person.juergen]\ndisplay_name = \"Jürgen <b>\"\n"
 
     @Test func `pages show the display name and take both names in any case`() async throws {

@@ -6,8 +6,7 @@ import Testing
 @testable import Web
 
 /// The page Plugins, its forms, and their limits.
-@Suite(.timeLimit(.minutes(3)))
-struct PluginsTests {
+@Suite(.timeLimit(.minutes(3))) struct PluginsTests {
     private static let all = ["*"]
     /// A plugin for an absent service, and one that writes into a folder.
     private static let sections = """
@@ -70,9 +69,7 @@ struct PluginsTests {
         for path in [
             "/plugins", "/plugins/exist", "/plugins/exist/logs", "/plugins/exist/logs/lines", "/plugins/exist/login",
             "/apply", "/plugins/nobody",
-        ] {
-            #expect(try await scene.get(path, cookie: ben).status == 404, "\(path)")
-        }
+        ] { #expect(try await scene.get(path, cookie: ben).status == 404, "\(path)") }
         let before = try scene.configuration
         for path in [
             "/plugins/exist/restart", "/plugins/exist/release", "/plugins/exist/change", "/plugins/exist/save",
@@ -173,8 +170,7 @@ struct PluginsTests {
         let page = try await scene.get("/plugins/exist", cookie: owner)
         #expect(
             page.body.contains("hub permissions allow web &#39;*&#39; --owner")
-                && page.body.contains("<code>configure</code>"),
-            "\(page.body)")
+                && page.body.contains("<code>configure</code>"), "\(page.body)")
         for (path, word) in [("restart", "restart"), ("do/plan", "commands")] {
             #expect(try await Self.send(scene, "/plugins/exist/\(path)", "", owner).status == 303)
             let told = try await scene.get("/plugins/exist", cookie: owner)
@@ -208,8 +204,7 @@ struct PluginsTests {
             #expect(hasOffset, "\(line)")
             #expect(lines.status == 200 && lines.fields["content-type"]?.hasPrefix("text/plain") == true)
             let tag = try #require(lines.fields["etag"])
-            answer = try await scene.get(
-                "/plugins/exist/logs/lines", cookie: owner, fields: ["If-None-Match: \(tag)"])
+            answer = try await scene.get("/plugins/exist/logs/lines", cookie: owner, fields: ["If-None-Match: \(tag)"])
         }
         #expect(try await scene.get("/plugins/nobody/logs", cookie: owner).status == 404)
         #expect(try await scene.get("/apply", cookie: owner).body.contains("The hub follows it already."))
@@ -235,14 +230,10 @@ struct PluginsTests {
         let seen = try await scene.get(login, cookie: other)
         #expect(
             seen.body.contains("Another browser, or a program, is logging in now")
-                && !seen.body.contains("Open the page"),
-            "\(seen.body)")
-        #expect(
-            try await Self.send(scene, login + "/answer", "answer=code&question=1", other).status
-                == 303)
+                && !seen.body.contains("Open the page"), "\(seen.body)")
+        #expect(try await Self.send(scene, login + "/answer", "answer=code&question=1", other).status == 303)
         let number = try #require(Self.value(of: "question", in: body))
-        let end = try await Self.send(
-            scene, login + "/answer", "answer=some-code&question=\(number)", owner)
+        let end = try await Self.send(scene, login + "/answer", "answer=some-code&question=\(number)", owner)
         #expect(end.fields["location"] == "/plugins/exist", "\(end)")
         let told = try await scene.get("/plugins/exist", cookie: owner)
         #expect(told.body.contains("Not logged in to exist:") && !told.body.contains("some-code"), "\(told.body)")

@@ -5,8 +5,7 @@ import Testing
 @testable import Web
 
 /// The units of persons, and the page Devices.
-@Suite(.timeLimit(.minutes(5)))
-struct PreferenceTests {
+@Suite(.timeLimit(.minutes(5))) struct PreferenceTests {
     @Test func `a person chooses units among those of a type, and every page uses them`() async throws {
         let scene = try await Scene(owner: ["*"])
         for person in ["me", "ben"] { _ = try await scene.command("log", "weight", "80kg", "--person", person) }

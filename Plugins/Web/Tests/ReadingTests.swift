@@ -6,8 +6,7 @@ import Testing
 @testable import Web
 
 /// The reading pages, compared with the commands.
-@Suite(.timeLimit(.minutes(3)))
-struct ReadingTests {
+@Suite(.timeLimit(.minutes(3))) struct ReadingTests {
     /// Weighings by days ago, at seven in the morning in Berlin, as lines of JSON.
     static func weighings(_ values: [Int: Double], of person: String = "me") -> String {
         values.sorted { $0.key > $1.key }.map { ago, value in
@@ -244,9 +243,7 @@ struct ReadingTests {
         // Valid parameters without results are not an error.
         for fields in [
             "from=1800-01-01&to=1800-01-02", "from=2199-01-01&to=2200-12-31", "from=1800-01-01&to=2200-12-31",
-        ] {
-            #expect(try await scene.get("/types/weight?\(fields)", cookie: cookie).status == 200, "\(fields)")
-        }
+        ] { #expect(try await scene.get("/types/weight?\(fields)", cookie: cookie).status == 200, "\(fields)") }
     }
 
     @Test func `scripts and styles are cacheable files of this site, and pages are complete without them`()

@@ -2,8 +2,7 @@ import Foundation
 import Testing
 
 /// The page Set up: persons and the household, as in `hub setup`.
-@Suite(.timeLimit(.minutes(3)))
-struct SetupTests {
+@Suite(.timeLimit(.minutes(3))) struct SetupTests {
     private static func scene(_ owner: [String] = ["*"]) async throws -> Scene {
         try await Scene(owner: owner, persons: "# hers\n[person.clara]  # third\n") { _ in
             "[plugin.waits]\nkind = \"json-lines\"\nenabled = false\npath = \"lines\"\n"

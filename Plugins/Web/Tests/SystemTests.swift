@@ -1,12 +1,13 @@
 import Foundation
+import HealthText
 import HubProcess
+import PluginKit
 import Testing
 
 @testable import Web
 
 /// The page System and its actions.
-@Suite(.timeLimit(.minutes(3)))
-struct SystemTests {
+@Suite(.timeLimit(.minutes(3))) struct SystemTests {
     @Test func `the page shows hub status, the doctor's findings about the hub, and the last backup`() async throws {
         let scene = try await Scene()
         let owner = try await scene.logIn()
@@ -43,6 +44,37 @@ struct SystemTests {
         for path in ["/system", "/plugins/json-lines", "/apply", "/devices", "/inbox", "/deliveries"] {
             #expect(try await scene.get(path, cookie: ben).status == 404, "\(path)")
         }
+    }
+
+    @Test func `words and members of a newer hub are shown as they are, or left out`() throws {
+        let status = try JSONDecoder().decode(
+            HubStatus.self,
+            from: Data(
+                #"""
+                {"hub":"h","version":"9","epoch":"k7qz2m5a","head":1,"time":"2026-03-15T07:00:00Z","clock":"system",
+                "uptime":1,"endpoints":{"door":"d","feed":"f","moon":"m"},"store":{"path":"/d","state":"dreaming"},
+                "plugins":[{"name":"a","kind":"a","enabled":true,"state":"hibernating","run":"monthly","alive":true,
+                "restarts":0,"records":0,"sessions":1,"new":[1],
+                "tokens":[{"account":"me","state":"pending","advice":"wait"}]}],
+                "sessions":[{"instance":"a","plugin":"a","version":"9","mode":"x","endpoint":"y"}],"accounts":[],
+                "sinks":[],"persons":[{"name":"me","uid":"u","characteristics":{"bloodType":{"from":"guess"}}}],
+                "devices":[{"instance":"a","device":"d","batteryLow":false,"lastErrorSeverity":"fatal"}],
+                "residentBytes":1,"dropped":0}
+                """#.utf8))
+        let entry = try JSONDecoder().decode(
+            PluginEntry.self,
+            from: Data(
+                #"""
+                {"name":"a","kind":"a","enabled":true,"settings":{},"permissions":[{"type":"weight","read":"sometimes"}],
+                "grants":{"read":{"types":["weight"],"persons":["*"]},"write":{"types":[],"persons":["*"]}},
+                "tier":{"tier":"diamond","origin":"sent","examined":"2026-01-01"},"owner":["fly"]}
+                """#.utf8))
+        let facts = PluginFacts(condition: status.plugins[0], description: entry, isWell: true)
+        #expect(PluginStateText.state(facts).text.contains("hibernating"))
+        #expect(PluginStateText.trouble(facts.condition).text.contains("wait"))
+        #expect(
+            entry.permissions?.first?.read == nil && status.findings.contains { $0.text == "the store is dreaming" })
+        #expect(status.persons[0].characteristics?["bloodType"]?.from?.rawValue == "guess")
     }
 
     @Test func `the page answers before it restarts, after its button, a program's request or a changed hub.conf`()

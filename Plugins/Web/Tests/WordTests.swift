@@ -6,8 +6,7 @@ import Testing
 @testable import Web
 
 /// Names for programs are shown as words on the pages.
-@Suite(.timeLimit(.minutes(10)))
-struct WordTests {
+@Suite(.timeLimit(.minutes(10))) struct WordTests {
     /// Names for programs in the text of a page.
     ///
     /// Text in `code` is meant to be typed, so it is skipped.

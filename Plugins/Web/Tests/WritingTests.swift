@@ -5,8 +5,7 @@ import Testing
 @testable import Web
 
 /// Entering, editing and deleting values on the page.
-@Suite(.timeLimit(.minutes(5)))
-struct WritingTests {
+@Suite(.timeLimit(.minutes(5))) struct WritingTests {
     /// The hub's samples of a type, from its command.
     private func samples(_ scene: Scene, _ type: String) async throws -> [[String: Any]] {
         try await scene.command("samples", type, "--json", "--last", "50").map { line in
@@ -117,8 +116,7 @@ struct WritingTests {
             (["value": "80 parsec"], "value", "there is no unit parsec"),
             (["value": "80 m"], "value", "measures length"),
             (["value": "1,234.5kg"], "value", "without separators between thousands"),
-            (["value": ""], "value", "a value is missing"),
-            (["value": "80", "at": "monday"], "at", "is none of"),
+            (["value": ""], "value", "a value is missing"), (["value": "80", "at": "monday"], "at", "is none of"),
             (["value": "80", "at": "23:59:59"], "at", "to come"),
             (["value": "80", "at": "2024-03-15 7:30", "to": "x"], "to", "is none of"),
             (["value": "80", "facts": "lapLength=25"], "facts", "of what"),
@@ -240,9 +238,8 @@ struct WritingTests {
         let form = try #require(Browser.forms(undo.body, to: "/records/2/undo").first)
         for (action, fields) in [
             ("/add?person=me&type=weight", add.fields.merging(["value": "70"]) { $1 }),
-            ("/records/1/edit", edit.fields),
-            ("/records/1/delete", form.fields), ("/records/1/undo", form.fields), ("/records/1/confirm", form.fields),
-            ("/records/999/undo", form.fields),
+            ("/records/1/edit", edit.fields), ("/records/1/delete", form.fields), ("/records/1/undo", form.fields),
+            ("/records/1/confirm", form.fields), ("/records/999/undo", form.fields),
             ("/inbox/assign", form.fields.merging(["records": "1:1", "to": "ben"]) { $1 }),
             ("/inbox/delete", form.fields.merging(["records": "1:1"]) { $1 }),
             ("/inbox/restore", form.fields.merging(["records": "1:1"]) { $1 }),
@@ -283,9 +280,7 @@ struct WritingTests {
             try await browser.form("/records/1/edit"), ["note": evil + "2", "reason": evil])
         for answer in [
             page, meal, bad, edited, try await browser.get("/records/1"), try await browser.get("/records/1/edit"),
-        ] {
-            #expect(!answer.body.contains("<script>") && !answer.body.contains("<img"), "\(answer.body)")
-        }
+        ] { #expect(!answer.body.contains("<script>") && !answer.body.contains("<img"), "\(answer.body)") }
         let stored = try #require(try await samples(scene, "weight").first?["metadata"] as? [String: Any])
         #expect(stored["note"] as? String == evil + "2" && stored["a<b>"] as? String == evil)
         #expect(edited.body.contains("&lt;script&gt;"))
@@ -338,8 +333,7 @@ struct WritingTests {
             "bridge", "publish", "--", "cat", try scene.write(lines.joined(separator: "\n") + "\n", to: "lines"))
         let browser = try await Browser(scene)
         for (path, words, raw) in [
-            ("/data", "A+", "aPositive"),
-            ("/records/2", "Dated by the hub yes", "datedByHub"),
+            ("/data", "A+", "aPositive"), ("/records/2", "Dated by the hub yes", "datedByHub"),
             ("/inbox", "no value looks wrong", "hardly true"),
         ] {
             let answer = try await browser.get(path)

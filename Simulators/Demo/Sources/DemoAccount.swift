@@ -119,8 +119,8 @@ struct DemoAccount: Encodable, Sendable {
     func lines(colours: Bool) -> [String] {
         let people = DemoLife.household.map(\.name)
         var table = Table(
-            [("SCALE", .left), ("WEIGH-INS", .right)] + people.map { ($0.uppercased(), .right) }
-                + [("INBOX", .right), ("MISSING", .right), ("DOUBLED", .right), ("WRONG PERSON", .right)])
+            ["SCALE", .right("WEIGH-INS")] + people.map { .right($0.uppercased()) }
+                + ["INBOX", "MISSING", "DOUBLED", "WRONG PERSON"].map(Table.Column.right))
         func add(_ name: String, _ rows: [Row]) {
             func sum(_ count: (Row) -> Int) -> String { NumberText.grouped(rows.reduce(0) { $0 + count($1) }) }
             let counts = people.map { name in sum { $0.persons[name] ?? 0 } }

@@ -113,8 +113,7 @@ struct DemoDays: Encodable, Sendable {
     /// A table for people.
     var lines: [String] {
         var table = Table(
-            [("EXIST", .left), ("DAYS", .right), ("MEASURED", .right), ("CARRIED", .right), ("EMPTY", .right)]
-                + [("MISSING", .right), ("WRONG", .right)])
+            ["EXIST"] + ["DAYS", "MEASURED", "CARRIED", "EMPTY", "MISSING", "WRONG"].map(Table.Column.right))
         table.add(
             [person] + [measured + carried + empty, measured, carried, empty, missing, wrong].map(NumberText.grouped))
         return table.takeLines()

@@ -2,6 +2,7 @@ import Foundation
 import HubClient
 import HubCore
 import HubProcess
+import HubWire
 import Testing
 
 @testable import HubDemo

@@ -1,4 +1,5 @@
 import Foundation
+import HealthText
 import HubClient
 import HubCore
 import HubProcess
@@ -71,7 +72,7 @@ import Testing
                 #expect(StatusText(told, colours: false).lines.contains("  \(error.sentence)"))
                 let isGrave = [.device, .authorisation].contains(error.errorClass)
                 #expect(device.lastErrorSeverity == (isGrave ? "error" : "warning"), "\(error.sentence)")
-                #expect(!isGrave || !StatusText.isWell(told), "exit 1, as long as it is not over")
+                #expect(!isGrave || !told.isWell, "exit 1, as long as it is not over")
             }
             // The battery was low, and stays low until a person is weighed.
             let low = try await status(door) { $0.devices.contains { $0.device == process.scale.device } }

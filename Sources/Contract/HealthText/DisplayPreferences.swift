@@ -113,9 +113,7 @@ public struct DisplayPreferences: Hashable, Sendable {
         let plain = String(name.prefix { $0 != "." && $0 != "@" }).replacing("-", with: "_")
         let parts = plain.split(separator: "_", omittingEmptySubsequences: false)
         guard let language = parts.first, (1...3).contains(parts.count), known.languages.contains(String(language))
-        else {
-            return nil
-        }
+        else { return nil }
         if parts.count > 1 {
             // The last part may be a script such as Hant.
             guard let last = parts.last, last.count == 4 || known.regions.contains(String(last)) else { return nil }

@@ -22,8 +22,7 @@ package enum LocalTime {
         guard sentence.contains("Z") else { return sentence }
         // Skip the start of a simulated clock, `2024-05-20T10:00:00Z@1`, because it must stay as written in hub.conf.
         return sentence.replacing(/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z(?!@)/) {
-            match in
-            text(String(match.output.0), zone: zone) ?? String(match.output.0)
+            match in text(String(match.output.0), zone: zone) ?? String(match.output.0)
         }
     }
 }

@@ -54,13 +54,12 @@ public struct PeopleUnit: Hashable, Sendable {
         PeopleUnit("kg", "kg", "kilogram", "kilograms"), PeopleUnit("g", "g", "gram", "grams"),
         PeopleUnit("mg", "mg", "milligram", "milligrams"), PeopleUnit("mcg", "µg", "microgram", "micrograms"),
         PeopleUnit("lb", "lb", "pound", "pounds", mark: "#"), PeopleUnit("oz", "oz", "ounce", "ounces"),
-        PeopleUnit("st", "st", "stone", "stones"),
-        PeopleUnit("km", "km", "kilometer", "kilometers"), PeopleUnit("m", "m", "meter", "meters"),
-        PeopleUnit("cm", "cm", "centimeter", "centimeters"), PeopleUnit("mm", "mm", "millimeter", "millimeters"),
-        PeopleUnit("mi", "mi", "mile", "miles"), PeopleUnit("yd", "yd", "yard", "yards"),
-        PeopleUnit("ft", "ft", "foot", "feet", mark: "′"), PeopleUnit("in", "in", "inch", "inches", mark: "″"),
-        PeopleUnit("J", "J", "joule", "joules"), PeopleUnit("kJ", "kJ", "kilojoule", "kilojoules"),
-        PeopleUnit("cal", "cal", "calorie", "calories"),
+        PeopleUnit("st", "st", "stone", "stones"), PeopleUnit("km", "km", "kilometer", "kilometers"),
+        PeopleUnit("m", "m", "meter", "meters"), PeopleUnit("cm", "cm", "centimeter", "centimeters"),
+        PeopleUnit("mm", "mm", "millimeter", "millimeters"), PeopleUnit("mi", "mi", "mile", "miles"),
+        PeopleUnit("yd", "yd", "yard", "yards"), PeopleUnit("ft", "ft", "foot", "feet", mark: "′"),
+        PeopleUnit("in", "in", "inch", "inches", mark: "″"), PeopleUnit("J", "J", "joule", "joules"),
+        PeopleUnit("kJ", "kJ", "kilojoule", "kilojoules"), PeopleUnit("cal", "cal", "calorie", "calories"),
         PeopleUnit("kcal", "kcal", "kilocalorie", "kilocalories"),
         PeopleUnit("Cal", "Cal", "Calorie", "Calories", mark: "C"),
         PeopleUnit("kcal/d", "kcal/d", "kilocalorie per day", "kilocalories per day"),
@@ -114,6 +113,4 @@ public struct PeopleUnit: Hashable, Sendable {
 }
 
 /// The available space for a text: `80kg`, `80 kg`, `80 kilograms`.
-public enum TextWidth: String, Hashable, Sendable, CaseIterable {
-    case short, medium, long
-}
+public enum TextWidth: String, Hashable, Sendable, CaseIterable { case short, medium, long }

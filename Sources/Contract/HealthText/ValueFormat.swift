@@ -42,9 +42,7 @@ public struct ValueFormat: Sendable {
         conversion = converted.flatMap { $0.0.isCompatible(with: $0.1) ? (own: $0.0, shown: $0.1) : nil }
         // Values that cannot be converted are shown in their original unit.
         unit = PeopleUnit(shown == own || conversion != nil ? shown : own)
-        isPair =
-            unit == .stone || unit == .hour
-            || unit == .foot && type?.typicalDisplayUnits.contains("ft+in") == true
+        isPair = unit == .stone || unit == .hour || unit == .foot && type?.typicalDisplayUnits.contains("ft+in") == true
         let usual = isPair ? Self.pairDecimals[unit.spelling] : Self.decimals[unit.spelling]
         decimals = type.flatMap { Self.exceptions[$0.id] } ?? usual ?? 0...2
         (locale, self.width) = (reader.locale ?? Self.english, width)

@@ -8,9 +8,7 @@ package enum ValueText {
     package static func text(_ stored: StoredRecord, for reader: DisplayPreferences, finer: Int = 0) -> String {
         guard let (value, unit) = quantity(stored) else {
             guard case .sample(let sample) = stored.record else { return "" }
-            if let summary = sample.activitySummary {
-                return ActivityFigures(for: reader).words(summary)
-            }
+            if let summary = sample.activitySummary { return ActivityFigures(for: reader).words(summary) }
             if sample.type == .dateOfBirth, let date = LocalDate(word(sample.value)) { return reader.date(date) }
             return (sample.value == .correlation ? food(sample) : nil) ?? words(sample.value, of: stored.type)
         }
@@ -49,8 +47,7 @@ package enum ValueText {
         switch value {
         case .category(let name, _), .workout(let name, _): NameWords.text(name)
         case .characteristic(let name, _)
-        where TypeRegistry.standard.type(type)?.values.contains { $0.name == name } == true:
-            NameWords.text(name)
+        where TypeRegistry.standard.type(type)?.values.contains { $0.name == name } == true: NameWords.text(name)
         default: word(value)
         }
     }

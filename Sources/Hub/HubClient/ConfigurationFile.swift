@@ -52,9 +52,7 @@ package enum ConfigurationFile {
     /// The text of the file.
     package static func text(_ path: String) throws(Failure) -> String {
         let bytes: Data
-        do {
-            bytes = try SettingsEnvironment.process().readFile(path)
-        } catch {
+        do { bytes = try SettingsEnvironment.process().readFile(path) } catch {
             throw Failure(.noConfiguration, "\(path): cannot be read: \(error)")
         }
         guard let text = String(data: bytes, encoding: .utf8) else {
@@ -109,8 +107,6 @@ extension ConfigurationEditor {
     package mutating func edit(_ path: String, _ change: (inout Self) throws -> Void) throws(Failure) {
         do { try change(&self) } catch let refusal as ConfigurationEditor.EditError {
             throw Failure(refusal, path)
-        } catch {
-            throw Failure(.badConfiguration, "\(path): \(error)")
-        }
+        } catch { throw Failure(.badConfiguration, "\(path): \(error)") }
     }
 }

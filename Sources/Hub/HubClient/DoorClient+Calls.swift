@@ -99,8 +99,7 @@ extension DoorClient {
         let name = Command.name
         var watch = CallCallbacks()
         watch.progress = progress
-        let request = CommandRequest(
-            id: 0, instance: "hub", command: name, arguments: arguments, isDryRun: isDryRun)
+        let request = CommandRequest(id: 0, instance: "hub", command: name, arguments: arguments, isDryRun: isDryRun)
         switch try call(request, watch) {
         case .done(let json):
             do throws(UnreadableResult) { return (try Command.result(json), json ?? .emptyObject) } catch {

@@ -28,9 +28,7 @@ package final class DoorClient {
     /// - Throws: ``HubExit/noHub`` at once if no program listens.
     package init(
         endpoint: String, command: String, source: String? = nil, instance: String? = nil,
-        declares: [TypeDeclaration] = [],
-        patience: Duration = .seconds(10),
-        greeting: Duration? = nil
+        declares: [TypeDeclaration] = [], patience: Duration = .seconds(10), greeting: Duration? = nil
     ) throws {
         switch UnixSocket.presence(endpoint) {
         case .listening: break
@@ -48,14 +46,10 @@ package final class DoorClient {
             // BYE may take a moment to leave; unwanted requests must not delay the exit longer.
             try socket.set(.linger, to: .milliseconds(200))
             try socket.connect(endpoint)
-        } catch {
-            throw Failure(.system, "\(endpoint): \(error)")
-        }
+        } catch { throw Failure(.system, "\(endpoint): \(error)") }
     }
 
-    deinit {
-        if welcome != nil { try? send(.bye(Bye())) }
-    }
+    deinit { if welcome != nil { try? send(.bye(Bye())) } }
 
     package static func absent(_ endpoint: String) -> Failure {
         Failure(.noHub, "no hub answers at \(endpoint): is it running? Start it with hub run")
@@ -103,6 +97,11 @@ package final class DoorClient {
         return value
     }
 
+    /// Asks for one of the owner's answers, and decodes it.
+    package func ask<Answer: Decodable>(_ subject: QueryRequest.Subject, as type: Answer.Type) throws -> Answer {
+        try JSON.answer(type, ask(subject))
+    }
+
     /// Asks page by page; calls `page` with the records of each page, and with the cursor if the page has one.
     package func pages(_ query: QueryRequest, _ page: (RawRecords, Cursor?) throws -> Void) throws {
         var query = query
@@ -114,6 +113,35 @@ package final class DoorClient {
             guard let next else { return }
             query.next = next
         }
+    }
+
+    /// Asks page by page, and reads each record.
+    package func records(_ query: QueryRequest, _ body: (StoredRecord) throws -> Void) throws {
+        var reader = RecordReader()
+        try pages(query) { records, _ in for record in records { try body(try reader.record(record)) } }
+    }
+
+    package func records(_ query: QueryRequest) throws -> [StoredRecord] {
+        var found: [StoredRecord] = []
+        try records(query) { found.append($0) }
+        return found
+    }
+
+    /// Asks for the sources of the records of a filter, all pages together; calls `progress` between them with the number of records so far.
+    package func sources(
+        _ filter: QueryRequest.Filter, progress: (Int64) -> Void = { _ in }
+    ) throws -> [SourceTally] {
+        var query = QueryRequest(id: 0, want: .sources, filter: filter)
+        var found = SourcesPage(sources: [], next: nil)
+        repeat {
+            query.next = found.next
+            guard case .answer(.sources, let page) = try ask(query).content else {
+                throw Failure(.dialogue, "the hub answered a question about sources without sources")
+            }
+            found.add(try JSON.answer(SourcesPage.self, page))
+            if found.next != nil { progress(found.sources.reduce(0) { $0 + $1.count }) }
+        } while found.next != nil
+        return found.sources
     }
 
     /// Gives records of the past, as any script may, and returns the result of each.
@@ -152,9 +180,7 @@ package final class DoorClient {
     }
 
     /// The hub knows no session, or the connection of the request has ended, so no answer will come.
-    package struct SessionLost: Error {
-        var isOfConnection = false
-    }
+    package struct SessionLost: Error { var isOfConnection = false }
 
     private static let look = Duration.milliseconds(100)
 
@@ -225,9 +251,7 @@ package final class DoorClient {
             }
         } catch let error as WireError {
             throw Failure(.dialogue, "the hub at \(endpoint) sent an unreadable message: \(error.reason)")
-        } catch let error as ZeroMQError {
-            throw Failure(.system, "\(endpoint): \(error)")
-        }
+        } catch let error as ZeroMQError { throw Failure(.system, "\(endpoint): \(error)") }
     }
 
     package func send(_ message: ClientMessage) throws {
@@ -238,9 +262,7 @@ package final class DoorClient {
             // An earlier loss does not affect a question that is sent after it.
             _ = try hasLostConnection()
             guard try socket.sendMultipart(frames) == .sent else { throw DoorClient.absent(endpoint) }
-        } catch let error as ZeroMQError {
-            throw Failure(.system, "\(endpoint): \(error)")
-        }
+        } catch let error as ZeroMQError { throw Failure(.system, "\(endpoint): \(error)") }
     }
 
     /// The exit code and message for an ERROR.

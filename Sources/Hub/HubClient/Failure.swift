@@ -60,6 +60,4 @@ package struct Failure: Error, Hashable, CustomStringConvertible {
 }
 
 /// The reader of stdout has closed it; this is not an error.
-package struct OutputClosed: Error {
-    package init() {}
-}
+package struct OutputClosed: Error { package init() {} }

@@ -67,9 +67,7 @@ package final class FeedFollower {
             try socket.set(.receiveHighWaterMark, to: FeedFollower.memory)
             for prefix in prefixes + (since == nil ? [] : [Topic.pulse.text]) { try socket.subscribe(prefix) }
             try socket.connect(feed)
-        } catch {
-            throw Failure(.system, "\(feed): \(error)")
-        }
+        } catch { throw Failure(.system, "\(feed): \(error)") }
     }
 
     /// The next event, or `nil` if there is none within `patience`.
@@ -101,9 +99,7 @@ package final class FeedFollower {
                 guard frames.count == 3 else { continue }
                 if let message = FeedMessage(frames: (0..<3).map { frames.bytes(of: $0) }) { arrived(message) }
             }
-        } catch {
-            throw Failure(.system, "the feed broke: \(error)")
-        }
+        } catch { throw Failure(.system, "the feed broke: \(error)") }
     }
 
     private func connection(_ kind: ConnectionEvent.Kind) {

@@ -9,9 +9,7 @@ package enum JSON {
 
     /// Decodes an answer of the hub.
     package static func answer<Value: Decodable>(_ type: Value.Type, _ value: RawJSON) throws(Failure) -> Value {
-        do {
-            return try decode(type, from: value.bytes)
-        } catch {
+        do { return try decode(type, from: value.bytes) } catch {
             throw Failure(.dialogue, "the hub's answer is of another version than this program: \(error)")
         }
     }

@@ -5,14 +5,10 @@ package struct OwnerEndpoints: Hashable, Sendable {
     package let door: String
     package let feed: String
 
-    package init(door: String, feed: String) {
-        (self.door, self.feed) = (door, feed)
-    }
+    package init(door: String, feed: String) { (self.door, self.feed) = (door, feed) }
 
     /// - Parameter run: the run directory.
-    package init(run: String) {
-        self.init(door: "ipc://\(run)/door", feed: "ipc://\(run)/feed")
-    }
+    package init(run: String) { self.init(door: "ipc://\(run)/door", feed: "ipc://\(run)/feed") }
 
     /// Two lines for `eval` in any POSIX shell.
     package var exports: String {

@@ -12,9 +12,7 @@ package struct RecordReader: ~Copyable {
         let result = bytes.withUnsafeBytes { bytes in
             do throws(RecordRejection) {
                 return Result<StoredRecord, RecordRejection>.success(try decoder.record(bytes))
-            } catch {
-                return .failure(error)
-            }
+            } catch { return .failure(error) }
         }
         do { return try result.get() } catch {
             throw Failure(.dialogue, "the hub sent a record that this program cannot read: \(error.reason); try --json")

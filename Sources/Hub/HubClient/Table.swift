@@ -2,19 +2,39 @@ import HubWire
 
 /// Columns of text, aligned.
 package struct Table: Sendable {
-    /// The alignment of the cells of a column.
-    package enum Alignment: Sendable { case left, right }
+    /// A column by its title in capitals, to the left unless it is `right`.
+    package struct Column: ExpressibleByStringLiteral, Sendable {
+        fileprivate let title: String
+        fileprivate var isRight = false
 
-    private let alignments: [Alignment]
+        package init(stringLiteral title: String) { self.title = title }
+        package static func left(_ title: String) -> Column { Column(stringLiteral: title) }
+
+        package static func right(_ title: String) -> Column {
+            var column = Column(stringLiteral: title)
+            column.isRight = true
+            return column
+        }
+    }
+
+    private let columns: [Column]
     /// Widths only grow, so that rows printed page by page stay aligned as far as possible.
     private var widths: [Int]
     package private(set) var rows: [[String]] = []
 
-    /// - Parameter header: titles in capitals, each with the alignment of its column.
-    package init(_ header: [(title: String, alignment: Alignment)]) {
-        alignments = header.map(\.alignment)
-        widths = header.map(\.title.count)
-        rows = [header.map(\.title)]
+    package init(_ columns: [Column]) {
+        self.columns = columns
+        widths = columns.map(\.title.count)
+        rows = [columns.map(\.title)]
+    }
+
+    /// A whole table as lines, with a row for each element.
+    package static func lines<Element>(
+        _ columns: [Column], of elements: some Sequence<Element>, _ row: (Element) throws -> [String]
+    ) rethrows -> [String] {
+        var table = Table(columns)
+        for element in elements { table.add(try row(element)) }
+        return table.takeLines()
     }
 
     /// Adds a row; missing cells are empty.
@@ -31,9 +51,9 @@ package struct Table: Sendable {
     package mutating func takeLines() -> [String] {
         defer { rows.removeAll(keepingCapacity: true) }
         return rows.map { row in
-            let cells = zip(row, zip(widths, alignments)).map { cell, column in
+            let cells = zip(row, zip(widths, columns)).map { cell, column in
                 let padding = String(repeating: " ", count: max(0, column.0 - Table.width(cell)))
-                return column.1 == .left ? cell + padding : padding + cell
+                return column.1.isRight ? padding + cell : cell + padding
             }
             let line = cells.joined(separator: "  ")
             return String(line[..<(line.lastIndex { $0 != " " }.map { line.index(after: $0) } ?? line.startIndex)])

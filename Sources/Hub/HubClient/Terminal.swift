@@ -95,6 +95,17 @@ package struct Output: ~Copyable {
         try Terminal.write(Array((PlainText.line(line) + "\n").utf8)[...], to: STDOUT_FILENO)
     }
 
+    /// Writes lines for people, or a JSON document in their place if there is one.
+    package static func print(_ lines: [String], json: String? = nil) throws {
+        if let json { return try self.json(json) }
+        for line in lines { try print(line) }
+    }
+
+    /// Writes a table with a row for each element.
+    package static func table<Element>(
+        _ columns: [Table.Column], of elements: some Sequence<Element>, _ row: (Element) throws -> [String]
+    ) throws { try print(Table.lines(columns, of: elements, row)) }
+
     /// Writes several lines of this program's own text.
     package static func lines(_ text: some StringProtocol) throws {
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) { try print(String(line)) }

@@ -4,34 +4,14 @@ import HealthText
 import HubClient
 import HubWire
 
-/// The program `hub`: every failure becomes one line on stderr and one of the documented exit codes.
-@main
-enum HubMain {
+@main enum HubMain {
     static func main() async {
-        // A reader that stops early (`| head -1`) causes an error of write(2), which ends the command normally.
-        signal(SIGPIPE) { _ in }
-        do {
+        await CommandProgram.main(RootCommand.self) {
             try RootCommand.checkName(CommandLine.arguments.dropFirst())
             try SiblingProgram.become(CommandLine.arguments.dropFirst())
-            var command = try RootCommand.parseAsRoot(BridgeProgram.arguments)
-            if var command = command as? any AsyncParsableCommand {
-                try await command.run()
-            } else {
-                try command.run()
-            }
-        } catch let failure as Failure {
-            Terminal.complain(failure.message)
-            exit(failure.exit.rawValue)
-        } catch is OutputClosed {
-            exit(0)
-        } catch  where RootCommand.exitCode(for: error) == .failure && !(error is ExitCode) {
-            Terminal.complain("an error of hub itself, please report it: \(error)")
-            exit(HubExit.fault.rawValue)
-        } catch  where RootCommand.exitCode(for: error) == .validationFailure {
-            Terminal.explain(RootCommand.usageMessage(for: error))
-            exit(HubExit.usage.rawValue)
-        } catch {
-            RootCommand.exit(withError: error)
+            return try RootCommand.parseAsRoot(BridgeProgram.arguments)
+        } usage: {
+            RootCommand.usageMessage(for: $0)
         }
     }
 }
@@ -68,9 +48,8 @@ struct RootCommand: ParsableCommand {
             CommandGroup(
                 name: "Data",
                 subcommands: [
-                    SamplesCommand.self, TypesCommand.self, DaysCommand.self, StatsCommand.self,
-                    ActivityCommand.self, ProfileCommand.self, SourcesCommand.self, TraceCommand.self,
-                    TapCommand.self,
+                    SamplesCommand.self, TypesCommand.self, DaysCommand.self, StatsCommand.self, ActivityCommand.self,
+                    ProfileCommand.self, SourcesCommand.self, TraceCommand.self, TapCommand.self,
                 ]),
             CommandGroup(
                 name: "Entry",
@@ -82,13 +61,11 @@ struct RootCommand: ParsableCommand {
                 name: "Plugin and device",
                 subcommands: [
                     PluginsCommand.self, ConfigureCommand.self, ApplyCommand.self, LogsCommand.self,
-                    RestartCommand.self, ReleaseCommand.self, DeviceCommand.self, DoCommand.self,
-                    RefreshCommand.self, BackfillCommand.self, LogInCommand.self, LogOutCommand.self,
-                    PermissionsCommand.self,
+                    RestartCommand.self, ReleaseCommand.self, DeviceCommand.self, DoCommand.self, RefreshCommand.self,
+                    BackfillCommand.self, LogInCommand.self, LogOutCommand.self, PermissionsCommand.self,
                 ]),
             CommandGroup(
-                name: "Phone, page and network",
-                subcommands: [IngestCommand.self, WebCommand.self, KeysCommand.self]),
+                name: "Phone, page and network", subcommands: [IngestCommand.self, WebCommand.self, KeysCommand.self]),
             CommandGroup(
                 name: "File",
                 subcommands: [
@@ -100,8 +77,7 @@ struct RootCommand: ParsableCommand {
                 subcommands: [
                     DoctorCommand.self, SalvageCommand.self, CompactCommand.self, ReplayCommand.self,
                     ForgetSinkCommand.self, ServiceCommand.self, ExitCodesCommand.self,
-                ]),
-            CommandGroup(name: "Programming", subcommands: [PluginCommand.self, BridgeCommand.self]),
+                ]), CommandGroup(name: "Programming", subcommands: [PluginCommand.self, BridgeCommand.self]),
         ])
 }
 

@@ -103,15 +103,13 @@ import Testing
         ("[person.anna]\nzone = \"Europe/Belin\"\n", 65, "did you mean \"Europe/Berlin\"?"),
         ("[person.anna]\nunit = \"x\"\n", 65, "answers.conf: [person.anna] unit = \"x\": expected"),
         ("[person.anna]\n[person.ben]\n[plugin.exist]\n", 64, "[plugin.exist] needs persons: which of anna, ben"),
-        ("[person.'a b']\n", 64, "a name is 1 to 64 letters"),
-        ("[person.anna\n", 64, "not TOML"),
+        ("[person.'a b']\n", 64, "a name is 1 to 64 letters"), ("[person.anna\n", 64, "not TOML"),
         ("[retention.a]\n", 64, "write others by hand"),
         ("[plugin.json-lines]\nformat = \"xml\"\n", 65, "expected one of"),
         ("[plugin.nothing]\n", 65, "hub-nothing is not beside the hub"),
         ("[plugin.ihealth-hs3]\nlink = \"rfcomm://nowhere\"\n", 65, "[plugin.ihealth-hs3] link"),
         ("[plugin.json-lines]\ngrants = { read = [] }\n", 64, "hub permissions writes read"),
-    ])
-    func `a wrong answer is refused with the right form, and no file is written`(
+    ]) func `a wrong answer is refused with the right form, and no file is written`(
         _ text: String, _ code: Int32, _ reason: String
     ) async throws {
         let scene = try SetupScene()

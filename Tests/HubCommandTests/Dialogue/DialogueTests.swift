@@ -107,9 +107,7 @@ import Testing
             "Time zone [Asia/Tokyo]:", "Who else?", "anna: language", "anna: unit of weights (kg, lb or st) [lb]:",
             "[web, json-lines]:", "listen [127.0.0.1:7790]:", "May it do what you may do here? [y/N]", "Try it now",
             "path [/tmp/x]:",
-        ] {
-            try await person.answer(question, "")
-        }
+        ] { try await person.answer(question, "") }
         try await person.answer("Further settings", "")
         try await person.wait(for: "it is so already; nothing was changed")
         #expect(await setup.result().code == 0, "\(person.screen)")

@@ -74,9 +74,7 @@ struct SetupScene {
 
     var path: String { folder.path + "/.config/health-hub/hub.conf" }
 
-    func text(_ path: String? = nil) throws -> String {
-        try String(contentsOfFile: path ?? self.path, encoding: .utf8)
-    }
+    func text(_ path: String? = nil) throws -> String { try String(contentsOfFile: path ?? self.path, encoding: .utf8) }
 
     /// All files in the home folder except those of a running hub.
     var files: [String] {

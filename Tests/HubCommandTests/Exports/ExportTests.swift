@@ -159,11 +159,10 @@ import Testing
             try Row.fetchAll(db, sql: "SELECT date || ' ' || time FROM weights").map { $0[0] as String }
         }
         // A workout entered by hand has its totals in its group.
-        let logged = try await scene.hub.run(
-            [
-                "log", "swim", "30min", "--energy", "300kcal", "--distance", "1km", "--person", "anna", "--at",
-                "2026-03-12T08:00:00+01:00",
-            ])
+        let logged = try await scene.hub.run([
+            "log", "swim", "30min", "--energy", "300kcal", "--distance", "1km", "--person", "anna", "--at",
+            "2026-03-12T08:00:00+01:00",
+        ])
         #expect(logged.code == 0, "\(logged.errors)")
         #expect(try await scene.hub.run(["export", scene.path("b.sqlite"), "--person", "anna"]).code == 0)
         let swim = try await DatabaseQueue(path: scene.path("b.sqlite")).read { db in

@@ -56,6 +56,4 @@ struct APIGuard: RouterMiddleware {
     }
 }
 
-extension HTTPField.Name {
-    static let formToken = HTTPField.Name("X-Form-Token")!
-}
+extension HTTPField.Name { static let formToken = HTTPField.Name("X-Form-Token")! }

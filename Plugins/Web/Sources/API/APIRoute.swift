@@ -104,8 +104,7 @@ struct APICall: Sendable {
             if let type = EverydayNames.type(name) { return type.id.rawValue }
             guard name.hasPrefix("x.") || name.hasPrefix("hc."), (try? TypeID(name)) != nil else {
                 throw RequestRefusal(
-                    .notFound, "There is no such type", "type: GET /api/v1/types lists the types.",
-                    member: "type")
+                    .notFound, "There is no such type", "type: GET /api/v1/types lists the types.", member: "type")
             }
             return name
         }

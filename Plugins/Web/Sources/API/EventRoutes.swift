@@ -18,12 +18,9 @@ enum EventRoutes {
                     name: "since", form: .cursor, help: "The listener's last cursor; not given: only new events."),
                 APIParameter(
                     name: "Last-Event-ID", form: .cursor,
-                    help: "The same, as browsers send it after a break; it takes precedence.",
-                    place: .header),
+                    help: "The same, as browsers send it after a break; it takes precedence.", place: .header),
                 Parameters.person, Parameters.types,
-            ],
-            answer: .init(
-                type: "text/event-stream", help: "A stream that stays open.", schema: ["type": "string"]),
+            ], answer: .init(type: "text/event-stream", help: "A stream that stays open.", schema: ["type": "string"]),
             handle: listen)
     ]
 

@@ -17,8 +17,7 @@ enum FigureRoutes {
                 APIParameter(
                     name: "type", form: .text(), help: "A type whose values are quantities.", isRequired: true),
                 APIParameter(
-                    name: "person", form: .text(),
-                    help: "The person; may be left out if the viewer sees only one."),
+                    name: "person", form: .text(), help: "The person; may be left out if the viewer sees only one."),
                 Parameters.sources,
                 APIParameter(name: "from", form: .time, help: "What lies before it does not count."),
                 APIParameter(name: "to", form: .time, help: "What lies at or after it does not count."),
@@ -27,16 +26,14 @@ enum FigureRoutes {
                     help: "Figures for each; not given: once, for all."),
                 APIParameter(
                     name: "every", form: .integer(StatisticsInterval.counts),
-                    help: "The number of these that make one interval."
-                ),
+                    help: "The number of these that make one interval."),
                 APIParameter(
                     name: "zone", form: .text(),
                     help: "By whose calendar, such as Europe/Berlin; not given: the person's."),
                 APIParameter(name: "anchor", form: .time, help: "The start of one interval."),
                 APIParameter(
                     name: "figure", form: .word(StatisticsFigure.allCases.map(\.rawValue) + ["bySource"]),
-                    help: "As they fit the type; may be repeated. Not given: those that fit best.",
-                    isList: true),
+                    help: "As they fit the type; may be repeated. Not given: those that fit best.", isList: true),
                 Parameters.limit(1_000, "Intervals of all pages together."), Parameters.next,
             ], answer: .init(help: "What hub stats --json prints.", schema: Schemas.ref("statistics")),
             handle: statistics),
@@ -55,8 +52,7 @@ enum FigureRoutes {
             parameters: [
                 APIParameter(name: "type", form: .text(), help: "A type of numbers.", isRequired: true),
                 APIParameter(
-                    name: "person", form: .text(),
-                    help: "The person; may be left out if the viewer sees only one."),
+                    name: "person", form: .text(), help: "The person; may be left out if the viewer sees only one."),
                 APIParameter(
                     name: "from", form: date, help: "Days from then on, at most 4,000; not given: those of a month."),
             ], answer: .init(help: "In the type's own unit.", schema: trendForm), handle: trend),
@@ -117,8 +113,7 @@ enum FigureRoutes {
                         ("value", number),
                         ("state", ["enum": .list(GoalForecast.State.allCases.map { .text($0.rawValue) })]),
                         ("date", day),
-                    ],
-                    optional: ["state", "date"])
+                    ], optional: ["state", "date"])
             ),
         ], optional: ["latest", "rate", "goal"])
 
@@ -177,8 +172,7 @@ extension APICall {
     fileprivate func date(_ name: String, _ text: String) throws -> LocalDate {
         if let date = LocalDate(text) { return date }
         throw RequestRefusal(
-            .unprocessableContent, "There is no such day", "\(name): expected a day such as 2026-03-15.",
-            member: name)
+            .unprocessableContent, "There is no such day", "\(name): expected a day such as 2026-03-15.", member: name)
     }
 }
 

@@ -11,8 +11,7 @@ enum HubRoutes {
             handle: { call in .json(try await call.parts.hub.ask(.status).bytes) }),
         APIRoute(
             method: .get, path: "/plugins", topic: "Hub",
-            summary: "What hub.conf and the manifests say of the plugins.",
-            isOwners: true,
+            summary: "What hub.conf and the manifests say of the plugins.", isOwners: true,
             answer: .init(
                 help: "What hub plugins --json prints.",
                 schema: Schemas.object([("plugins", Schemas.list(Schemas.ref("plugin")))])),
@@ -68,8 +67,7 @@ enum HubRoutes {
             }),
         APIRoute(
             method: .post, path: "/plugins/{name}/do/{command}", topic: "Hub",
-            summary: "Runs a command of a plugin, as its manifest declares it.",
-            scope: .manage, isOwners: true,
+            summary: "Runs a command of a plugin, as its manifest declares it.", scope: .manage, isOwners: true,
             parameters: [Parameters.plugin, Parameters.command, Parameters.dryRun], body: ["type": "object"],
             answer: .init(help: "The plugin's answer: any JSON value.", schema: [:]), handle: askPlugin),
         APIRoute(
@@ -89,19 +87,16 @@ enum HubRoutes {
             answer: .init(help: "The changes, and the problems.", schema: Schemas.result(of: OwnCommands.Apply.self)),
             handle: { call in try await call.carryOut(OwnCommands.Apply.self) }),
         APIRoute(
-            method: .get, path: "/deliveries", topic: "Hub", summary: "Which records each sink has.",
-            isOwners: true,
+            method: .get, path: "/deliveries", topic: "Hub", summary: "Which records each sink has.", isOwners: true,
             answer: .init(
-                help: "The sinks of status.",
-                schema: Schemas.object([("sinks", Schemas.list(Schemas.ref("sink")))])),
+                help: "The sinks of status.", schema: Schemas.object([("sinks", Schemas.list(Schemas.ref("sink")))])),
             handle: { call in
                 let sinks = JSONTree(try await call.parts.hub.ask(.status).bytes)?["sinks"] ?? []
                 return .json(["sinks": sinks])
             }),
         APIRoute(
-            method: .post, path: "/replay", topic: "Hub", summary: "Delivers records to a sink again.",
-            scope: .manage, isOwners: true, parameters: [Parameters.dryRun],
-            body: Schemas.arguments(of: OwnCommands.Replay.self),
+            method: .post, path: "/replay", topic: "Hub", summary: "Delivers records to a sink again.", scope: .manage,
+            isOwners: true, parameters: [Parameters.dryRun], body: Schemas.arguments(of: OwnCommands.Replay.self),
             answer: .init(help: "How many to which sink.", schema: Schemas.result(of: OwnCommands.Replay.self)),
             handle: { call in try await call.command(OwnCommands.Replay.self, try await call.arguments()) }),
         APIRoute(

@@ -24,8 +24,7 @@ enum LogInRoutes {
         APIRoute(
             method: .post, path: "/plugins/{name}/login/answer", topic: "Log-ins",
             summary: "Answers the question, and waits as long for the next one or the result.", scope: .manage,
-            isOwners: true,
-            parameters: [Parameters.plugin],
+            isOwners: true, parameters: [Parameters.plugin],
             body: Schemas.object(
                 [("question", ["type": "integer", "minimum": 1]), ("answer", ["type": "string"])], isClosed: true),
             answer: .init(help: "The current question, or the result.", schema: schema), handle: answer),
@@ -52,8 +51,7 @@ enum LogInRoutes {
                                 ["session", "person", "since", "until"].map { ($0, ["type": "string"]) },
                                 optional: ["person"]))
                     )
-                ])),
-            handle: { call in try .json(encoding: ["sessions": try await call.parts.sessions()]) }),
+                ])), handle: { call in try .json(encoding: ["sessions": try await call.parts.sessions()]) }),
     ]
 
     private static let schema = Schemas.object(
@@ -125,8 +123,7 @@ enum LogInRoutes {
                 member: "question")
         }
         guard let text = arguments["answer"]?.string else {
-            throw RequestRefusal(
-                .badRequest, "answer is not valid", "answer: expected a text.", member: "answer")
+            throw RequestRefusal(.badRequest, "answer is not valid", "answer: expected a text.", member: "answer")
         }
         if let other = arguments.keys.sorted().first(where: { !["question", "answer"].contains($0) }) {
             throw RequestRefusal(
@@ -135,8 +132,7 @@ enum LogInRoutes {
         guard let talk = await call.parts.logIns.answer(name, text, to: number, for: call.viewer) else {
             throw RequestRefusal(
                 .conflict, "This question is not open",
-                "question: GET /api/v1/plugins/\(name)/login has the current question.",
-                member: "question")
+                "question: GET /api/v1/plugins/\(name)/login has the current question.", member: "question")
         }
         return .json(await state(talk, call.viewer))
     }

@@ -16,11 +16,8 @@ enum OpenAPIDocument {
                 [
                     "title": "health hub", "version": "1",
                     "description": "Numbers are those of the hub, with every digit. Errors are problems (RFC 9457).",
-                ]),
-            .init("servers", [["url": .text(API.root)]]),
-            .init("security", [["token": []], ["session": []]]),
-            .init("tags", .list(topics.map { ["name": .text($0)] })),
-            .init("paths", .object(paths)),
+                ]), .init("servers", [["url": .text(API.root)]]), .init("security", [["token": []], ["session": []]]),
+            .init("tags", .list(topics.map { ["name": .text($0)] })), .init("paths", .object(paths)),
             .init("components", components(SessionCookie.name(isSecure: isSecure))),
         ]).bytes
     }
@@ -45,13 +42,11 @@ enum OpenAPIDocument {
     private static func describe(_ route: APIRoute) -> JSONTree {
         var members: [JSONTree.Member] = [
             .init("operationId", .text(name(route))), .init("tags", .list([.text(route.topic)])),
-            .init("summary", .text(route.summary)),
-            .init("description", .text(rights(route))),
+            .init("summary", .text(route.summary)), .init("description", .text(rights(route))),
             .init("parameters", .list(route.parameters.map(\.description))),
         ]
         if let body = route.body {
-            members.append(
-                .init("requestBody", ["required": true, "content": ["application/json": ["schema": body]]]))
+            members.append(.init("requestBody", ["required": true, "content": ["application/json": ["schema": body]]]))
         }
         let content: JSONTree = .object([.init(route.answer.type, ["schema": route.answer.schema])])
         var answers: [JSONTree.Member] = [
@@ -86,13 +81,10 @@ enum OpenAPIDocument {
             ("410", "The cursor is of a store that was replaced: begin again."),
             ("421", "A host name that this page does not have."),
             ("422", "The hub does not take it; code and detail say why."),
-            ("429", "Too many requests at a time: try again later."),
-            ("502", "The hub has not answered."), ("503", "The hub is busy: try again later."),
-            ("504", "It took too long; the hub may have done it."),
+            ("429", "Too many requests at a time: try again later."), ("502", "The hub has not answered."),
+            ("503", "The hub is busy: try again later."), ("504", "It took too long; the hub may have done it."),
         ]
-        if route.body != nil {
-            refusals += [("413", "The body is too long."), ("415", "The body is not JSON.")]
-        }
+        if route.body != nil { refusals += [("413", "The body is too long."), ("415", "The body is not JSON.")] }
         return refusals.sorted { $0.0 < $1.0 }
     }
 

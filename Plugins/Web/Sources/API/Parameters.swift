@@ -7,16 +7,13 @@ enum Parameters {
     static let person = APIParameter(
         name: "person", form: .text(), help: "The person; not given: everybody whose values the viewer may see.")
     static let types = APIParameter(
-        name: "type", form: .text(), help: "Only of this type, by any of its names; may be repeated.",
-        isList: true)
+        name: "type", form: .text(), help: "Only of this type, by any of its names; may be repeated.", isList: true)
     static let sources = APIParameter(
-        name: "source", form: .text(), help: "Only from plugins of this kind; may be repeated.", isList: true
-    )
+        name: "source", form: .text(), help: "Only from plugins of this kind; may be repeated.", isList: true)
     static let from = APIParameter(name: "from", form: .time, help: "Only what ends at or after this.")
     static let to = APIParameter(name: "to", form: .time, help: "Only what begins before this.")
     static let next = APIParameter(
-        name: "next", form: .text(),
-        help: "The member next of the previous page, with the other parameters unchanged.")
+        name: "next", form: .text(), help: "The member next of the previous page, with the other parameters unchanged.")
     static let number = APIParameter(
         name: "number", form: .integer(1...9_007_199_254_740_991), help: "The hub's number of the record.", place: .path
     )
@@ -26,8 +23,7 @@ enum Parameters {
     static let dryRun = APIParameter(
         name: "dryRun", form: .truth, help: "true: change nothing, and answer what would be done.")
     private static let name = APIParameter.Form.text(most: 64, pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
-    static let plugin = APIParameter(
-        name: "name", form: name, help: "The plugin, as hub.conf names it.", place: .path)
+    static let plugin = APIParameter(name: "name", form: name, help: "The plugin, as hub.conf names it.", place: .path)
     static let command = APIParameter(
         name: "command", form: .text(most: 64, pattern: "^[a-z][a-z0-9-]{0,63}$"),
         help: "One of the commands of the plugin's manifest.", place: .path)
@@ -66,9 +62,8 @@ enum Schemas {
     static func list(_ items: JSONTree) -> JSONTree { ["type": "array", "items": items] }
 
     static let records = object(
-        [
-            ("records", list(ref("record"))), ("next", ["type": "string"]), ("cursor", ["type": "string"]),
-        ], optional: ["next", "cursor"])
+        [("records", list(ref("record"))), ("next", ["type": "string"]), ("cursor", ["type": "string"])],
+        optional: ["next", "cursor"])
 }
 
 extension APICall {

@@ -54,8 +54,7 @@ enum RecordRoutes {
             summary: "The history of a record: its versions, its deliveries, its days.",
             parameters: [Parameters.number, Parameters.limit(1_000, "Versions of the page."), Parameters.next],
             answer: .init(
-                help:
-                    "What hub trace --json prints; viewers of one person get it without others' records and words.",
+                help: "What hub trace --json prints; viewers of one person get it without others' records and words.",
                 schema: Schemas.ref("trace")), handle: trace),
         APIRoute(
             method: .get, path: "/records.csv", topic: "Records", summary: "Records for spreadsheets, by their start.",
@@ -74,8 +73,7 @@ enum RecordRoutes {
     private static let person = Schemas.object(
         [
             ("name", ["type": "string"]), ("displayName", ["type": "string"]), ("zone", ["type": "string"]),
-            ("locale", ["type": "string"]),
-            ("units", ["type": "object", "additionalProperties": ["type": "string"]]),
+            ("locale", ["type": "string"]), ("units", ["type": "object", "additionalProperties": ["type": "string"]]),
         ], optional: ["displayName", "zone", "locale"])
 
     @Sendable private static func persons(_ call: APICall) async throws -> Response {

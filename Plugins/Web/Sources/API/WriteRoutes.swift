@@ -26,17 +26,13 @@ enum WriteRoutes {
             summary: "Corrects a sample, or with undo takes its edits away.", scope: .write,
             parameters: [Parameters.version, Parameters.dryRun], body: Schemas.arguments(of: OwnCommands.Edit.self),
             answer: .init(help: "The result.", schema: Schemas.result(of: OwnCommands.Edit.self)),
-            handle: { call in
-                try await call.byHand(.edit, try await call.arguments(of: "number"))
-            }),
+            handle: { call in try await call.byHand(.edit, try await call.arguments(of: "number")) }),
         APIRoute(
             method: .post, path: "/retract", topic: "By hand",
             summary: "Takes records back, or with undo takes that back.", scope: .write,
             parameters: [Parameters.version, Parameters.dryRun], body: Schemas.arguments(of: OwnCommands.Retract.self),
             answer: .init(help: "The result for each record.", schema: Schemas.result(of: OwnCommands.Retract.self)),
-            handle: { call in
-                try await call.byHand(.retract, try await call.arguments(of: "numbers"))
-            }),
+            handle: { call in try await call.byHand(.retract, try await call.arguments(of: "numbers")) }),
         APIRoute(
             method: .post, path: "/assign", topic: "By hand", summary: "Assigns samples to a person.", scope: .manage,
             isOwners: true, parameters: [Parameters.version, Parameters.dryRun],
@@ -46,8 +42,7 @@ enum WriteRoutes {
         APIRoute(
             method: .get, path: "/inbox", topic: "By hand",
             summary: "The newest records that wait for a person, and the newest that look wrong; none of a guest.",
-            isOwners: true,
-            parameters: [Parameters.limit(1_000, "Of each; not given: 100.")],
+            isOwners: true, parameters: [Parameters.limit(1_000, "Of each; not given: 100.")],
             answer: .init(
                 help: "Records, the newest first.",
                 schema: Schemas.object([
@@ -94,9 +89,7 @@ extension APICall {
                 member: "Content-Type")
         }
         let body: ByteBuffer
-        do {
-            body = try await request.body.collect(upTo: Self.maximumBytes)
-        } catch {
+        do { body = try await request.body.collect(upTo: Self.maximumBytes) } catch {
             throw RequestRefusal(.contentTooLarge, "This is too long", "The body may have \(Self.maximumBytes) bytes.")
         }
         guard let members = JSONTree(Array(body.readableBytesView))?.members else {
@@ -165,8 +158,7 @@ extension APICall {
             value.string.flatMap({ viewer.persons(parts.hub.persons).named($0) }) == nil
         else { return }
         throw RequestRefusal(
-            .notFound, "There is no such person", "person: GET /api/v1/persons lists the persons.",
-            member: "person")
+            .notFound, "There is no such person", "person: GET /api/v1/persons lists the persons.", member: "person")
     }
 
     /// Runs a command by hand, limited to the viewer's records, and returns the result for each record.

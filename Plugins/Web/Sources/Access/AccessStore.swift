@@ -161,13 +161,10 @@ extension AccessStore {
             throw CommandFailure("name", "name: there is a token \(name); hub web token revoke \(name) ends it")
         }
         guard tokens.count < Self.most else {
-            throw CommandFailure(
-                "tokens", "there are \(Self.most) tokens, the maximum; hub web token list shows them"
-            )
+            throw CommandFailure("tokens", "there are \(Self.most) tokens, the maximum; hub web token list shows them")
         }
         let token = AccessKey()
-        try await keep(
-            .token, token.hash, Grant(person: person, made: now, until: .max, name: name, scope: scope))
+        try await keep(.token, token.hash, Grant(person: person, made: now, until: .max, name: name, scope: scope))
         return token
     }
 

@@ -139,9 +139,7 @@ struct ErrorPages: RouterMiddleware {
         _ request: Request, context: WebRequestContext, next: (Request, WebRequestContext) async throws -> Response
     ) async throws -> Response {
         var response: Response
-        do {
-            response = try await next(request, context)
-        } catch {
+        do { response = try await next(request, context) } catch {
             let told = refusal(error)
             response = request.uri.path.hasPrefix(API.root + "/") ? Problem.response(told) : page(told)
         }
@@ -182,6 +180,4 @@ struct ErrorPages: RouterMiddleware {
     }
 }
 
-extension HTTPField.Name {
-    static let secFetchSite = HTTPField.Name("Sec-Fetch-Site")!
-}
+extension HTTPField.Name { static let secFetchSite = HTTPField.Name("Sec-Fetch-Site")! }

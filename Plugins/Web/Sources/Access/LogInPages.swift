@@ -62,8 +62,6 @@ struct LogInPages: Sendable {
     private func redirect(to path: String, cookie: AccessKey?) -> Response {
         Response(
             status: .seeOther,
-            headers: [
-                .location: path, .setCookie: SessionCookie.header(cookie, isSecure: parts.settings.isSecure),
-            ])
+            headers: [.location: path, .setCookie: SessionCookie.header(cookie, isSecure: parts.settings.isSecure)])
     }
 }

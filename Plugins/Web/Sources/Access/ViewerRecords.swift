@@ -90,8 +90,7 @@ struct RecordRedaction {
 
     private func day(_ day: JSONTree) -> JSONTree? {
         guard let stored = day["record"], isOwn(stored) else { return nil }
-        return .object(
-            (day.members ?? []).map { $0.name == "deliveries" ? .init($0.name, deliveries($0.value)) : $0 })
+        return .object((day.members ?? []).map { $0.name == "deliveries" ? .init($0.name, deliveries($0.value)) : $0 })
     }
 
     private func deliveries(_ list: JSONTree) -> JSONTree {

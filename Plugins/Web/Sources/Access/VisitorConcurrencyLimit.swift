@@ -144,9 +144,7 @@ struct FairTurns: RouterMiddleware {
         // A streamed body takes a turn for each piece, and none while the client does not read.
         if response.body.contentLength == nil {
             let body = response.body
-            response.body = ResponseBody { writer in
-                try await body.write(TurnWriter(writer: writer, turn: turn))
-            }
+            response.body = ResponseBody { writer in try await body.write(TurnWriter(writer: writer, turn: turn)) }
         }
         return response
     }

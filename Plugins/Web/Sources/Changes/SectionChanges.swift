@@ -28,9 +28,7 @@ struct SectionChanges: Sendable {
                     return try await again(told(answer.plan.problems, fields), refusal(answer.plan, fields))
                 }
                 if !answer.isNothing { return question(answer, change, choice) }
-            } catch let failure as CommandFailure {
-                return try await again(fields, "<p>\(failure.message)</p>")
-            }
+            } catch let failure as CommandFailure { return try await again(fields, "<p>\(failure.message)</p>") }
         }
         return parts.told(
             "<p>Nothing was changed: hub.conf has these values already.</p>", choice.viewer, on: change.section.page)
@@ -42,8 +40,7 @@ struct SectionChanges: Sendable {
     }
 
     private func look(at change: SectionChange) async throws -> ConfigureReport {
-        try await hub.run(
-            OwnCommands.Configure.self, try change.arguments(), isDryRun: true, deadline: .seconds(120))
+        try await hub.run(OwnCommands.Configure.self, try change.arguments(), isDryRun: true, deadline: .seconds(120))
     }
 
     /// Adds each problem to the field of its setting.
@@ -111,9 +108,7 @@ struct SectionChanges: Sendable {
                 }
                 return told(result.applied ? done(result, change.section, choice.viewer) : Self.refused(result))
             }
-        } catch let failure as CommandFailure {
-            return told("<p>\(failure.words("Nothing was changed"))</p>")
-        }
+        } catch let failure as CommandFailure { return told("<p>\(failure.words("Nothing was changed"))</p>") }
     }
 
     private static func refused(_ answer: ConfigureReport) -> HTML {
@@ -129,8 +124,7 @@ struct SectionChanges: Sendable {
         let saved: HTML = "<p>Saved.</p>\(PlanText.changes(answer, of: section))"
         guard !reversed.isEmpty else { return saved }
         let id = book.put(reversed, for: viewer)
-        let rest: HTML =
-            lost.isEmpty ? HTML() : "<p>That does not bring back \(lost.joined(separator: ", ")).</p>"
+        let rest: HTML = lost.isEmpty ? HTML() : "<p>That does not bring back \(lost.joined(separator: ", ")).</p>"
         return "\(saved)\(button(section, id, "Undo").html)\(rest)"
     }
 }

@@ -147,8 +147,7 @@ public struct Chart: Sendable {
         } else if points.contains(where: { $0.low != nil }) {
             items.append(item("<line class=\"line\" x1=\"0\" x2=\"100%\" y1=\"50%\" y2=\"50%\"/>", "average"))
             items.append(
-                item(
-                    "<rect class=\"band\" x=\"0\" y=\"20%\" width=\"100%\" height=\"60%\"/>", "least to greatest"))
+                item("<rect class=\"band\" x=\"0\" y=\"20%\" width=\"100%\" height=\"60%\"/>", "least to greatest"))
         }
         if goal != nil {
             items.append(item("<line class=\"goal\" x1=\"0\" x2=\"100%\" y1=\"50%\" y2=\"50%\"/>", "goal"))

@@ -29,9 +29,7 @@ struct ValueAxis {
     }
 
     /// Clamps numbers, because larger ones have no distinct position on an axis.
-    private static func bounded(_ number: Double) -> Double {
-        number.isFinite ? min(max(number, -1e15), 1e15) : 0
-    }
+    private static func bounded(_ number: Double) -> Double { number.isFinite ? min(max(number, -1e15), 1e15) : 0 }
 
     /// The smallest useful step: marks must differ in the displayed decimals and as doubles.
     private static func leastStep(_ format: ValueFormat, _ magnitude: Double) -> Double {
@@ -51,9 +49,7 @@ struct ValueAxis {
     }
 
     /// 0 at the lower end, 1 at the upper end; values outside are clamped.
-    func place(_ value: Double) -> Double {
-        min(max((Self.bounded(format.number(value)) - low) / (high - low), 0), 1)
-    }
+    func place(_ value: Double) -> Double { min(max((Self.bounded(format.number(value)) - low) / (high - low), 0), 1) }
 
     var marks: [Mark] {
         let count = Int(min(((high - low) / step).rounded(), 12))

@@ -7,7 +7,7 @@ struct DeliveriesPage: Sendable {
     let hub: PluginContext
 
     func response(_ choice: SelectedPerson) async throws -> Response {
-        let state = try await hub.hubState().state
+        let state = try await hub.hubStatus()
         let frame = PageFrame(title: "Deliveries", choice: choice, path: "/deliveries")
         guard !state.sinks.isEmpty else {
             return PageAnswer.page(
@@ -27,8 +27,8 @@ struct DeliveriesPage: Sendable {
     }
 
     /// A sentence that says whether a sink needs attention.
-    private static func summary(_ sinks: [HubState.Sink]) -> HTML {
-        let unwell = sinks.filter { !$0.well }
+    private static func summary(_ sinks: [SinkStatus]) -> HTML {
+        let unwell = sinks.filter { !$0.isWell }
         let waiting = sinks.reduce(0) { $0 + $1.pending + $1.retrying }
         guard unwell.isEmpty else {
             return """
@@ -42,7 +42,7 @@ struct DeliveriesPage: Sendable {
     }
 
     /// A row for each sink.
-    static func table(_ sinks: [HubState.Sink]) -> HTML {
+    static func table(_ sinks: [SinkStatus]) -> HTML {
         var table = HTMLTable(
             caption: "Sinks",
             columns: [
@@ -61,8 +61,8 @@ struct DeliveriesPage: Sendable {
         "<a href=\"\(url: "/deliveries/sink?" + FormText.write([(name: "name", value: sink)]))\">\(sink)</a>"
     }
 
-    static func lamp(_ sink: HubState.Sink) -> HTML {
-        sink.well ? "<span class=\"good\">well</span>" : "<span class=\"bad\">needs you</span>"
+    static func lamp(_ sink: SinkStatus) -> HTML {
+        sink.isWell ? "<span class=\"good\">well</span>" : "<span class=\"bad\">needs you</span>"
     }
 
     /// A form that leads to the page of a record with its deliveries.

@@ -100,9 +100,7 @@ struct ReplayPages: Sendable {
     }
 
     /// The zone for days: that of the only person, or the machine's, because a sink may have records of several persons.
-    private var zone: TimeZone {
-        parts.persons.count == 1 ? parts.persons[0].reader.zone ?? .current : .current
-    }
+    private var zone: TimeZone { parts.persons.count == 1 ? parts.persons[0].reader.zone ?? .current : .current }
 
     private static func filled(_ text: String) -> String? {
         text.contains { !$0.isWhitespace } ? text : nil
@@ -112,8 +110,7 @@ struct ReplayPages: Sendable {
     private static let patience = Duration.seconds(60)
 
     private func replay(_ order: Order, isDryRun: Bool) async throws -> [SinkRecords] {
-        try await parts.hub.run(
-            OwnCommands.Replay.self, order.arguments, isDryRun: isDryRun, deadline: Self.patience
-        ).sinks
+        try await parts.hub.run(OwnCommands.Replay.self, order.arguments, isDryRun: isDryRun, deadline: Self.patience)
+            .sinks
     }
 }

@@ -7,7 +7,7 @@ struct SinkPage: Sendable {
     let hub: PluginContext
 
     func response(_ name: Substring?, _ choice: SelectedPerson) async throws -> Response {
-        guard let sink = try await hub.hubState().state.sinks.first(where: { $0.name == name ?? "" }) else {
+        guard let sink = try await hub.hubStatus().sinks.first(where: { $0.name == name ?? "" }) else {
             throw NoSuchPage()
         }
         let advice = sink.note.map { LocalTime.inSentence($0) } ?? "You need not do anything."
@@ -20,11 +20,11 @@ struct SinkPage: Sendable {
     }
 
     /// The wanted records by state; the lines add up.
-    private static func account(_ sink: HubState.Sink) -> HTML {
+    private static func account(_ sink: SinkStatus) -> HTML {
         var table = HTMLTable(caption: "Account", columns: ["What", "Records", "Why"])
         let skips = sink.skips.sorted { $0.key < $1.key }.map { "\($0.key): \(NumberText.grouped($0.value))" }
         let rows: [(String, Int64, String)] = [
-            ("Wanted", sink.wanted, sink.counting == true ? "is being counted, and too low until then" : ""),
+            ("Wanted", sink.wanted, sink.isCounting == true ? "is being counted, and too low until then" : ""),
             ("Delivered", sink.delivered, ""),
             ("Waiting", sink.pending, sink.oldestPending.flatMap { since("the oldest since", $0) } ?? ""),
             ("To try again", sink.retrying, sink.nextRetry.flatMap { since("next at", $0) } ?? ""),
@@ -38,8 +38,8 @@ struct SinkPage: Sendable {
         return table.html
     }
 
-    private static func times(_ sink: HubState.Sink) -> HTML {
-        let open = sink.open ? "open: its plugin asks for records" : "closed: no plugin asks for records now"
+    private static func times(_ sink: SinkStatus) -> HTML {
+        let open = sink.isOpen ? "open: its plugin asks for records" : "closed: no plugin asks for records now"
         var facts: [(String, String)] = [("Subscription", open), ("Settled up to", sink.cursor)]
         if let last = sink.lastDelivered.flatMap({ LocalTime.text($0) }) { facts.append(("Last delivered", last)) }
         if let last = sink.lastFailure.flatMap({ LocalTime.text($0) }) {
@@ -49,7 +49,7 @@ struct SinkPage: Sendable {
     }
 
     /// A link to the page of a record if some were refused or wait for a retry.
-    private static func unwell(_ sink: HubState.Sink) -> HTML? {
+    private static func unwell(_ sink: SinkStatus) -> HTML? {
         guard sink.refused + sink.retrying > 0 else { return nil }
         return """
             <p>The hub counts refused records and those to try again, and does not list them; the page of a record shows the answer

@@ -25,7 +25,7 @@ struct DevicesPage: Sendable {
     let hub: PluginContext
 
     func response(_ choice: SelectedPerson) async throws -> Response {
-        let state = try await hub.hubState().state
+        let state = try await hub.hubStatus()
         let frame = PageFrame(title: "Devices", choice: choice, path: Self.path)
         let scales = state.plugins.filter { $0.kind == Self.withUsers && $0.enabled }
         let users = HTML.each(scales) { plugin in
@@ -45,7 +45,7 @@ struct DevicesPage: Sendable {
         return PageAnswer.page(frame.html("<ul class=\"boxes\">\(cards)</ul>\(users)"))
     }
 
-    private func card(_ device: HubState.Device, _ plugin: HubState.Plugin?) -> HTML {
+    private func card(_ device: HubStatus.DeviceStatus, _ plugin: PluginStatus?) -> HTML {
         let state: HTML =
             switch device.connected {
             case true: "<span class=\"good\">connected</span>"
@@ -68,7 +68,7 @@ struct DevicesPage: Sendable {
                     "<dt>\(device.lastErrorSeverity == "warning" ? "Warning" : "Error")</dt><dd class=\"bad\">\(error)\(time)</dd>"
             } ?? HTML()
         return """
-            <li class="box"><h2>\(device.device)</h2><dl><dt>Plugin</dt><dd>\(device.instance), \(plugin?.state ?? "no longer in hub.conf")</dd>
+            <li class="box"><h2>\(device.device)</h2><dl><dt>Plugin</dt><dd>\(device.instance), \(plugin?.state.rawValue ?? "no longer in hub.conf")</dd>
             <dt>State</dt><dd>\(state)</dd><dt>Battery</dt><dd>\(battery)</dd>
             <dt>Last heard</dt><dd>\(device.lastHeard.flatMap { LocalTime.text($0) } ?? "not known")</dd>\(fault)\
             \((plugin?.advice).map { "<dt>To do</dt><dd>\(LocalTime.inSentence($0))</dd>" } ?? HTML())</dl></li>

@@ -17,7 +17,7 @@ struct ScaleUsersPage: Sendable {
 
     /// The instance in the address; its kind must have users.
     private func instance(_ visit: WebRequestContext) async throws -> String {
-        let plugins = try await parts.hub.hubState().state.plugins
+        let plugins = try await parts.hub.hubStatus().plugins
         guard let name = visit.parameters.get("instance"),
             plugins.contains(where: { $0.name == name && $0.kind == DevicesPage.withUsers && $0.enabled })
         else { throw NoSuchPage() }

@@ -41,9 +41,7 @@ struct EventChannel {
     /// At most half of a stream's buffer.
     private static let (maximumEvents, maximumBytes) = (EventStream.maximumEvents / 2, EventStream.maximumBytes / 2)
 
-    init(_ serial: Int, from cursor: Cursor) {
-        (self.serial, self.cursor, start) = (serial, cursor, cursor.sequence)
-    }
+    init(_ serial: Int, from cursor: Cursor) { (self.serial, self.cursor, start) = (serial, cursor, cursor.sequence) }
 
     /// Adds a listener that has everything up to a cursor.
     ///

@@ -108,9 +108,7 @@ actor EventFeed {
         let cut = person.map(RecordRedaction.init)
         return Page(
             // Limit records to those parts that the person of the channel may read.
-            events: try records.map {
-                try RecordEvent(cut?.record($0) ?? $0, epoch: cursor.epoch)
-            }, cursor: end,
+            events: try records.map { try RecordEvent(cut?.record($0) ?? $0, epoch: cursor.epoch) }, cursor: end,
             isLast: next == nil && limit.map { records.count < $0 } ?? true)
     }
 
@@ -189,9 +187,7 @@ actor EventFeed {
     /// - Parameter start: the listener's position; nil for the present one.
     nonisolated func serve(_ stream: EventStream, after start: Cursor?) async throws {
         await enter(stream)
-        do {
-            try await tell(stream, after: start)
-        } catch {
+        do { try await tell(stream, after: start) } catch {
             await leave(stream)
             throw error
         }

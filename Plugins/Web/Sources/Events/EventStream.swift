@@ -103,9 +103,7 @@ final class EventStream: Sendable {
     init(
         _ viewer: Viewer, person: String?, types: Set<String>?, write: @escaping Write,
         close: @escaping @Sendable () -> Void
-    ) {
-        (self.viewer, self.person, self.types, hand, self.close) = (viewer, person, types, write, close)
-    }
+    ) { (self.viewer, self.person, self.types, hand, self.close) = (viewer, person, types, write, close) }
 
     @discardableResult
     private func change<Result>(_ body: (inout State) -> Result) -> Result {

@@ -60,6 +60,4 @@ struct FormFields: Sendable {
 }
 
 /// An option of a choice.
-struct FormOption: Sendable {
-    let value, text: String
-}
+struct FormOption: Sendable { let value, text: String }

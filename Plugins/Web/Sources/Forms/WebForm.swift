@@ -12,14 +12,10 @@ struct WebForm: Sendable {
     /// - Throws: ``RequestRefusal`` if the body is too long or not a form.
     init(_ request: Request) async throws {
         let body: ByteBuffer
-        do {
-            body = try await request.body.collect(upTo: 65_536)
-        } catch {
+        do { body = try await request.body.collect(upTo: 65_536) } catch {
             throw RequestRefusal(.contentTooLarge, "This is more than a form of this page", "Open the page again.")
         }
-        do {
-            fields = try URLEncodedFormDecoder().decode([String: String].self, from: String(buffer: body))
-        } catch {
+        do { fields = try URLEncodedFormDecoder().decode([String: String].self, from: String(buffer: body)) } catch {
             throw RequestRefusal(
                 .badRequest, "This is not a form of this page", "Open the page again, and fill it in there.")
         }

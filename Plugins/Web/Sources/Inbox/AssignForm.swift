@@ -22,9 +22,7 @@ enum AssignForm {
             forms +=
                 "<form class=\"inline\" method=\"post\" action=\"/inbox/assign\">\(fields)\(buttons)<button name=\"guest\" value=\"true\">A guest's</button></form>"
         }
-        if grants.have(.retract) {
-            forms += ButtonForm("/inbox/delete", "Delete", [("records", records)]).html
-        }
+        if grants.have(.retract) { forms += ButtonForm("/inbox/delete", "Delete", [("records", records)]).html }
         return forms
     }
 

@@ -153,8 +153,7 @@ struct AssignmentActions: Sendable {
         let gone = try await changed(.retract, named.asSeen, viewer)
         guard !gone.isEmpty else { return parts.told("It was deleted before.", viewer, on: InboxPage.path) }
         let undo = ButtonForm("/inbox/restore", "Undo", [("records", RecordVersions.text(gone))]).html
-        return parts.told(
-            "\(NumberText.count(gone.count, "record")) deleted. \(undo)", viewer, on: InboxPage.path)
+        return parts.told("\(NumberText.count(gone.count, "record")) deleted. \(undo)", viewer, on: InboxPage.path)
     }
 
     func restore(_ request: Request, _ visit: WebRequestContext) async throws -> Response {

@@ -30,9 +30,7 @@ struct InboxPage: Sendable {
         let frame = PageFrame(title: "Inbox", choice: choice, path: Self.path)
         guard !waiting.isEmpty || !implausible.isEmpty else {
             return PageAnswer.page(
-                frame.html(
-                    "<p>The inbox is empty: no record waits for a person, and no value looks wrong.</p>"
-                ))
+                frame.html("<p>The inbox is empty: no record waits for a person, and no value looks wrong.</p>"))
         }
         let advice = parts.grants.shown(.assign, to: "Saying whose it is") { HTML() }
         let cards = HTML.each(waiting.reversed()) { card($0, choice) }

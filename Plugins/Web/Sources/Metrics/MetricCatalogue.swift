@@ -56,8 +56,7 @@ enum MetricCatalogue {
             labels: ["route", "status"]),
         .init(
             "web_request_duration_seconds", .histogram, "From the head of a request until its answer begins.",
-            labels: ["route"]),
-        .init("web_sessions", .gauge, "Browsers that are logged in."),
+            labels: ["route"]), .init("web_sessions", .gauge, "Browsers that are logged in."),
         .init("web_event_streams", .gauge, "Browsers and programs that listen for events."),
         .init("web_resident_memory_bytes", .gauge, "Memory that the page's program holds."),
     ]

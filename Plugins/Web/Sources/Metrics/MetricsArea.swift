@@ -24,8 +24,7 @@ struct MetricsArea: Sendable {
     }
 
     func add(to router: some RouterMethods<WebRequestContext>) {
-        router.get("/metrics") { _, _ in
-            Self.plain(try await text(), type: "text/plain; version=0.0.4; charset=utf-8")
+        router.get("/metrics") { _, _ in Self.plain(try await text(), type: "text/plain; version=0.0.4; charset=utf-8")
         }
     }
 
@@ -40,14 +39,12 @@ struct MetricsArea: Sendable {
         let figures = HubMetrics()
         var missing = ""
         do {
-            figures.put(try await parts.hub.hubState(within: .seconds(5)).state)
+            figures.put(try await parts.hub.hubStatus(within: .seconds(5)))
         } catch let error as AskError where error.error?.code == .forbidden {
             // The hub answers, but hub.conf does not let this plugin read its status.
             figures.registry.gauge("hub_up", 1)
             missing = "# The hub's figures are not granted to this page (status): type \(parts.grants.command)\n"
-        } catch {
-            figures.registry.gauge("hub_up", 0)
-        }
+        } catch { figures.registry.gauge("hub_up", 0) }
         let own = parts.metrics
         own.gauge("web_sessions", Double(try await parts.access.sessions(at: parts.now).count))
         own.gauge("web_event_streams", Double(parts.seats.count))
@@ -84,7 +81,7 @@ struct HubMetrics {
         Counter(label: name, dimensions: labels, factory: registry).increment(by: value)
     }
 
-    func put(_ state: HubState) {
+    func put(_ state: HubStatus) {
         gauge("hub_up", true)
         gauge("hub_info", 1.0, [("version", state.version)])
         gauge("hub_uptime_seconds", state.uptime)
@@ -103,7 +100,7 @@ struct HubMetrics {
         for sink in state.sinks { put(sink, age: state.age(of: sink.oldestPending)) }
     }
 
-    private func put(_ plugin: HubState.Plugin, _ labels: [(String, String)]) {
+    private func put(_ plugin: PluginStatus, _ labels: [(String, String)]) {
         gauge("hub_plugin_enabled", plugin.enabled, labels)
         gauge("hub_plugin_alive", plugin.alive, labels)
         gauge("hub_plugin_fresh", plugin.fresh, labels)
@@ -112,9 +109,9 @@ struct HubMetrics {
         counter("hub_plugin_records_total", plugin.records, labels)
     }
 
-    private func put(_ sink: HubState.Sink, age: Double?) {
+    private func put(_ sink: SinkStatus, age: Double?) {
         let labels = [("sink", sink.name)]
-        gauge("hub_sink_ok", sink.well, labels)
+        gauge("hub_sink_ok", sink.isWell, labels)
         gauge("hub_sink_wanted_records", sink.wanted, labels)
         let states = [
             ("delivered", sink.delivered), ("pending", sink.pending), ("retrying", sink.retrying),

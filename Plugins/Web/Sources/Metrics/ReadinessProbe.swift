@@ -27,12 +27,10 @@ actor ReadinessProbe {
 
     private static func ask(_ hub: PluginContext) async -> Bool {
         do {
-            return try await hub.hubState(within: patience).state.store.isWell
+            return try await hub.hubStatus(within: patience).store.isWell
         } catch let error as AskError where error.error?.code == .forbidden {
             // The hub has answered, but hub.conf does not let this plugin read its status.
             return true
-        } catch {
-            return false
-        }
+        } catch { return false }
     }
 }

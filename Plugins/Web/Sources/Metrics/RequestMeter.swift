@@ -15,9 +15,8 @@ struct RequestMeter: RouterMiddleware {
         // All addresses without a route count as one.
         let route = response.status == .notFound ? "other" : context.endpointPath ?? "other"
         let status = "\(response.status.code / 100)xx"
-        Counter(
-            label: "web_requests_total", dimensions: [("route", route), ("status", status)], factory: registry
-        ).increment()
+        Counter(label: "web_requests_total", dimensions: [("route", route), ("status", status)], factory: registry)
+            .increment()
         Timer(label: "web_request_duration_seconds", dimensions: [("route", route)], factory: registry)
             .recordNanoseconds(time.seconds * 1_000_000_000 + time.attoseconds / 1_000_000_000)
         return response

@@ -44,9 +44,7 @@ actor LogInSession {
     nonisolated var outcome: Outcome? { ending.withLock { $0 } }
     nonisolated var isOver: Bool { outcome != nil }
 
-    private struct Result: Decodable {
-        var account, user: String?
-    }
+    private struct Result: Decodable { var account, user: String? }
 
     func begin(_ hub: PluginContext, _ arguments: [String: SettingValue]) {
         // It may have been cancelled before it began.
@@ -54,8 +52,7 @@ actor LogInSession {
         work = Task {
             do {
                 let result = try await hub.command(
-                    "login", of: instance, arguments, deadline: Self.time,
-                    answering: { try await self.ask($0) })
+                    "login", of: instance, arguments, deadline: Self.time, answering: { try await self.ask($0) })
                 let told = try? JSONDecoder().decode(Result.self, from: Data(result?.bytes ?? []))
                 end(.loggedIn(told?.user ?? told?.account))
             } catch let failure as CommandFailure {
@@ -63,9 +60,7 @@ actor LogInSession {
                 end(isLate ? .givenUp : failure.isUnanswered ? .unknown(failure.message) : .failed(failure.message))
             } catch let error as AskError {
                 end(error.code == .refused ? .failed(error.message) : .unknown(error.message))
-            } catch {
-                end(.givenUp)
-            }
+            } catch { end(.givenUp) }
         }
     }
 

@@ -54,9 +54,7 @@ private struct SelfEndingCommand: Sendable {
 
         init(_ result: RawJSON) throws { self = try JSONDecoder().decode(Self.self, from: Data(result.bytes)) }
 
-        private var steps: [ApplyReport.Step] {
-            (plan?.instances ?? instances ?? []).filter { $0.action != .leave }
-        }
+        private var steps: [ApplyReport.Step] { (plan?.instances ?? instances ?? []).filter { $0.action != .leave } }
 
         func ends(_ name: String) -> Bool { instance == name || steps.contains { $0.instance == name } }
 
@@ -87,9 +85,7 @@ private struct SelfEndingCommand: Sendable {
     /// - Parameter plan: the hub's plan.
     func run(_ plan: RawJSON) async throws -> RawJSON {
         let known = hub.sessionCount
-        do {
-            return try await begin()
-        } catch let error as AskError where error.code == .lost {
+        do { return try await begin() } catch let error as AskError where error.code == .lost {
             guard try RestartEffects(plan).applied != nil else { throw error }
             let now = try await HubTimeLimit.run(.seconds(20)) { try await look(beyond: known) }
             guard try RestartEffects(now).isDone else {

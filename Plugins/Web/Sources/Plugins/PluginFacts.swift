@@ -3,36 +3,15 @@ import PluginKit
 
 /// The state of an instance, its section of `hub.conf`, and its manifest.
 struct PluginFacts: Sendable {
-    /// An entry of the answer to `plugins`.
-    struct Description: Decodable, Sendable {
-        struct Scope: Decodable, Sendable {
-            var types: [String]
-            var denied: [String]?
-        }
-        struct Grants: Decodable, Sendable { var read, write: Scope }
-        struct Tier: Decodable, Sendable { var tier: String }
-        struct Isolation: Decodable, Sendable {}
-        var name: String
-        var summary, version, fault: String?
-        var grants: Grants
-        var persons, reaches: [String]?
-        var isolation: Isolation?
-        var tier: Tier?
-        /// Secrets are shown as `<secret>`.
-        var settings: [String: SettingValue]
-        var declarations: [SettingDeclaration]?
-        var commands: [CommandDeclaration]?
-    }
-
-    let condition: HubState.Plugin
+    let condition: PluginStatus
     /// Nil if the section has errors, or `plugins` is not granted.
-    let description: Description?
+    let description: PluginEntry?
 
     var name: String { condition.name }
 
-    func has(_ command: String) -> Bool { description?.commands?.contains { $0.name == command } ?? false }
+    func has(_ command: String) -> Bool { description?.has(command) ?? false }
 
-    /// Whether no action is needed, by the rules of `hub doctor` and the page System.
+    /// Whether no action is needed, by the rule of `hub status`.
     let isWell: Bool
 
     /// Whether an account of its service needs a new log-in.
@@ -44,11 +23,10 @@ extension PluginContext {
     ///
     /// - Throws: `AskError`, with the code `forbidden` if `status` is not granted.
     func pluginFacts() async throws -> [PluginFacts] {
-        let (state, answer) = try await hubState()
-        let unwell = Set(StatusFinding.all(in: answer.bytes).compactMap(\.plugin))
-        let described =
-            ownerRights.contains(.plugins) ? try await ask(.plugins, as: [PluginFacts.Description].self) : []
-        return state.plugins.map { condition in
+        let status = try await hubStatus()
+        let unwell = Set(status.problems.compactMap(\.plugin))
+        let described = ownerRights.contains(.plugins) ? try await ask(.plugins, as: [PluginEntry].self) : []
+        return status.plugins.map { condition in
             PluginFacts(
                 condition: condition, description: described.first { $0.name == condition.name },
                 isWell: !unwell.contains(condition.name))

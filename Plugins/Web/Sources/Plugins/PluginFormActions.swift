@@ -122,9 +122,7 @@ struct PluginFormActions: Sendable {
         guard grants.have(right) else {
             return parts.told("<p>\(grants.advice(right, to: what))</p>", choice.viewer, on: back)
         }
-        do {
-            return try await body(back)
-        } catch let failure as CommandFailure {
+        do { return try await body(back) } catch let failure as CommandFailure {
             return parts.told("<p class=\"bad\">\(failure.words("It was not done"))</p>", choice.viewer, on: back)
         }
     }

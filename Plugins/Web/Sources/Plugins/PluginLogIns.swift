@@ -21,8 +21,7 @@ struct PluginLogIns: Sendable {
         }
         guard talk.session == choice.viewer.session.hash else {
             return PageAnswer.page(
-                frame.html(
-                    "\(way)<p>Another browser, or a program, is logging in now.</p>\(cancelling(facts.name))"))
+                frame.html("\(way)<p>Another browser, or a program, is logging in now.</p>\(cancelling(facts.name))"))
         }
         switch await talk.state {
         case .ended: return end(talk, choice.viewer)
@@ -34,8 +33,7 @@ struct PluginLogIns: Sendable {
                     again</a></p>\(cancelling(facts.name))
                     """))
         case .asking(let question, let number):
-            return PageAnswer.page(
-                frame.html("\(way)\(asking(question, number, facts.name))"))
+            return PageAnswer.page(frame.html("\(way)\(asking(question, number, facts.name))"))
         }
     }
 

@@ -35,9 +35,7 @@ struct PluginLogs: Sendable {
         guard let name, PeerName.isValid(name) else { throw NoSuchPage() }
         let text = try await lines(of: name).text
         let tag = Asset.tag(of: text)
-        guard request.headers[.ifNoneMatch] != tag else {
-            return Response(status: .notModified, headers: [.eTag: tag])
-        }
+        guard request.headers[.ifNoneMatch] != tag else { return Response(status: .notModified, headers: [.eTag: tag]) }
         return Response(
             status: .ok, headers: [.contentType: "text/plain; charset=utf-8", .eTag: tag],
             body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
@@ -51,8 +49,6 @@ struct PluginLogs: Sendable {
                 return "\(LocalTime.text(line.time) ?? line.time) \(line.level) \(from)\(line.text)"
             }
             return (text.isEmpty ? "It has no lines yet." : text.joined(separator: "\n"), page.more)
-        } catch let error as AskError where error.error?.code == .field {
-            throw NoSuchPage()
-        }
+        } catch let error as AskError where error.error?.code == .field { throw NoSuchPage() }
     }
 }

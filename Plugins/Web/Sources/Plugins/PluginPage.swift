@@ -45,9 +45,9 @@ struct PluginPage: Sendable {
             parts.append("<a class=\"button\" href=\"\(url: PluginAddresses.of(facts.name, "/login"))\">Log in</a>")
         }
         if facts.condition.enabled, facts.condition.remote != true {
-            let waits = ["quarantined", "failed", "finished", "restarting", "resting"].contains(facts.condition.state)
+            let waits: [InstanceState] = [.quarantined, .failed, .finished, .restarting, .resting]
             parts.append(
-                waits
+                waits.contains(facts.condition.state)
                     ? actions.button(facts.name, "release", "Start again", right: .release)
                     : actions.button(facts.name, "restart", "Restart", right: .restart))
         }
@@ -61,8 +61,10 @@ struct PluginPage: Sendable {
         if let description = facts.description {
             if let summary = description.summary { rows.append(("What", summary)) }
             if let version = description.version { rows.append(("Version", version)) }
-            rows.append(("Reads", PluginStateText.types(description.grants.read)))
-            rows.append(("Shares", PluginStateText.types(description.grants.write)))
+            if let grants = description.grants {
+                rows.append(("Reads", PluginStateText.types(grants.read)))
+                rows.append(("Shares", PluginStateText.types(grants.write)))
+            }
             rows.append(("Persons", description.persons?.joined(separator: ", ") ?? "all"))
             if condition.remote != true {
                 let reached = description.reaches.map { $0.isEmpty ? "" : "; reaches \($0.joined(separator: ", "))" }
@@ -110,12 +112,9 @@ struct PluginPage: Sendable {
         let toggle: HTML =
             mayChange
             ? ButtonForm(
-                action, facts.condition.enabled ? "Disable …" : "Enable …",
-                [("enabled", "\(!facts.condition.enabled)")]
+                action, facts.condition.enabled ? "Disable …" : "Enable …", [("enabled", "\(!facts.condition.enabled)")]
             ).html : HTML()
-        guard !fields.isEmpty else {
-            return "<h2 id=\"settings\">Settings</h2><p>It has none.</p>\(reason)\(toggle)"
-        }
+        guard !fields.isEmpty else { return "<h2 id=\"settings\">Settings</h2><p>It has none.</p>\(reason)\(toggle)" }
         let inputs = HTML.each(fields) { $0.html(isEnabled: mayChange) }
         let submit: HTML = mayChange ? "<button class=\"main\">Show what would change</button>" : HTML()
         return """

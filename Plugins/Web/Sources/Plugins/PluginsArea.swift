@@ -43,9 +43,7 @@ struct PluginsArea: SiteArea {
         post("do/:command", router, deeds.carryOut)
         post("change", router, changes.plan)
         post("save", router, changes.save)
-        router.get("/apply") { request, visit in
-            try await deeds.plan(SelectedPerson(request, visit, parts))
-        }
+        router.get("/apply") { request, visit in try await deeds.plan(SelectedPerson(request, visit, parts)) }
         router.post("/apply") { request, visit in
             _ = try await WebForm.read(request, visit)
             return try await deeds.apply(SelectedPerson(request, visit, parts))

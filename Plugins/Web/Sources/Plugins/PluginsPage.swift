@@ -23,7 +23,7 @@ struct PluginsPage: Sendable {
         }
         let hasSource = all.contains { facts in
             facts.condition.enabled && facts.name != hub.instance
-                && facts.description?.grants.write.types.isEmpty != true
+                && facts.description?.grants?.write.types.isEmpty != true
         }
         let setup: HTML? =
             hasSource ? nil : "<p>No plugin that brings values is enabled: <a href=\"/setup\">set up</a>.</p>"
@@ -52,7 +52,7 @@ struct PluginsPage: Sendable {
         <p class="state">\(PluginStateText.state(facts))</p>
         \(facts.description?.summary.map { "<p class=\"faint\">\($0)</p>" } ?? HTML())
         \(PluginStateText.trouble(facts.condition))
-        \(facts.description.map { "<p class=\"faint\">\(PluginStateText.shares($0))</p>" } ?? HTML())
+        \((facts.description?.grants).map { "<p class=\"faint\">\(PluginStateText.shares($0))</p>" } ?? HTML())
         \(actions.repairs(facts))</li>
 
         """
@@ -63,7 +63,7 @@ struct PluginsPage: Sendable {
 enum PluginStateText {
     static func state(_ facts: PluginFacts) -> HTML {
         let condition = facts.condition
-        var words = [condition.state]
+        var words = [condition.state.rawValue]
         if let seconds = condition.restartIn { words.append("again in \(NumberText.duration(seconds: seconds))") }
         if condition.fresh == false { words.append("no record for a day") }
         if condition.delivering == false { words.append("deliveries wait") }
@@ -74,7 +74,7 @@ enum PluginStateText {
     }
 
     /// The last error and the remedy.
-    static func trouble(_ condition: HubState.Plugin) -> HTML {
+    static func trouble(_ condition: PluginStatus) -> HTML {
         var lines: [HTML] = []
         if let advice = condition.advice { lines.append("<p>\(condition.name) \(LocalTime.inSentence(advice))</p>") }
         if let error = condition.lastError, condition.advice?.contains(error) != true {
@@ -88,14 +88,12 @@ enum PluginStateText {
         return HTML.joined(lines, by: "")
     }
 
-    static func shares(_ description: PluginFacts.Description) -> HTML {
-        let parts = [("Reads", description.grants.read), ("shares", description.grants.write)].map { word, scope in
-            "\(word) \(types(scope))"
-        }
+    static func shares(_ grants: PluginEntry.Grants) -> HTML {
+        let parts = [("Reads", grants.read), ("shares", grants.write)].map { word, scope in "\(word) \(types(scope))" }
         return "\(parts.joined(separator: "; "))."
     }
 
-    static func types(_ scope: PluginFacts.Description.Scope) -> String {
+    static func types(_ scope: PluginEntry.Scope) -> String {
         func name(_ text: String) -> String { (try? TypeID(text)).map(TypeName.text) ?? text }
         let denied = scope.denied.map { " but \($0.map(name).joined(separator: ", "))" } ?? ""
         if scope.types == ["*"] { return "all types\(denied)" }
@@ -115,12 +113,12 @@ struct PluginActions: Sendable {
             parts.append(
                 "<a class=\"button main\" href=\"\(url: PluginAddresses.of(facts.name, "/login"))\">Log in</a>")
         }
-        if ["quarantined", "failed", "finished", "restarting"].contains(condition.state) {
+        if [InstanceState.quarantined, .failed, .finished, .restarting].contains(condition.state) {
             parts.append(button(facts.name, "release", "Start again", right: .release))
-        } else if condition.hasError == true || condition.state == "silent" {
+        } else if condition.hasError == true || condition.state == .silent {
             parts.append(button(facts.name, "restart", "Restart", right: .restart))
         }
-        if condition.isFallback == true || condition.state == "failed" {
+        if condition.isFallback == true || condition.state == .failed {
             parts.append("<a class=\"button\" href=\"\(url: PluginAddresses.of(facts.name))#settings\">Settings</a>")
         }
         return parts.isEmpty ? HTML() : "<div class=\"deeds\">\(HTML.joined(parts, by: ""))</div>"
@@ -128,9 +126,7 @@ struct PluginActions: Sendable {
 
     /// A form with one button, or the advice that grants the right.
     func button(_ instance: String, _ deed: String, _ label: String, right: OwnerRight) -> HTML {
-        guard grants.have(right) else {
-            return "<p class=\"faint\">\(grants.advice(right, to: "\(label)"))</p>"
-        }
+        guard grants.have(right) else { return "<p class=\"faint\">\(grants.advice(right, to: "\(label)"))</p>" }
         return ButtonForm(
             PluginAddresses.of(instance, "/\(deed)"), "\(label)<span class=\"hidden\"> \(instance)</span>"
         ).html

@@ -33,7 +33,7 @@ struct SettingField: Sendable {
         self.form = form
     }
 
-    static func all(of description: PluginFacts.Description) -> [SettingField] {
+    static func all(of description: PluginEntry) -> [SettingField] {
         (description.declarations ?? []).map { SettingField($0, description.settings[$0.name]) }
     }
 
@@ -136,9 +136,7 @@ struct SettingField: Sendable {
         case .number: return field.line("text", "inputmode=\"decimal\"")
         case .url: return field.line("text", "inputmode=\"url\"")
         default:
-            guard declaration.isSecret else {
-                return field.line("text", "spellcheck=\"false\" autocapitalize=\"off\"")
-            }
+            guard declaration.isSecret else { return field.line("text", "spellcheck=\"false\" autocapitalize=\"off\"") }
             let place = value == nil ? "" : "set; stays if this is empty"
             return field.line("password", "autocomplete=\"new-password\" placeholder=\"\(place)\"")
         }

@@ -75,9 +75,7 @@ package final class MetricRegistry: MetricsFactory {
         member(label, dimensions, .gauge) ?? NOOPMetricsHandler.instance
     }
 
-    package func makeRecorder(
-        label: String, dimensions: [(String, String)], aggregate: Bool
-    ) -> any RecorderHandler {
+    package func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         member(label, dimensions, aggregate ? .histogram : .gauge) ?? NOOPMetricsHandler.instance
     }
 

@@ -69,9 +69,8 @@ struct DataPage: Sendable {
             id: "c\(place)", title: "\(TypeName.text(record.type)), week by week",
             form: rows[0].figures.sum == nil ? .line : .bars,
             points: points, from: points.first.map { max(subject.midnight(start), $0.time) },
-            to: subject.midnight(subject.today.adding(days: 1)),
-            longestGap: 60 * 86_400_000_000, isSmall: true, format: subject.format(record.type, unit: unit),
-            zone: subject.zone, reader: subject.reader
+            to: subject.midnight(subject.today.adding(days: 1)), longestGap: 60 * 86_400_000_000, isSmall: true,
+            format: subject.format(record.type, unit: unit), zone: subject.zone, reader: subject.reader
         ).html
     }
 }

@@ -36,8 +36,7 @@ struct DayLine: Sendable {
         }
         let oldest = subject.today.adding(days: -Self.most)
         let first = from.map { max($0, oldest) } ?? oldest
-        let rows = try await reader.rows(
-            type, of: subject, from: first, through: nil, by: .day, most: Self.most + 2)
+        let rows = try await reader.rows(type, of: subject, from: first, through: nil, by: .day, most: Self.most + 2)
         series = nil
         days = rows.compactMap { row in
             guard let value = row.figures.sum ?? row.figures.average else { return nil }

@@ -30,17 +30,14 @@ extension HealthReader {
         _ type: TypeID, of subject: PagePerson, from: LocalDate?, through: LocalDate?, by unit: StatisticsInterval.Unit,
         most: Int
     ) async throws -> [FigureRow] {
-        let interval = StatisticsInterval(
-            unit, anchor: unit == .week ? subject.weekAnchor : nil, zone: subject.zone)
+        let interval = StatisticsInterval(unit, anchor: unit == .week ? subject.weekAnchor : nil, zone: subject.zone)
         let answer = hub.statistics(
             of: type.rawValue, person: subject.name, from: from.map { subject.local(subject.midnight($0)) },
             to: through.map { subject.local(subject.midnight($0.adding(days: 1))) }, by: interval)
         var rows: [FigureRow] = []
         for try await interval in answer {
             guard let from = try? Timestamp(parsing: interval.from), let to = try? Timestamp(parsing: interval.to)
-            else {
-                continue
-            }
+            else { continue }
             rows.append(FigureRow(from: from, to: to, unit: unit, figures: interval.figures))
             if rows.count == most { break }
         }

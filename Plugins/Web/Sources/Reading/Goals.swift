@@ -40,9 +40,7 @@ struct Goals: Sendable {
                 let value = try type.canonicalValue(
                     isPercent ? number / 100 : number, unit: unit.isEmpty ? own : String(unit))
                 return Goal(person: names[0], type: type.id, value: value ?? number)
-            } catch {
-                throw Self.failure(text, "\(error)")
-            }
+            } catch { throw Self.failure(text, "\(error)") }
         }
     }
 

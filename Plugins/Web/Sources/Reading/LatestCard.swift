@@ -18,9 +18,8 @@ struct LatestCard: Sendable {
         let date = subject.reader.date(day)
         if case .quantity = sample.value, let (_, unit) = ValueText.quantity(record),
             TypeRegistry.standard.type(record.type)?.aggregation == .cumulative,
-            let sum = try await reader.rows(
-                record.type, of: subject, from: day, through: day, by: .day, most: 1
-            ).first?.figures.sum
+            let sum = try await reader.rows(record.type, of: subject, from: day, through: day, by: .day, most: 1).first?
+                .figures.sum
         {
             value = subject.format(record.type, unit: unit).text(sum)
             when = day == subject.today ? "\(date), so far" : date

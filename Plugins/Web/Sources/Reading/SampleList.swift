@@ -84,9 +84,7 @@ struct SampleList: Sendable {
     /// - Parameter fields: query parameters to keep in links.
     func html(
         _ type: TypeID, _ subject: PagePerson, _ fields: [(name: String, value: String)], details: [Int64: String]
-    )
-        -> HTML
-    {
+    ) -> HTML {
         guard let first = records.first, let last = records.last else {
             return "<p class=\"empty\">There are no samples in this time.</p>"
         }
@@ -107,8 +105,7 @@ struct SampleList: Sendable {
             hasNewer ? link("Newer samples", "after", Place(first)) : nil,
             hasOlder ? link("Older samples", "before", Place(last)) : nil,
         ].compactMap(\.self)
-        return
-            "<section id=\"samples\">\(table.html)<p class=\"pager\">\(HTML.joined(links, by: " "))</p></section>"
+        return "<section id=\"samples\">\(table.html)<p class=\"pager\">\(HTML.joined(links, by: " "))</p></section>"
     }
 }
 

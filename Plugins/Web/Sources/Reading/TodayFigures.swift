@@ -15,10 +15,8 @@ struct TodayFigures: Sendable {
 
     init(_ parts: WebParts, _ record: StoredRecord, of subject: PagePerson, _ range: TodayPage.Range) async throws {
         (self.subject, self.range, self.record) = (subject, range, record)
-        line = try await DayLine(
-            parts.reader, record.type, of: subject, from: range.start(subject.today))
-        let newest =
-            line.isSum ? [] : try await parts.reader.newest(record.type, of: subject.name, limit: 2)
+        line = try await DayLine(parts.reader, record.type, of: subject, from: range.start(subject.today))
+        let newest = line.isSum ? [] : try await parts.reader.newest(record.type, of: subject.name, limit: 2)
         previous = newest.first { $0.number != record.number }
         if case .sample(let sample) = record.record { self.sample = sample } else { sample = nil }
         format = subject.format(record.type, unit: ValueText.quantity(record)?.unit ?? "count")

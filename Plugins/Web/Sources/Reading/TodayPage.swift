@@ -39,9 +39,7 @@ struct TodayPage: Sendable {
         let range = request.field("range").flatMap(Range.init) ?? .month
         var content = HTML()
         let main = try await mainRecord(latest, subject)
-        if let main {
-            content += try await TodayFigures(parts, main, of: subject, range).html
-        }
+        if let main { content += try await TodayFigures(parts, main, of: subject, range).html }
         content += rings(latest, subject)
         let rest = latest.filter { $0.number != main?.number && $0.type != .activitySummary }
         content += try await others(rest, subject)

@@ -8,8 +8,7 @@ struct TypePage: Sendable {
     private var reader: HealthReader { parts.reader }
 
     func response(_ name: String, _ request: Request, _ choice: SelectedPerson) async throws -> Response {
-        guard let person = choice.person, let type = EverydayNames.type(name)?.id ?? Self.foreign(name)
-        else {
+        guard let person = choice.person, let type = EverydayNames.type(name)?.id ?? Self.foreign(name) else {
             throw NoSuchPage()
         }
         let subject = try PagePerson(person, parts.hub.clock)
@@ -33,9 +32,7 @@ struct TypePage: Sendable {
         let window = try TypeWindow(request, extent: min(oldest, latest)...latest, today: subject.today)
         var content = try await header(newest, subject)
         content += EntryPage.link(type, subject.name) + windows(type, window, latest, subject)
-        if let (_, unit) = ValueText.quantity(newest) {
-            content += try await statistics(type, unit, window, subject)
-        }
+        if let (_, unit) = ValueText.quantity(newest) { content += try await statistics(type, unit, window, subject) }
         let list = try await SampleList(
             reader, type, of: subject, from: subject.midnight(window.first),
             to: subject.midnight(window.last.adding(days: 1)), request)
@@ -121,9 +118,7 @@ struct TypePage: Sendable {
             "By",
             window.units.map { unit in
                 let fields = TypeWindow.fields(window.first, window.last, by: unit)
-                return (
-                    "By \(unit.rawValue)", subject.address("/types/\(type.rawValue)", fields), unit == window.unit
-                )
+                return ("By \(unit.rawValue)", subject.address("/types/\(type.rawValue)", fields), unit == window.unit)
             })
         let figure = ChartFigure(
             chart: chart, columns: (isSum ? ["Sum"] : ["Average", "Least", "Greatest"]) + ["Samples"],

@@ -14,9 +14,7 @@ struct SetupArea: SiteArea {
 
     func add(to router: some RouterMethods<WebRequestContext>) {
         let (parts, page) = (parts, page)
-        router.get("/setup") { request, visit in
-            try await page.response(SelectedPerson(request, visit, parts))
-        }
+        router.get("/setup") { request, visit in try await page.response(SelectedPerson(request, visit, parts)) }
         router.post("/setup") { request, visit in
             let choice = try SelectedPerson(request, visit, parts)
             return try await plan(try await WebForm.read(request, visit).0, choice)

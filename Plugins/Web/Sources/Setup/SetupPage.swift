@@ -20,9 +20,7 @@ struct SetupPage: Sendable {
         let grants = OwnerGrants(hub)
         var content: HTML? = refused.map { "<div class=\"notice bad\" role=\"alert\">\($0.text)</div>" }
         if grants.have(.configure) {
-            do {
-                content = "\(content)\(try await forms(refused))"
-            } catch let failure as CommandFailure {
+            do { content = "\(content)\(try await forms(refused))" } catch let failure as CommandFailure {
                 content = "\(content)<p class=\"bad\">\(failure.message)</p>"
             }
         } else {

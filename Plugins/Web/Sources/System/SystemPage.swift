@@ -18,11 +18,11 @@ struct SystemPage: Sendable {
     let parts: WebParts
 
     func response(_ choice: SelectedPerson) async throws -> Response {
-        let (state, answer) = try await parts.hub.hubState()
+        let state = try await parts.hub.hubStatus()
         let browsers = try await parts.access.sessions(at: parts.now)
         return PageAnswer.page(
             PageFrame(title: "System", choice: choice, path: "/system").html(
-                Self.findings(StatusFinding.all(in: answer.bytes)) + Self.hub(state) + Self.store(state)
+                Self.findings(state.findings) + Self.hub(state) + Self.store(state)
                     + Self.plugins(state) + Self.deliveries(state.sinks) + Self.sessions(state.sessions, browsers)))
     }
 
@@ -52,7 +52,7 @@ struct SystemPage: Sendable {
 
     // MARK: - The hub and its store
 
-    private static func hub(_ state: HubState) -> HTML {
+    private static func hub(_ state: HubStatus) -> HTML {
         let limit = state.memory?.limit.map { " of \(NumberText.bytes($0)) that it may take" } ?? ""
         var facts = [
             ("Version", "\(state.version), up \(NumberText.duration(seconds: state.uptime))"),
@@ -62,7 +62,7 @@ struct SystemPage: Sendable {
         return "<h2>Hub</h2>" + list(facts)
     }
 
-    private static func store(_ state: HubState) -> HTML {
+    private static func store(_ state: HubStatus) -> HTML {
         let store = state.store
         let faults = [store.error, store.warning].compactMap { $0.map { ": " + LocalTime.inSentence($0) } }.joined()
         let lamp: HTML = store.isWell ? "<span class=\"good\">ok</span>" : "<span class=\"bad\">\(store.state)</span>"
@@ -81,7 +81,7 @@ struct SystemPage: Sendable {
         return "<h2>Store</h2><p>\(lamp)\(faults)</p>" + list(facts)
     }
 
-    private static func check(_ check: HubState.Store.Check?) -> String {
+    private static func check(_ check: HubStatus.Check?) -> String {
         guard let check, check.pages > 0 else {
             return "not begun; the hub reads all of it within a week, again and again"
         }
@@ -89,7 +89,7 @@ struct SystemPage: Sendable {
         return check.whole.flatMap { LocalTime.text($0) }.map { "all was whole at \($0); \(part)" } ?? part
     }
 
-    private static func backup(_ state: HubState) -> String {
+    private static func backup(_ state: HubStatus) -> String {
         guard let backup = state.backup else {
             return "none that the hub knows of: hub backup DIRECTORY makes one, also while the hub runs"
         }
@@ -99,20 +99,11 @@ struct SystemPage: Sendable {
         return "\(age)\(backup.path)\(behind)"
     }
 
-    private static func erasure(_ erasure: HubState.Erasure?) -> [(String, String)] {
+    private static func erasure(_ erasure: HubStatus.Erasure?) -> [(String, String)] {
         guard let erasure else { return [] }
         var facts: [(String, String)] = []
         if let left = erasure.left { facts.append(("Being erased", NumberText.count(left, "record"))) }
-        if erasure.named > 0 {
-            let sinks = erasure.waitingFor.joined(separator: ", ")
-            facts.append(
-                (
-                    "Erased",
-                    "\(NumberText.count(erasure.named, "record")) but for their keys"
-                        + (sinks.isEmpty
-                            ? "" : ", until \(sinks) \(erasure.waitingFor.count == 1 ? "has" : "have") been notified")
-                ))
-        }
+        if let erased = erasure.erased { facts.append(("Erased", erased)) }
         if let failed = erasure.failed {
             facts.append(("Not erased", "\(NumberText.count(failed, "record")), tried again every hour"))
         }
@@ -121,7 +112,7 @@ struct SystemPage: Sendable {
 
     // MARK: - Plugins, sinks, sessions
 
-    private static func plugins(_ state: HubState) -> HTML {
+    private static func plugins(_ state: HubStatus) -> HTML {
         var table = HTMLTable(
             caption: "Those of hub.conf",
             columns: ["Plugin", "Version", "State", "Alive", "Fresh", "Delivering", "Restarts", "To do"])
@@ -129,7 +120,7 @@ struct SystemPage: Sendable {
             let advice = plugin.advice ?? plugin.lastError ?? ""
             table.rows.append([
                 "<a href=\"\(url: PluginAddresses.of(plugin.name))\">\(plugin.name)</a>",
-                "\(state.version(of: plugin.name) ?? "–")", "\(plugin.state)",
+                "\(state.version(of: plugin.name) ?? "–")", "\(plugin.state.rawValue)",
                 plugin.enabled ? lamp(plugin.alive) : "–", lamp(plugin.fresh), lamp(plugin.delivering),
                 "\(plugin.restarts)", "\(LocalTime.inSentence(advice))",
             ])
@@ -148,8 +139,8 @@ struct SystemPage: Sendable {
         }
     }
 
-    private static func deliveries(_ sinks: [HubState.Sink]) -> HTML {
-        let unwell = sinks.count { !$0.well }
+    private static func deliveries(_ sinks: [SinkStatus]) -> HTML {
+        let unwell = sinks.count { !$0.isWell }
         let text: HTML =
             sinks.isEmpty
             ? "No plugin takes records out of the hub."
@@ -159,7 +150,9 @@ struct SystemPage: Sendable {
         return "<h2>Deliveries</h2><p>\(text) <a href=\"/deliveries\">The account of each</a></p>"
     }
 
-    private static func sessions(_ programs: [HubState.Session], _ browsers: [(name: String, grant: Grant)]) -> HTML {
+    private static func sessions(_ programs: [HubStatus.SessionStatus], _ browsers: [(name: String, grant: Grant)])
+        -> HTML
+    {
         var table = HTMLTable(caption: "Browsers that are logged in", columns: ["Browser", "Sees", "Since", "Until"])
         for (name, grant) in browsers {
             table.rows.append([

@@ -109,9 +109,7 @@ struct EditPage: Sendable {
         var fields = FormFields.typed(sent, subject.names)
         guard try sent.number("version") == subject.record.sequence,
             sent["members"] ?? "" == RecordVersions.text(subject.members)
-        else {
-            return conflict(subject, fields, was)
-        }
+        else { return conflict(subject, fields, was) }
         do {
             let arguments = try arguments(subject, sent, fields, was)
             let expected = try await parts.hand.plan(.edit, arguments, for: viewer)
@@ -154,9 +152,7 @@ struct EditPage: Sendable {
         func lines(_ text: String?) -> String { (text ?? "").replacing("\r\n", with: "\n") }
         let seen = subject.asSeen
         var arguments = seen
-        if let form = subject.form, isChanged("value", "second", "unit") {
-            try form.value(sent).add(to: &arguments)
-        }
+        if let form = subject.form, isChanged("value", "second", "unit") { try form.value(sent).add(to: &arguments) }
         let clock: PersonClock
         do throws(EntryError) {
             clock = try PersonClock(zone: subject.choice.person?.zone, now: parts.hub.clock.now())
@@ -170,8 +166,7 @@ struct EditPage: Sendable {
             arguments["end"] =
                 try sent["to"].map {
                     SettingValue.string(subject.sample.there(try TimeFields.moment($0, "to", clock).time).text)
-                }
-                ?? arguments["start"] ?? .string(subject.sample.start.text)
+                } ?? arguments["start"] ?? .string(subject.sample.start.text)
         }
         if lines(fields.values["note"]) != lines(was["note"]) { arguments["note"] = .string(lines(sent["note"])) }
         guard arguments.count > seen.count else {

@@ -5,9 +5,7 @@ import Samples
 /// The fields for a value of a type, and their parsing.
 struct EntryForm: Sendable {
     /// The form of a value.
-    private enum Shape {
-        case number, pair, choice, food, workout, text
-    }
+    private enum Shape { case number, pair, choice, food, workout, text }
 
     let type: HealthType
     private let shape: Shape
@@ -81,8 +79,7 @@ struct EntryForm: Sendable {
     }
 
     private func others(_ fields: FormFields) -> HTML {
-        fields.area(
-            "with", "Other quantities", hint: "One in a line: its type and its value, such as calcium 300mg.")
+        fields.area("with", "Other quantities", hint: "One in a line: its type and its value, such as calcium 300mg.")
     }
 
     private var units: [String] {
@@ -179,9 +176,7 @@ struct EntryForm: Sendable {
                 }
                 return try ManualEntry(type.id.rawValue, words, details)
             }
-        } catch {
-            throw FormError(error.field == "metadata" ? "facts" : error.field ?? "value", error.message)
-        }
+        } catch { throw FormError(error.field == "metadata" ? "facts" : error.field ?? "value", error.message) }
     }
 
     private static func trimmed(_ text: String?) -> String {

@@ -69,13 +69,10 @@ struct EntryPage: Sendable {
         doubts: HTML = HTML(), sure: String? = nil
     ) -> Response {
         var fields = fields
-        if fields.values["entry"] == nil {
-            fields.values["entry"] = EntryKey(at: parts.hub.clock.now()).text
-        }
+        if fields.values["entry"] == nil { fields.values["entry"] = EntryKey(at: parts.hub.clock.now()).text }
         let shown = form.names + TimeFields.names + ["note", "facts"]
         let frame = PageFrame(
-            title: "Add \(TypeName.lowered(form.type.id)) for \(person.shownName)", choice: choice, path: Self.path
-        )
+            title: "Add \(TypeName.lowered(form.type.id)) for \(person.shownName)", choice: choice, path: Self.path)
         guard parts.grants.have(.log) else {
             return PageAnswer.page(frame.html("<p>\(parts.grants.advice(.log, to: "Adding values"))</p>"))
         }
@@ -195,8 +192,7 @@ struct EntryKey: Sendable {
 
     /// Nil for a text that is not from such a form.
     init?(_ text: String?) {
-        guard let text, text.utf8.count <= 40,
-            (try? Timestamp(parsing: String(text.prefix { $0 != " " }))) != nil
+        guard let text, text.utf8.count <= 40, (try? Timestamp(parsing: String(text.prefix { $0 != " " }))) != nil
         else { return nil }
         self.text = text
     }

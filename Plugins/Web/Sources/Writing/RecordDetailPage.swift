@@ -18,8 +18,7 @@ struct RecordDetailPage: Sendable {
         let frame = PageFrame(title: "\(TypeName.text(record.type)), record \(record.number)", choice: choice)
         let next = request.uri.queryParameters["next"].map(String.init)
         let story =
-            parts.grants.have(.trace)
-            ? try await StoryTables(of: record, next: next, choice.viewer, parts) : nil
+            parts.grants.have(.trace) ? try await StoryTables(of: record, next: next, choice.viewer, parts) : nil
         let told = story?.html ?? parts.grants.shown(.trace, to: "Its history") { HTML() }
         if next != nil { return PageAnswer.page(frame.html(told)) }
         let more = story?.facts ?? []
@@ -121,9 +120,7 @@ struct RecordDetailPage: Sendable {
         let facts = Self.list(lines + told)
         guard byHand else { return facts }
         return facts
-            + parts.grants.shown(.retract, to: "Bringing it back") {
-                UndoForm.html("delete", record, "Bring it back")
-            }
+            + parts.grants.shown(.retract, to: "Bringing it back") { UndoForm.html("delete", record, "Bring it back") }
     }
 }
 

@@ -49,8 +49,7 @@ struct RemovalPage: Sendable {
         let line = RecordLine.line(record, choice.reader)
         parts.notices.put(
             done.entries.contains { $0.outcome == "stored" }
-                ? "\(line): deleted. \(UndoForm.html("delete", after))" : "\(line): was deleted before.",
-            for: viewer)
+                ? "\(line): deleted. \(UndoForm.html("delete", after))" : "\(line): was deleted before.", for: viewer)
     }
 
     func undo(_ request: Request, _ visit: WebRequestContext) async throws -> Response {
@@ -60,8 +59,7 @@ struct RemovalPage: Sendable {
         try form.demandVersion(of: record)
         let number = record.number
         switch form["what"] {
-        case "add":
-            try await retract(record, nil, viewer, choice)
+        case "add": try await retract(record, nil, viewer, choice)
         case "delete":
             let done = try await parts.hand.runAll(
                 .retract, [record].asSeen.merging(["undo": .boolean(true)]) { $1 }, for: viewer)

@@ -92,8 +92,7 @@ struct StoryTables: Sendable {
             let sinks = day.deliveries.map { "\($0.sink): \($0.state)" }.joined(separator: ", ")
             table.rows.append([
                 "\(reader.date(day.value.date))", "\(day.value.series)", "\(day.text(reader))",
-                "\(DayWords.how(day.value, reader))",
-                RecordDetailPage.link(day.number), "\(sinks)",
+                "\(DayWords.how(day.value, reader))", RecordDetailPage.link(day.number), "\(sinks)",
             ])
         }
         return table.html

@@ -22,8 +22,7 @@ struct TimeFields: Sendable {
         let start = try moment(form["at"] ?? "now", "at", clock, takesDay: form["to"] == nil)
         let end = try form["to"].map { text throws(FormError) in try moment(text, "to", clock).time }
         guard end == nil || form["at"] != nil else { throw FormError("at", "an interval has a beginning, too") }
-        return EntryTimes(
-            start.time, zone: start.zone, end: end, isStart: form["at"] != nil, isInterval: end != nil)
+        return EntryTimes(start.time, zone: start.zone, end: end, isStart: form["at"] != nil, isInterval: end != nil)
     }
 
     /// - Parameter takesDay: whether a day may be typed without a time.
@@ -39,9 +38,7 @@ struct TimeFields: Sendable {
         do throws(EntryError) {
             if !takesDay { try moment.refuseDay() }
             reading = try moment.reading(now: clock.now, in: clock.zone)
-        } catch {
-            throw FormError(field, error.message)
-        }
+        } catch { throw FormError(field, error.message) }
         switch reading {
         case .one(let time, let isLocal): return (time, isLocal ? clock.zone.identifier : nil)
         case .two(let first, let second):

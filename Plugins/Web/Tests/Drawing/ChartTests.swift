@@ -104,8 +104,7 @@ import Testing
     @Test(arguments: [
         ("kg", ["70", "72", "74", "76", "78", "80"]), ("lb", ["155", "160", "165", "170", "175", "180"]),
         ("st", ["11 st", "11 st 7 lb", "12 st", "12 st 7 lb", "13 st"]),
-    ])
-    func `marks are even numbers in the unit that the person reads`(unit: String, marks: [String]) {
+    ]) func `marks are even numbers in the unit that the person reads`(unit: String, marks: [String]) {
         let reader = DisplayPreferences(units: [.weight: unit])
         let axis = ValueAxis([70.4, 80], fromZero: false, format: reader.format("kg", of: .weight))
         #expect(axis.marks.map(\.text) == marks)
@@ -132,8 +131,7 @@ import Testing
     @Test(arguments: [
         ("de_DE", ["23. Feb.", "2. März", "9. März", "16. März", "23. März", "30. März"]),
         ("en_US", ["Feb 22", "Mar 1", "Mar 8", "Mar 15", "Mar 22", "Mar 29"]),
-    ])
-    func `months have names in the person's language, and weeks begin with the first day of their region`(
+    ]) func `months have names in the person's language, and weeks begin with the first day of their region`(
         locale: String, marks: [String]
     ) {
         let reader = DisplayPreferences(locale: DisplayPreferences.locale(locale))
@@ -233,8 +231,7 @@ import Testing
     @Test(arguments: [
         ("kg", 80.0, 79.2, "−0.8 kg"), ("kg", 80.0, 80.0, "0.0 kg"), ("kg", 80.0, 80.01, "0.0 kg"),
         ("kg", 79.0, 80.0, "+1.0 kg"), ("lb", 80.0, 79.0, "−2.2 lb"), ("st", 80.0, 72.0, "−1 st 3.6 lb"),
-    ])
-    func `a change has a sign, unless it is too small to be shown`(
+    ]) func `a change has a sign, unless it is too small to be shown`(
         unit: String, from: Double, to: Double, text: String
     ) {
         #expect(DisplayPreferences(units: [.weight: unit]).format("kg", of: .weight).change(from: from, to: to) == text)

@@ -14,16 +14,12 @@ import Testing
         "JaVaScRiPt:alert(1)", "java\tscript:alert(1)", "java\nscript:alert(1)", "\u{1}javascript:alert(1)",
         " javascript:alert(1)", "data:text/html,<script>alert(1)</script>", "vbscript:msgbox(1)",
         "&#106;avascript:alert(1)", "javascript&colon;alert(1)", "//evil.example/x", "/\\evil.example",
-        "\\\\evil.example",
-        "<!--", "-->", "<![CDATA[x]]>", "]]>", "<?xml?>", "</", "<", ">", "&", "&amp;", "&lt", "&notin", "&#0;",
-        "&#x3c;",
-        "<svg/onload=alert(1)>", "<math><mtext></p><img onerror=alert(1)>", "<template><style>", "</style><script>",
-        "</textarea><script>", "</select><img>", "<plaintext>", "<xmp>", "<base href=//evil.example>", "{{7*7}}",
-        "${7*7}",
-        "\0", "a\0b", "\r", "\r\n", "a\rb", "\u{c}", "\u{b}", "\u{7f}", "\u{85}", "\u{a0}", "\u{2028}", "\u{2029}",
-        "\u{202e}abc", "\u{feff}", "\u{fffe}", "\u{fffd}", "é", "e\u{301}", "👩‍👩‍👧", "＜script＞", "\"", "'", "\"'", "=",
-        "/>",
-        "  two  ", "\n\nlines\n", "\t", "",
+        "\\\\evil.example", "<!--", "-->", "<![CDATA[x]]>", "]]>", "<?xml?>", "</", "<", ">", "&", "&amp;", "&lt",
+        "&notin", "&#0;", "&#x3c;", "<svg/onload=alert(1)>", "<math><mtext></p><img onerror=alert(1)>",
+        "<template><style>", "</style><script>", "</textarea><script>", "</select><img>", "<plaintext>", "<xmp>",
+        "<base href=//evil.example>", "{{7*7}}", "${7*7}", "\0", "a\0b", "\r", "\r\n", "a\rb", "\u{c}", "\u{b}",
+        "\u{7f}", "\u{85}", "\u{a0}", "\u{2028}", "\u{2029}", "\u{202e}abc", "\u{feff}", "\u{fffe}", "\u{fffd}", "é",
+        "e\u{301}", "👩‍👩‍👧", "＜script＞", "\"", "'", "\"'", "=", "/>", "  two  ", "\n\nlines\n", "\t", "",
     ]
 
     /// A page with the value in each place of a template that can have one.
@@ -92,8 +88,7 @@ import Testing
         "javascript:alert(1)", "JAVASCRIPT:alert(1)", "data:text/html,x", "vbscript:x", "//evil.example",
         "/\\evil.example",
         "\\evil", " https://a.example", "ht\ntps://a.example", "mailto:a@b.example", "a/b", "", "httpx://a.example",
-    ])
-    func `an address that is neither of this site nor HTTP leads nowhere`(_ address: String) {
+    ]) func `an address that is neither of this site nor HTTP leads nowhere`(_ address: String) {
         let link: HTML = "<a href=\"\(url: address)\">"
         #expect(link.text == "<a href=\"#\">")
     }
@@ -102,8 +97,7 @@ import Testing
         ("/", "/"), ("/data/weight?person=a&by=day", "/data/weight?person=a&amp;by=day"), ("?range=1y", "?range=1y"),
         ("#", "#"), ("#top", "#top"), ("https://a.example/'", "https://a.example/&#39;"),
         ("HTTP://a.example", "HTTP://a.example"),
-    ])
-    func `an address of this site or by HTTP stays as it is`(_ address: String, _ written: String) {
+    ]) func `an address of this site or by HTTP stays as it is`(_ address: String, _ written: String) {
         let link: HTML = "<a href=\"\(url: address)\">"
         #expect(link.text == "<a href=\"\(written)\">")
     }

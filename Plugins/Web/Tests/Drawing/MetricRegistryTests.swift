@@ -9,8 +9,7 @@ import Testing
 @Suite struct MetricRegistryTests {
     private static let descriptions: [MetricDescription] = [
         .init("a_total", .counter, "Counts\nlines with \\ in them.", labels: ["name"]),
-        .init("b_bytes", .gauge, "A size."),
-        .init("c_seconds", .histogram, "A time.", labels: ["route"]),
+        .init("b_bytes", .gauge, "A size."), .init("c_seconds", .histogram, "A time.", labels: ["route"]),
         .init("d", .gauge, "Never set."),
     ]
 
@@ -73,9 +72,7 @@ import Testing
         let values = ["\"", "\\", "\n", "\\n", "a\"} 7\nevil 1", "ünï·κ", "", " ", "{}=,", "\\\"\n\\"]
         let registry = MetricRegistry(Self.descriptions)
         for value in values { Gauge(label: "b_bytes", factory: registry).record(Double(value.utf8.count)) }
-        for value in values {
-            Counter(label: "a_total", dimensions: [("name", value)], factory: registry).increment()
-        }
+        for value in values { Counter(label: "a_total", dimensions: [("name", value)], factory: registry).increment() }
         let folder = try TemporaryFolder()
         let path = try folder.write(registry.text, to: "metrics.txt")
         let program = """

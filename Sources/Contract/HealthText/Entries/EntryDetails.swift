@@ -107,9 +107,7 @@ package struct EntryDetails: Sendable {
                 }
                 return (key, try Self.json(parts[1], MetadataKey.named(key)))
             }
-        } catch {
-            throw EntryError(error.message, field: "metadata", remedy: error.remedy)
-        }
+        } catch { throw EntryError(error.message, field: "metadata", remedy: error.remedy) }
     }
 
     private static func json(_ text: String, _ key: MetadataKey?) throws(EntryError) -> String {

@@ -105,9 +105,7 @@ package struct ManualEntry: Sendable {
     package func metadata() throws(EntryError) -> String? {
         let food = foodType.map { [("foodType", ManualEntry.quoted($0))] } ?? []
         let members = food + (try details.metadata().map { ($0.key, $0.json) })
-        guard Set(members.map(\.0)).count == members.count else {
-            throw EntryError("each key once", field: "metadata")
-        }
+        guard Set(members.map(\.0)).count == members.count else { throw EntryError("each key once", field: "metadata") }
         return members.isEmpty
             ? nil : "{\(members.map { "\(ManualEntry.quoted($0.0)):\($0.1)" }.joined(separator: ","))}"
     }
@@ -180,8 +178,7 @@ extension ManualEntry {
             return times.zone == nil
                 ? Timestamp(microseconds: moment, offsetMinutes: times.start.offsetMinutes) : clock.local(moment)
         }
-        return times.isStart
-            ? (times.start, moved(by: microseconds)) : (moved(by: -microseconds), times.start)
+        return times.isStart ? (times.start, moved(by: microseconds)) : (moved(by: -microseconds), times.start)
     }
 }
 

@@ -88,9 +88,7 @@ package struct MomentArgument: Hashable, Sendable {
             let time = String(text.dropLast(2))
             let hour = Int64(time.prefix { $0 != ":" })
             guard let hour, (1...12).contains(hour), let seconds = clock(time.contains(":") ? time : "\(time):00")
-            else {
-                return nil
-            }
+            else { return nil }
             // Noon is 12pm, and midnight is 12am.
             return seconds + (text.hasSuffix("pm") ? 43_200 : 0) - (hour == 12 ? 43_200 : 0)
         }
@@ -193,8 +191,7 @@ package struct MomentArgument: Hashable, Sendable {
         switch meaning {
         case .instant(let time): return .one(time, isLocal: false)
         case .now: return .one(MomentArgument.local(now / 1_000_000, zone), isLocal: true)
-        case .secondsAgo(let seconds):
-            return .one(MomentArgument.local(now / 1_000_000 - seconds, zone), isLocal: true)
+        case .secondsAgo(let seconds): return .one(MomentArgument.local(now / 1_000_000 - seconds, zone), isLocal: true)
         case .day(let day):
             let today = MomentArgument.local(now / 1_000_000, zone).localDate
             // Use noon, which is almost never on another date; for today, use at most the current time.

@@ -6,9 +6,7 @@ package import Samples
 /// The person is asked about them, but they are never dropped.
 package enum TypoCheck {
     /// Body measures that change slowly: a value and the last one that differ by more than a third of the smaller suggest a typing error.
-    private static let slow: Set<TypeID> = [
-        .weight, .height, .leanBodyMass, .bodyMassIndex, .waistCircumference,
-    ]
+    private static let slow: Set<TypeID> = [.weight, .height, .leanBodyMass, .bodyMassIndex, .waistCircumference]
 
     /// The doubts as sentences for people; empty if there are none.
     ///
@@ -22,18 +20,13 @@ package enum TypoCheck {
         guard case .sample(let sample) = record.record else { return [] }
         var doubts: [String] = []
         if sample.start.microseconds > now {
-            doubts.append(
-                "\(MomentText.moment(sample.start, for: reader)) is still to come")
+            doubts.append("\(MomentText.moment(sample.start, for: reader)) is still to come")
         } else if sample.end.microseconds > now {
-            doubts.append(
-                "\(MomentText.moment(sample.end, for: reader)), its end, is still to come"
-            )
+            doubts.append("\(MomentText.moment(sample.end, for: reader)), its end, is still to come")
         }
         guard let value = ValueText.quantity(record) else { return doubts }
         let text = ValueText.text(record, for: reader)
-        if value.unit == "%", value.value > 0, value.value < 0.01 {
-            doubts.append("\(text) is less than one percent")
-        }
+        if value.unit == "%", value.value > 0, value.value < 0.01 { doubts.append("\(text) is less than one percent") }
         let type = TypeRegistry.standard.type(record.type)
         let name = NameWords.lowered(NameWords.type(record.type))
         if let doubt = ValueText.doubt(record, for: reader) {
@@ -41,13 +34,11 @@ package enum TypoCheck {
         }
         // An implausible value is not a basis for comparison.
         guard type?.aggregation != .cumulative, let last, !last.implausible.contains(.value),
-            let before = ValueText.quantity(last),
-            before.unit == value.unit, before.value > 0, value.value > 0
+            let before = ValueText.quantity(last), before.unit == value.unit, before.value > 0, value.value > 0
         else { return doubts }
         let ratio = max(value.value / before.value, before.value / value.value)
         if ratio > (slow.contains(record.type) ? 4.0 / 3 : 3) {
-            doubts.append(
-                "the last \(name) was \(ValueText.text(last, for: reader)), this is \(text)")
+            doubts.append("the last \(name) was \(ValueText.text(last, for: reader)), this is \(text)")
         }
         return doubts
     }

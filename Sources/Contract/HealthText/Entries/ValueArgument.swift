@@ -72,9 +72,7 @@ package enum ValueArgument: Hashable, Sendable {
         of text: String, _ type: HealthType?, _ reader: DisplayPreferences?
     ) throws(EntryError) -> ValueArgument {
         let parts = try parts(of: text, type, reader)
-        guard let last = parts.last else {
-            throw EntryError("a value is missing, such as \(example(of: type))")
-        }
+        guard let last = parts.last else { throw EntryError("a value is missing, such as \(example(of: type))") }
         guard parts.count > 1 else { return .quantity(last.value, unit: last.unit) }
         let pairs = zip(parts, parts.dropFirst())
         var (sum, ones) = (0.0, [Double]())
@@ -84,9 +82,7 @@ package enum ValueArgument: Hashable, Sendable {
             for (greater, less) in pairs {
                 ones.append(try HealthUnit(greater.unit).convert(1, to: HealthUnit(less.unit)))
             }
-        } catch {
-            throw EntryError("\"\(text)\": \(error)")
-        }
+        } catch { throw EntryError("\"\(text)\": \(error)") }
         // 15lb after stones, or 12in after feet, is more often a typing error than intended.
         for ((greater, less), one) in zip(pairs, ones) where !(0..<one).contains(less.value) {
             throw EntryError(
@@ -159,9 +155,7 @@ package enum ValueArgument: Hashable, Sendable {
     }
 
     /// HealthKit's spelling of a unit that people write.
-    private static func spelled(
-        _ word: String, of type: HealthType?, _ text: String
-    ) throws(EntryError) -> String {
+    private static func spelled(_ word: String, of type: HealthType?, _ text: String) throws(EntryError) -> String {
         do throws(UnitError) {
             _ = try HealthUnit(word)
             return word

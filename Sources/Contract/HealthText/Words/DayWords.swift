@@ -17,9 +17,7 @@ package enum DayWords {
     /// The number of readings behind a day.
     ///
     /// Its basis may list only the first of them; its metadata then has the full number.
-    package static func basisCount(_ day: DayValue) -> Int {
-        max(number("basisCount", of: day) ?? 0, day.basis.count)
-    }
+    package static func basisCount(_ day: DayValue) -> Int { max(number("basisCount", of: day) ?? 0, day.basis.count) }
 
     private static func number(_ name: String, of day: DayValue) -> Int? {
         guard let text = day.metadata?.text, text.contains("\"\(name)\"") else { return nil }

@@ -5,9 +5,7 @@ package import Samples
 /// One page of a record's history, from the hub's answer to `trace`.
 package struct RecordStory: Sendable {
     /// The hub's answer is not a history, or contains a record that this program cannot read.
-    package struct StoryError: Error {
-        package let reason: String
-    }
+    package struct StoryError: Error { package let reason: String }
 
     package struct Version: Sendable {
         package let record: StoredRecord
@@ -66,8 +64,7 @@ package struct RecordStory: Sendable {
             let parts = RawMembers.members(of: version)
             let record = try Self.record(parts["record"] ?? [], &decoder)
             versions.append(
-                Version(
-                    record: record, recordedAt: Self.text(parts["recordedAt"]), how: StoryWords.how(parts)))
+                Version(record: record, recordedAt: Self.text(parts["recordedAt"]), how: StoryWords.how(parts)))
             // A version that a source sent below a person's edit comes later and is not shown.
             if seq == nil || seq == String(record.sequence) { current = record }
         }
@@ -102,9 +99,7 @@ package struct RecordStory: Sendable {
 
     private static func deliveries(_ bytes: ArraySlice<UInt8>?) throws(StoryError) -> [Delivery] {
         guard let bytes else { return [] }
-        do {
-            return try JSONDecoder().decode([Delivery].self, from: Data(bytes))
-        } catch {
+        do { return try JSONDecoder().decode([Delivery].self, from: Data(bytes)) } catch {
             throw StoryError(reason: "the hub's answer is of another version than this program: \(error)")
         }
     }

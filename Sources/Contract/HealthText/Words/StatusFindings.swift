@@ -1,6 +1,6 @@
-import Foundation
+package import HubWire
 
-/// One finding in the hub's own status (the answer to `status`) that a person should know, and the command that repairs it.
+/// One finding in the hub's own status that a person should know, and the command that repairs it.
 package struct StatusFinding: Sendable {
     package enum Severity: String, Sendable, Encodable, Comparable, CaseIterable {
         /// All is well.
@@ -23,38 +23,49 @@ package struct StatusFinding: Sendable {
     package let repair: String?
     /// The instance that it is about, if it is about one.
     package let plugin: String?
+    /// Whether the hub is not well because of it: the plugin or the store needs a person.
+    package let isProblem: Bool
 
-    init(_ severity: Severity, _ text: String, repair: String? = nil, plugin: String? = nil) {
-        (self.severity, self.text, self.repair, self.plugin) = (severity, text, repair, plugin)
+    package init(
+        _ severity: Severity, _ text: String, repair: String? = nil, plugin: String? = nil, isProblem: Bool = false
+    ) {
+        (self.severity, self.text, self.repair) = (severity, text, repair)
+        (self.plugin, self.isProblem) = (plugin, isProblem)
     }
+}
+
+extension HubStatus {
+    /// Whether the store works, and every enabled plugin is alive or done, delivers, is logged in if it needs to be, and has no unresolved error.
+    ///
+    /// A scale that was not used since yesterday is not fresh, but well; so is one that warns.
+    package var isWell: Bool { problems.isEmpty }
+
+    /// The findings that need a person's attention, the store's first.
+    package var problems: [StatusFinding] { findings.filter(\.isProblem) }
 
     /// All findings; at least one, also if all is well.
-    package static func all(in status: some Sequence<UInt8>) -> [StatusFinding] {
-        // Does not use this program's own types: an older or newer hub has other members.
-        guard let members = try? JSONSerialization.jsonObject(with: Data(status)) as? [String: Any] else {
-            return [StatusFinding(.error, "the hub's status cannot be read", repair: "hub status --json")]
-        }
+    package var findings: [StatusFinding] {
         var found: [StatusFinding] = []
-        if let store = members["store"] as? [String: Any] {
-            if let state = store["state"] as? String, state != "ok" {
-                let reason = store["error"] as? String ?? state
-                found.append(StatusFinding(.error, "the store does not work, nothing is confirmed: \(reason)"))
-            }
-            if let warning = store["warning"] as? String { found.append(StatusFinding(.warning, warning)) }
+        if !store.isWell {
+            let reason = store.error.map { ": \($0)" } ?? ""
+            found.append(StatusFinding(.error, "the store is \(store.state)\(reason)", isProblem: true))
         }
-        if let inbox = members["inbox"] as? Int, inbox > 0 {
+        if let warning = store.warning {
+            found.append(StatusFinding(.warning, "the store: \(warning)", isProblem: true))
+        }
+        if let fault = endpoints.tcpFault {
+            found.append(StatusFinding(.warning, "the network door is closed: \(fault)", isProblem: true))
+        }
+        if let inbox, inbox > 0 {
             found.append(
                 StatusFinding(
                     .note, "\(NumberText.count(inbox, "record")) waiting for a person", repair: "hub samples --nobody"))
         }
-        for case let plugin as [String: Any] in members["plugins"] as? [Any] ?? [] { found += self.plugin(plugin) }
-        // Sinks and expected sources have a member `well` and a sentence.
-        for (list, value) in members.sorted(by: { $0.key < $1.key }) where list != "plugins" {
-            for case let entry as [String: Any] in value as? [Any] ?? [] where entry["well"] as? Bool == false {
-                let name = (entry["name"] ?? entry["instance"]) as? String ?? list
-                let text = (entry["note"] ?? entry["advice"]) as? String ?? "is not well"
-                found.append(StatusFinding(.warning, "\(name): \(text)", repair: "hub status"))
-            }
+        found += plugins.filter(\.enabled).flatMap(findings)
+        found += sinks.filter { !$0.isWell }.map { sink in
+            StatusFinding(
+                .warning, "\(sink.name): \(sink.note ?? "is not well")", repair: "hub status", plugin: sink.instance,
+                isProblem: plugins.contains { $0.name == sink.instance && $0.enabled })
         }
         if found.allSatisfy({ $0.severity == .note }) {
             found.append(StatusFinding(.good, "it runs, and says it is well"))
@@ -62,37 +73,50 @@ package struct StatusFinding: Sendable {
         return found
     }
 
-    private static func plugin(_ plugin: [String: Any]) -> [StatusFinding] {
-        guard plugin["enabled"] as? Bool == true, let name = plugin["name"] as? String else { return [] }
-        let state = plugin["state"] as? String
-        func warning(_ text: String) -> StatusFinding {
-            StatusFinding(.warning, text, repair: look(at: plugin, name), plugin: name)
+    /// The findings about an enabled plugin, without those about its sinks.
+    private func findings(of plugin: PluginStatus) -> [StatusFinding] {
+        let name = plugin.name
+        let device = devices.first { $0.instance == name && $0.lastErrorSeverity == "error" }
+        let hasError = plugin.hasError == true || plugin.isFallback == true || device != nil
+        let logIns = (plugin.tokens ?? []).filter { $0.advice != nil || $0.needsLogIn }.map { logIn in
+            StatusFinding(
+                .warning, "\(name): \(logIn.advice ?? "its log-in is \(logIn.state.rawValue)")", repair: "hub status",
+                plugin: name, isProblem: logIn.needsLogIn)
         }
-        if let advice = plugin["advice"] as? String {
-            let isOver = state == "quarantined" || state == "failed"
-            return [
-                StatusFinding(
-                    isOver ? .error : .warning, "\(name): \(advice)", repair: look(at: plugin, name), plugin: name)
-            ]
+        let needsLogIn = logIns.contains(where: \.isProblem)
+        let isProblem = !plugin.isUp || plugin.delivering == false || hasError || needsLogIn
+        func finding(_ text: String, _ severity: StatusFinding.Severity = .warning) -> StatusFinding {
+            StatusFinding(severity, name + text, repair: plugin.logPlace, plugin: name, isProblem: isProblem)
         }
-        let tokens = plugin["tokens"] as? [Any] ?? []
-        let logIns = tokens.compactMap { ($0 as? [String: Any])?["advice"] as? String }
-        if !logIns.isEmpty {
-            return logIns.map { StatusFinding(.warning, "\(name): \($0)", repair: "hub status", plugin: name) }
+        // A finished plugin says how to run it again; that is no problem.
+        if let advice = plugin.advice, isProblem || plugin.state != .finished {
+            return [finding(": \(advice)", plugin.state == .quarantined || plugin.state == .failed ? .error : .warning)]
         }
-        if plugin["hasError"] as? Bool == true, let error = plugin["lastError"] as? String {
-            return [warning("\(name) says: \(error)")]
-        }
-        // Between its runs, or when all its work is done, a plugin needs no session.
-        guard plugin["alive"] as? Bool == false, state != "finished", state != "resting" else { return [] }
-        let reason = (plugin["lastError"] as? String).map { ": \($0)" } ?? ""
-        return [warning("\(name) has no session\(reason)")]
+        if needsLogIn { return logIns }
+        if hasError, let error = plugin.lastError ?? device?.lastError { return logIns + [finding(" says: \(error)")] }
+        if !plugin.isUp { return logIns + [finding(" has no session" + (plugin.lastError.map { ": \($0)" } ?? ""))] }
+        if hasError { return logIns + [finding(" reports an error")] }
+        let hasReason = sinks.contains { $0.instance == name && !$0.isWell }
+        return plugin.delivering == false && !hasReason ? logIns + [finding(" does not deliver")] : logIns
     }
+}
 
+extension PluginStatus {
     /// The place to see more; an instance on another machine has its log there, and its advice says what to do.
-    private static func look(at plugin: [String: Any], _ name: String) -> String? {
-        guard plugin["remote"] as? Bool == true else { return "hub logs \(name)" }
-        let program = "hub-\(plugin["kind"] as? String ?? name)"
-        return "on its machine: \(program) --run --key FILE, with the key of hub keys new \(name)"
+    fileprivate var logPlace: String {
+        remote == true
+            ? "on its machine: hub-\(kind) --run --key FILE, with the key of hub keys new \(name)" : "hub logs \(name)"
+    }
+}
+
+extension HubStatus.Erasure {
+    /// The erased records that keep their keys, and the reason; nil if there are none.
+    package var erased: String? {
+        guard named > 0 else { return nil }
+        let sinks = waitingFor.joined(separator: ", ")
+        let reason =
+            sinks.isEmpty
+            ? "which are being removed" : "until \(sinks) \(waitingFor.count == 1 ? "has" : "have") been notified"
+        return "\(NumberText.count(named, "record")) but for their keys, \(reason)"
     }
 }

@@ -135,7 +135,6 @@ extension RecordStory {
     package var rest: String? {
         guard next != nil else { return nil }
         let older = versionCount - versions.count
-        return older > 0
-            ? "and \(NumberText.count(older, "older version"))" : "not all days were searched"
+        return older > 0 ? "and \(NumberText.count(older, "older version"))" : "not all days were searched"
     }
 }

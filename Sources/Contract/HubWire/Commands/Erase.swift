@@ -45,9 +45,7 @@ extension OwnCommands {
 
         /// - Parameters:
         ///   - numbers: the records; nil for those of the filter.
-        package init(
-            numbers: [Int64]?, _ filter: QueryRequest.Filter, forget: String?, keep: Bool, allow: Bool
-        ) {
+        package init(numbers: [Int64]?, _ filter: QueryRequest.Filter, forget: String?, keep: Bool, allow: Bool) {
             (self.numbers, types, persons, sources) = (numbers, filter.types, filter.persons, filter.sources)
             (from, to) = (filter.from?.text, filter.to?.text)
             (self.forget, self.keep, self.allow) = (forget, keep, allow)

@@ -116,8 +116,7 @@ extension OwnCommands {
                     SettingDeclaration(
                         "seq", .integer(Bounds(1)),
                         help: "The version to change; a record at another version is not changed (changed)."),
-                    sequencesArgument("for a correlation or a workout those of its members by number"),
-                    ownerArgument,
+                    sequencesArgument("for a correlation or a workout those of its members by number"), ownerArgument,
                 ], canDryRun: true)
 
         package var number: Int64

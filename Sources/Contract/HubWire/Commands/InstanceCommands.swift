@@ -1,10 +1,12 @@
 extension OwnCommands {
+    private static let instance = SettingDeclaration(
+        "instance", .string(), help: "As hub.conf names it.", required: true)
+
     /// `release`: a person starts an instance that waits, usually one in quarantine.
     package struct Release: OwnCommand {
         package static let declaration = CommandDeclaration(
             "release", help: "Starts an instance that is quarantined, failed, finished or waiting.",
-            arguments: [SettingDeclaration("instance", .string(), help: "As hub.conf names it.", required: true)],
-            canDryRun: true)
+            arguments: [OwnCommands.instance], canDryRun: true)
 
         package var instance: String
 
@@ -28,8 +30,7 @@ extension OwnCommands {
         package static let declaration = CommandDeclaration(
             "restart",
             help: "Asks the process of an instance to finish, and starts it again; a waiting instance starts at once.",
-            arguments: [SettingDeclaration("instance", .string(), help: "As hub.conf names it.", required: true)],
-            canDryRun: true)
+            arguments: [OwnCommands.instance], canDryRun: true)
 
         package var instance: String
 
@@ -52,10 +53,8 @@ extension OwnCommands {
     package struct LogOut: OwnCommand {
         package static let declaration = CommandDeclaration(
             "logout", help: "Forgets the tokens of an instance.",
-            arguments: [
-                SettingDeclaration("instance", .string(), help: "As hub.conf names it.", required: true),
-                SettingDeclaration("account", .string(), help: "Only this account."),
-            ], canDryRun: true)
+            arguments: [OwnCommands.instance, SettingDeclaration("account", .string(), help: "Only this account.")],
+            canDryRun: true)
 
         package var instance: String
         package var account: String?
@@ -73,32 +72,4 @@ extension OwnCommands {
             }
         }
     }
-}
-
-/// The state of an instance's process.
-public enum InstanceState: String, Codable, Hashable, Sendable, CaseIterable {
-    /// Disabled in `hub.conf`.
-    case disabled
-    /// Started, and has not greeted the hub yet.
-    case starting
-    /// Has greeted the hub.
-    case running
-    /// Its process runs without a session.
-    case silent
-    /// Asked to end.
-    case ending
-    /// Ended; will be started again after a pause.
-    case restarting
-    /// Crashed too often; waits for `hub release`.
-    case quarantined
-    /// Cannot run in its present condition; a person has to correct it.
-    case failed
-    /// Ended on its own with nothing more to do.
-    case finished
-    /// Runs on a schedule (`run` in its section), and not now.
-    case resting
-    /// On another machine, without a session.
-    case away
-    /// Not started, or ended with the hub.
-    case stopped
 }

@@ -30,9 +30,7 @@ package struct ManualAnswer: CommandResult {
         package var isRejected: Bool { outcome != "stored" && outcome != "duplicate" }
 
         /// - Parameter known: the record as it is after the command, if the asker may know of it.
-        package init(
-            number: Int64, outcome: String, reason: String? = nil, known: StoredRecord?, last: StoredRecord?
-        ) {
+        package init(number: Int64, outcome: String, reason: String? = nil, known: StoredRecord?, last: StoredRecord?) {
             members = Members(
                 number: number, type: known?.type.rawValue, person: known?.assignment.person?.name, outcome: outcome,
                 seq: known?.sequence, reason: reason)

@@ -24,15 +24,11 @@ extension OwnCommand {
     package var arguments: RawJSON { RawJSON(encoding: self) }
 
     /// Reads the result of its OUTCOME.
-    package static func result(_ json: RawJSON?) throws(UnreadableResult) -> Result {
-        try Result.read(json, of: name)
-    }
+    package static func result(_ json: RawJSON?) throws(UnreadableResult) -> Result { try Result.read(json, of: name) }
 }
 
 /// The hub's answer to a command is not understood.
-package struct UnreadableResult: Error, CustomStringConvertible {
-    package let description: String
-}
+package struct UnreadableResult: Error, CustomStringConvertible { package let description: String }
 
 /// The result of a command, which the hub writes and every asker reads.
 package protocol CommandResult: Sendable {

@@ -98,6 +98,13 @@ public struct TypePermissions: Sendable, Hashable {
     public var written: [String]? { granted.map { $0 + denied.map { Self.not + $0 } } }
 }
 
+extension KeyedDecodingContainer {
+    /// Reads a word of a newer hub as none, so that the rest of its answer stays readable.
+    fileprivate func decodeIfPresent(_ type: PermissionState.Type, forKey key: Key) throws -> PermissionState? {
+        try decodeIfPresent(String.self, forKey: key).flatMap(PermissionState.init)
+    }
+}
+
 /// The decision about one type that a plugin asks for.
 public struct Permission: Sendable, Hashable, Codable {
     /// An id; `*` stands for all types without an entry of their own.

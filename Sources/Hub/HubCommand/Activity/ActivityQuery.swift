@@ -40,22 +40,13 @@ struct ActivityQuery {
 
     /// The rank of each source, as for statistics.
     private func ranks() throws -> [Source: Int64] {
-        var query = QueryRequest(id: 0, want: .sources, filter: filter(of: .activitySummary))
-        var found = SourcesPage(sources: [], next: nil)
-        repeat {
-            query.next = found.next
-            guard case .answer(.sources, let page) = try door.ask(query).content else {
-                throw Failure(.dialogue, "the hub answered a question about sources without sources")
+        let ranks = try door.sources(filter(of: .activitySummary)).compactMap { tally in
+            let source = tally.source
+            return tally.rank.map {
+                (Source(plugin: source.plugin, device: source.device, account: source.account), $0)
             }
-            found.add(try JSON.answer(SourcesPage.self, page))
-        } while found.next != nil
-        return Dictionary(
-            found.sources.compactMap { tally in
-                let source = tally.source
-                return tally.rank.map {
-                    (Source(plugin: source.plugin, device: source.device, account: source.account), $0)
-                }
-            }, uniquingKeysWith: min)
+        }
+        return Dictionary(ranks, uniquingKeysWith: min)
     }
 
     /// The summaries computed from samples, by day.
@@ -125,12 +116,8 @@ struct ActivityQuery {
     }
 
     private func samples(of type: TypeID, _ take: (StoredRecord, Sample) -> Void) throws {
-        var reader = RecordReader()
-        try door.pages(QueryRequest(id: 0, filter: filter(of: type), order: .time)) { records, _ in
-            for bytes in records {
-                let stored = try reader.record(bytes)
-                if case .sample(let sample) = stored.record { take(stored, sample) }
-            }
+        try door.records(QueryRequest(id: 0, filter: filter(of: type), order: .time)) { stored in
+            if case .sample(let sample) = stored.record { take(stored, sample) }
         }
     }
 }

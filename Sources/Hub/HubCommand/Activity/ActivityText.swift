@@ -12,12 +12,12 @@ struct ActivityText {
     func lines(_ days: [ActivityDay], colours: Bool) -> [String] {
         let shown = ActivityFigures.all.filter { figure in days.contains { figure.figure($0.summary) != nil } }
         let hasGoal = shown.map { figure in days.contains { figure.figure($0.summary)?.goal != nil } }
-        var header: [(title: String, alignment: Table.Alignment)] = [("DAY", .left)]
+        var header: [Table.Column] = ["DAY"]
         for (figure, hasGoal) in zip(shown, hasGoal) {
-            header.append((figure.title, .right))
-            if hasGoal { header += [("GOAL", .right), ("", .right)] }
+            header.append(.right(figure.title))
+            if hasGoal { header += [.right("GOAL"), .right("")] }
         }
-        header.append(("FROM", .left))
+        header.append("FROM")
         var table = Table(header)
         for day in days {
             var cells = [units[person].date(day.date)]

@@ -23,7 +23,6 @@ enum StoreText {
             }
         // A backup gets its name when it is complete; the name of the draft means nothing to people.
         return Failure(
-            exit,
-            error.message.replacing(/\.sqlite(\.age)?\.part\b/) { $0.output.0.dropLast(".part".count) })
+            exit, error.message.replacing(/\.sqlite(\.age)?\.part\b/) { $0.output.0.dropLast(".part".count) })
     }
 }

@@ -13,10 +13,8 @@ enum BridgeAnswer {
     static func result(_ result: RecordResult, line: Int?, item: Int? = nil, key: String?) -> JSONTree {
         let place = Self.place(line, item, key)
         switch result {
-        case .stored(let number, let sequence):
-            return .object(place + Self.stored("stored", number, sequence))
-        case .duplicate(let number, let sequence):
-            return .object(place + Self.stored("duplicate", number, sequence))
+        case .stored(let number, let sequence): return .object(place + Self.stored("stored", number, sequence))
+        case .duplicate(let number, let sequence): return .object(place + Self.stored("duplicate", number, sequence))
         case .rejected(let code, let reason):
             return .object(
                 place + [

@@ -2,8 +2,7 @@ import ArgumentParser
 
 struct BridgeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bridge",
-        abstract: "Lines of JSON in and out, for every language without ZeroMQ.",
+        commandName: "bridge", abstract: "Lines of JSON in and out, for every language without ZeroMQ.",
         discussion: """
             hub bridge speaks with the hub, through its restarts and restores; your program
             reads and writes lines. Docs/Clients.md has all lines in a table.
@@ -22,7 +21,6 @@ struct BridgeCommand: ParsableCommand {
             77 as hub --help has them.
             """,
         subcommands: [
-            BridgePublishCommand.self, BridgeFollowCommand.self, BridgeSinkCommand.self,
-            BridgePluginCommand.self,
+            BridgePublishCommand.self, BridgeFollowCommand.self, BridgeSinkCommand.self, BridgePluginCommand.self,
         ])
 }

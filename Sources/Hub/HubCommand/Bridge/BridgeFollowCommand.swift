@@ -6,8 +6,7 @@ import ZeroMQ
 
 struct BridgeFollowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "follow",
-        abstract: "Print each version of each record as a line, once, as it is stored.",
+        commandName: "follow", abstract: "Print each version of each record as a line, once, as it is stored.",
         usage: "hub bridge follow [<type> ...] [<options>] [-- <program> ...]",
         discussion: """
             A line has the record as the hub has it, and its place:
@@ -39,16 +38,13 @@ struct BridgeFollowCommand: AsyncParsableCommand {
     @OptionGroup var only: BridgeFilterOptions
     @Option(
         help: ArgumentHelp(
-            "Where to begin: last, now (if not given), beginning, or after the cursor of a line.",
-            valueName: "place"))
+            "Where to begin: last, now (if not given), beginning, or after the cursor of a line.", valueName: "place"))
     var since: String?
     @Option(
         help: ArgumentHelp(
-            "The file that keeps the place; ~/.local/state/health-hub/bridge/NAME if not given.",
-            valueName: "file"))
+            "The file that keeps the place; ~/.local/state/health-hub/bridge/NAME if not given.", valueName: "file"))
     var state: String?
-    @Option(help: ArgumentHelp("End after n records.", valueName: "n"))
-    var count: Int?
+    @Option(help: ArgumentHelp("End after n records.", valueName: "n")) var count: Int?
     @Option(
         name: .customLong("as"),
         help: ArgumentHelp("The name of this follower; follow if not given.", valueName: "name"))

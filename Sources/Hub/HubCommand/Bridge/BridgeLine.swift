@@ -77,9 +77,7 @@ package enum BridgeLine: Sendable {
             case "event": return try passing(.event, object.raw(verb))
             default: return .other(verb, object.whole)
             }
-        } catch {
-            return .fault("line \(line.number): \(error.reason)")
-        }
+        } catch { return .fault("line \(line.number): \(error.reason)") }
     }
 
     private static func passing(_ verb: Verb, _ body: RawJSON) throws(WireError) -> BridgeLine {

@@ -8,8 +8,7 @@ import ZeroMQ
 
 struct BridgePluginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plugin",
-        abstract: "Make a program that reads and writes lines a plugin of the hub.",
+        commandName: "plugin", abstract: "Make a program that reads and writes lines a plugin of the hub.",
         usage: "hub bridge plugin --manifest <file> <verb> [--results] -- <program> ...",
         discussion: """
             A plugin is then a folder with three files: manifest.json (Docs/Protocol.md,
@@ -39,12 +38,9 @@ struct BridgePluginCommand: AsyncParsableCommand {
             Exit codes: that of the program; 64 wrong arguments; 70 the manifest is wrong.
             """)
 
-    @Option(help: ArgumentHelp("The plugin's manifest.", valueName: "file"))
-    var manifest: String
-    @Flag(exclusivity: .exclusive, help: "The hub's request.")
-    var verb: Verb
-    @Flag(help: "Tell the program the outcome of each record; it must then read its stdin.")
-    var results = false
+    @Option(help: ArgumentHelp("The plugin's manifest.", valueName: "file")) var manifest: String
+    @Flag(exclusivity: .exclusive, help: "The hub's request.") var verb: Verb
+    @Flag(help: "Tell the program the outcome of each record; it must then read its stdin.") var results = false
 
     enum Verb: String, EnumerableFlag {
         case describe, checkSettings, run
@@ -60,9 +56,7 @@ struct BridgePluginCommand: AsyncParsableCommand {
 
     func run() async throws {
         let description: PluginDescription
-        do { description = try PluginDescription(path: manifest) } catch {
-            Self.leave(error.exit, error.message)
-        }
+        do { description = try PluginDescription(path: manifest) } catch { Self.leave(error.exit, error.message) }
         let words = BridgeProgram.words
         guard !words.isEmpty else {
             Self.leave(.usage, "the program is missing: hub bridge plugin --manifest FILE --run -- PROGRAM")

@@ -7,8 +7,7 @@ import ZeroMQ
 
 struct BridgePublishCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "publish",
-        abstract: "Give the hub a record per line of stdin; print the outcome of each.",
+        commandName: "publish", abstract: "Give the hub a record per line of stdin; print the outcome of each.",
         usage: "hub bridge publish [<options>] [-- <program> ...]",
         discussion: """
             A line is a record (Docs/Samples.md), or a list of records:
@@ -52,8 +51,7 @@ struct BridgePublishCommand: AsyncParsableCommand {
     var name: String?
     @Option(help: ArgumentHelp("Keep records that are not stored yet in this folder.", valueName: "folder"))
     var spool: String?
-    @Flag(help: "The records are history: store and deliver them, but do not publish each one.")
-    var backfill = false
+    @Flag(help: "The records are history: store and deliver them, but do not publish each one.") var backfill = false
     @OptionGroup var bridge: BridgeOptions
     private var program: [String] { BridgeProgram.words }
 
@@ -70,9 +68,7 @@ struct BridgePublishCommand: AsyncParsableCommand {
             LineReader(child?.output ?? STDIN_FILENO), LineWriter(STDOUT_FILENO), spool: spool, isBackfill: backfill)
         do { try await publisher.reportRefused() } catch is OutputClosed {
             throw Failure(.tryAgain, "the answers have no reader")
-        } catch let error as PluginStateError {
-            throw Failure(.system, "--spool \(self.spool ?? ""): \(error)")
-        }
+        } catch let error as PluginStateError { throw Failure(.system, "--spool \(self.spool ?? ""): \(error)") }
         let context = try Context()
         var runner = place.runner(.once, context)
         runner.report = publisher.report
@@ -88,9 +84,7 @@ struct BridgePublishCommand: AsyncParsableCommand {
 
     private func openSpool() throws -> PluginState? {
         guard let spool else { return nil }
-        do { return try PluginState(directory: spool) } catch {
-            throw Failure(.system, "--spool \(spool): \(error)")
-        }
+        do { return try PluginState(directory: spool) } catch { throw Failure(.system, "--spool \(spool): \(error)") }
     }
 
     /// The failure to report to the person at the end.
@@ -111,8 +105,7 @@ struct BridgePublishCommand: AsyncParsableCommand {
         }
         if account.hasLostReader {
             return Failure(
-                .tryAgain,
-                "the reader of the answers is gone; records were given up to line \(account.lastLine)")
+                .tryAgain, "the reader of the answers is gone; records were given up to line \(account.lastLine)")
         }
         if account.unanswered > 0 {
             return Failure(
@@ -128,9 +121,7 @@ struct BridgePublishCommand: AsyncParsableCommand {
             )
         }
         if account.refused > 0 {
-            return Failure(
-                .unhealthy,
-                "\(account.refused) of \(account.answered) refused; the answer of each says why")
+            return Failure(.unhealthy, "\(account.refused) of \(account.answered) refused; the answer of each says why")
         }
         if let code, code != 0 { return Failure(.unhealthy, "\(program[0]) ended with exit code \(code)") }
         return nil

@@ -51,14 +51,15 @@ package final class BridgePublisher: Sendable {
             if let spool {
                 try await keep(in: spool, for: link)
             } else {
-                try await give(to: link)
+                try await read(link) { try await give(&$0, to: link, $1) }
             }
-        } catch is OutputClosed {
-            state.withLock { $0.hasLostReader = true }
-        }
+        } catch is OutputClosed { state.withLock { $0.hasLostReader = true } }
     }
 
-    private func give(to link: HubLink) async throws {
+    /// Reads the stream, and passes on what has come and the answers to invalid lines.
+    private func read(
+        _ link: HubLink, _ take: (inout GroupCollector, [JSONTree]) async throws -> Void
+    ) async throws {
         var gatherer = GroupCollector()
         while let lines = await input.next() {
             var answers: [JSONTree] = []
@@ -68,12 +69,12 @@ package final class BridgePublisher: Sendable {
                 if let fault = await Self.answer(said, line.number, link) { answers.append(fault) }
             }
             state.withLock { $0.lastLine = lines.last?.number ?? $0.lastLine }
-            try await give(&gatherer, to: link, answers)
+            try await take(&gatherer, answers)
         }
         // The end of the stream completes a group; an interruption does not.
         guard noteEnd() else { return noteUnanswered(gatherer.waiting) }
         gatherer.end()
-        try await give(&gatherer, to: link, [])
+        try await take(&gatherer, [])
     }
 
     /// Notes the end of reading; returns whether the stream itself has ended.
@@ -109,9 +110,7 @@ package final class BridgePublisher: Sendable {
         var answers = faults
         answers += refused.map { BridgeAnswer.fault($1, line: $0.line, item: $0.item, key: $0.key) }
         state.withLock { $0.refused += answers.count }
-        do throws(GiveError) {
-            answers += try await results(of: groups, from: link)
-        } catch {
+        do throws(GiveError) { answers += try await results(of: groups, from: link) } catch {
             guard error.code == .stopping else { throw error }
             try await output.write(answers)
             return noteUnanswered(groups.joined().count + gatherer.waiting)
@@ -124,8 +123,7 @@ package final class BridgePublisher: Sendable {
     private func results(of groups: [[BridgeRecord]], from link: HubLink) async throws(GiveError) -> [JSONTree] {
         guard !groups.isEmpty else { return [] }
         do throws(GiveError) {
-            let results = try await link.store(
-                GroupedRecords(groups.map { $0.map(\.bytes) }), isBackfill: isBackfill)
+            let results = try await link.store(GroupedRecords(groups.map { $0.map(\.bytes) }), isBackfill: isBackfill)
             note(results)
             return zip(groups.joined(), results).map { BridgeAnswer.result($1, of: $0) }
         } catch {
@@ -159,7 +157,10 @@ extension BridgePublisher {
     private func keep(in spool: SpooledLines, for link: HubLink) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { [self] in
-                try await read(into: spool, link)
+                try await read(link) { gatherer, faults in
+                    try await keep(&gatherer, in: spool, link, faults)
+                    await spool.waitForAnswers()
+                }
                 spool.endInput()
                 // The remaining records stay in the spool, and the next start of this command finds them.
                 var seen = -1
@@ -207,24 +208,6 @@ extension BridgePublisher {
         if !account.hasLostReader { try await spool?.forgetRefused() }
     }
 
-    private func read(into spool: SpooledLines, _ link: HubLink) async throws {
-        var gatherer = GroupCollector()
-        while let lines = await input.next() {
-            var answers: [JSONTree] = []
-            for line in lines {
-                let said = BridgeLine(line)
-                gatherer.add(said)
-                if let fault = await Self.answer(said, line.number, link) { answers.append(fault) }
-            }
-            state.withLock { $0.lastLine = lines.last?.number ?? $0.lastLine }
-            try await keep(&gatherer, in: spool, link, answers)
-            await spool.waitForAnswers()
-        }
-        guard noteEnd() else { return noteUnanswered(gatherer.waiting) }
-        gatherer.end()
-        try await keep(&gatherer, in: spool, link, [])
-    }
-
     private func keep(
         _ gatherer: inout GroupCollector, in spool: SpooledLines, _ link: HubLink, _ faults: [JSONTree]
     ) async throws {
@@ -237,9 +220,7 @@ extension BridgePublisher {
         }
         guard !groups.isEmpty else { return }
         while true {
-            do throws(GiveError) {
-                return try await spool.keep(groups, link)
-            } catch {
+            do throws(GiveError) { return try await spool.keep(groups, link) } catch {
                 switch error.code {
                 case .full: await link.waitForRoom()
                 case .storage: try await Task.sleep(for: .seconds(1))

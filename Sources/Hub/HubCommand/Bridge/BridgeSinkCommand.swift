@@ -7,8 +7,7 @@ import ZeroMQ
 
 struct BridgeSinkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sink",
-        abstract: "Deliver records to a program, which reports the outcome of each.",
+        commandName: "sink", abstract: "Deliver records to a program, which reports the outcome of each.",
         usage: "hub bridge sink --name <name> [<type> ...] [<options>] [-- <program> ...]",
         discussion: """
             The hub keeps a list of the records that this sink has. The program reads
@@ -40,17 +39,14 @@ struct BridgeSinkCommand: AsyncParsableCommand {
             77 the hub refuses the name or the subscription.
             """)
 
-    @Option(help: ArgumentHelp("The sink's name, by which the hub remembers it.", valueName: "name"))
-    var name: String?
+    @Option(help: ArgumentHelp("The sink's name, by which the hub remembers it.", valueName: "name")) var name: String?
     @OptionGroup var only: BridgeFilterOptions
     @Option(
         help: ArgumentHelp(
             "The start of a new sink: beginning (if not given), now, or after a cursor.", valueName: "place"))
     var start: String?
-    @Option(help: ArgumentHelp("At most n records on their way at a time.", valueName: "n"))
-    var batch = 100
-    @Flag(help: "End when nothing is left that could be delivered now.")
-    var once = false
+    @Option(help: ArgumentHelp("At most n records on their way at a time.", valueName: "n")) var batch = 100
+    @Flag(help: "End when nothing is left that could be delivered now.") var once = false
     @OptionGroup var bridge: BridgeOptions
     private var program: [String] { BridgeProgram.words }
 

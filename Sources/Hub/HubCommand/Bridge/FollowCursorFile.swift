@@ -43,8 +43,7 @@ package final class FollowCursorFile: Sendable {
         }
         guard let bytes else { return nil }
         guard let tree = JSONTree(bytes), let cursor = tree["cursor"]?.text.flatMap(Cursor.init) else {
-            throw Failure(
-                .usage, "the state file \(path) has no cursor; remove it and say where to begin with --since")
+            throw Failure(.usage, "the state file \(path) has no cursor; remove it and say where to begin with --since")
         }
         guard tree["question"]?.text == question else {
             throw Failure(

@@ -48,9 +48,7 @@ package final class Follower: Sendable {
     package var failure: Failure? { state.withLock(\.failure) }
 
     package func run(_ link: HubLink) async throws {
-        do {
-            try await follow(link)
-        } catch let failure as Failure {
+        do { try await follow(link) } catch let failure as Failure {
             state.withLock { $0.failure = failure }
         } catch is OutputClosed {}
     }
@@ -64,9 +62,7 @@ package final class Follower: Sendable {
         do {
             try await follow(link, from: &cursor, bell, welcome.feed)
             result = .success(())
-        } catch {
-            result = .failure(error)
-        }
+        } catch { result = .failure(error) }
         // Closed here in every case, because a socket must be closed on the loop that uses it.
         await bell.close()
         try result.get()
@@ -110,15 +106,11 @@ package final class Follower: Sendable {
         var query = QueryRequest(id: 0, filter: filter, since: cursor)
         while !Task.isCancelled {
             let result: QueryResult
-            do {
-                result = try await link.ask(query)
-            } catch let error as AskError {
+            do { result = try await link.ask(query) } catch let error as AskError {
                 if error.code == .stopping { return }
                 try await recover(from: error, &query, &cursor)
                 continue
-            } catch is CancellationError {
-                return
-            }
+            } catch is CancellationError { return }
             guard case .records(let records, let next, let end) = result.content else {
                 throw Failure(.dialogue, "the hub answered a question about records without records")
             }
@@ -153,8 +145,7 @@ package final class Follower: Sendable {
             try await output.write([.object([.init("restored", .text(cursor.description))])])
             try place?.save(cursor)
             query = QueryRequest(id: 0, filter: filter, since: cursor)
-        case .cursor? where query.next != nil:
-            query = QueryRequest(id: 0, filter: filter, since: cursor)
+        case .cursor? where query.next != nil: query = QueryRequest(id: 0, filter: filter, since: cursor)
         case .store?, .busy?, .internal?:
             try await Task.sleep(for: .seconds(1))
             query = QueryRequest(id: 0, filter: filter, since: cursor)

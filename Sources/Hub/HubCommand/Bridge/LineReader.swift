@@ -43,9 +43,7 @@ package final class LineReader: Sendable {
     package func next() async -> [Line]? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                queue.async { [self] in
-                    continuation.resume(returning: state.withLock { $0.next(self) })
-                }
+                queue.async { [self] in continuation.resume(returning: state.withLock { $0.next(self) }) }
             }
         } onCancel: {
             stop()

@@ -117,8 +117,7 @@ package final class LineSink: Sendable {
             saysWhen = after != nil
             result = .retry(after: after?.integer.map { Int64($0) } ?? 0, reason: reason)
         case "auth": result = .unauthorized(reason: reason ?? "the program said auth, without a reason")
-        default:
-            return "line \(line): result: expected delivered, failed, later or auth"
+        default: return "line \(line): result: expected delivered, failed, later or auth"
         }
         guard let place = state.withLock({ $0.open.removeValue(forKey: number) }) else {
             return "line \(line): delivery \(number) is not open: it was answered, or is being given again"
@@ -159,9 +158,7 @@ package final class SinkBridge: Sendable {
             sink.end()
             await link.finishDeliveries(within: .zero)
         }
-        do throws(PluginFailure) {
-            try await link.serve([request], untilCaughtUp: untilCaughtUp, sink.deliver)
-        } catch {
+        do throws(PluginFailure) { try await link.serve([request], untilCaughtUp: untilCaughtUp, sink.deliver) } catch {
             state.withLock { $0.failure = error }
         }
         reading.cancel()

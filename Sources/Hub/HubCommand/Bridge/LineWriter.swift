@@ -20,9 +20,7 @@ package final class LineWriter: Sendable {
     /// Returns once the system has taken all lines.
     ///
     /// - Throws: `OutputClosed` if the reader has closed the stream.
-    package func write(_ lines: [JSONTree]) async throws {
-        try await write(raw: lines.map(\.bytes))
-    }
+    package func write(_ lines: [JSONTree]) async throws { try await write(raw: lines.map(\.bytes)) }
 
     /// The same for lines that are JSON already.
     package func write(raw lines: [[UInt8]]) async throws {

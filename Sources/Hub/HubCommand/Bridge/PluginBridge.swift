@@ -174,9 +174,7 @@ package final class PluginBridge: Sendable {
     /// The verbs of a program's questions, by the member that names them.
     private static let questions: [String: Verb] = ["query": .query, "token": .token, "tokenPut": .tokenPut]
 
-    private func ask(
-        _ name: String, _ line: RawJSON, _ number: Int, _ output: LineWriter, _ link: HubLink
-    ) -> String? {
+    private func ask(_ name: String, _ line: RawJSON, _ number: Int, _ output: LineWriter, _ link: HubLink) -> String? {
         guard let verb = Self.questions[name], let whole = JSONTree(line.bytes), let question = whole[name],
             let id = whole["id"]?.integer,
             let body = RawJSON(trusted: question.bytes).setting(
@@ -200,8 +198,7 @@ package final class PluginBridge: Sendable {
         func fault(_ code: String, _ reason: String) -> [UInt8] {
             JSONTree.object([
                 .init("answer", JSONTree(id)), .init("error", .text(code)), .init("reason", .text(reason)),
-            ])
-            .bytes
+            ]).bytes
         }
         let decoded: Result<ClientMessage, WireError> = body.bytes.withUnsafeBytes { bytes in
             do throws(WireError) { return .success(try ClientMessage(verb: verb, body: bytes)) } catch {
@@ -215,9 +212,7 @@ package final class PluginBridge: Sendable {
             return fault("\(error.code)", error.reason)
         } catch let error as AskError {
             return fault(error.error.map { "\($0.code)" } ?? "\(error.code)", error.error?.reason ?? error.message)
-        } catch {
-            return fault("stopping", "the plugin is being stopped")
-        }
+        } catch { return fault("stopping", "the plugin is being stopped") }
     }
 
     /// The hub's answer, with its id set to 0.

@@ -39,10 +39,8 @@ struct ActivityCommand: ParsableCommand {
     var from: DateArgument?
     @Option(help: ArgumentHelp("Up to this day.", valueName: "when"), transform: DateArgument.parsed)
     var to: DateArgument?
-    @Flag(help: "A JSON object per day.")
-    var json = false
-    @Flag(help: "For spreadsheets (RFC 4180).")
-    var csv = false
+    @Flag(help: "A JSON object per day.") var json = false
+    @Flag(help: "For spreadsheets (RFC 4180).") var csv = false
     @OptionGroup var options: ConfigurationOptions
 
     private static let usualDays = 7
@@ -52,14 +50,13 @@ struct ActivityCommand: ParsableCommand {
     }
 
     func run() throws {
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "activity")
+        let door = try options.door("activity")
         let welcome = try door.open()
         let name = try person.map { typed in welcome.persons.named(typed)?.name ?? typed } ?? welcome.onlyPerson().name
         let clock = try welcome.clock(of: [name])
         let range = try range(by: clock)
-        let (days, advice) = try ActivityQuery(
-            person: name, range: range, zone: clock.zone.identifier, door: door
-        ).days()
+        let (days, advice) = try ActivityQuery(person: name, range: range, zone: clock.zone.identifier, door: door)
+            .days()
         for line in advice { Terminal.say(line) }
         var output = Output()
         if json {

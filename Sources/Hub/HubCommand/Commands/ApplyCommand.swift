@@ -6,8 +6,7 @@ import HubWire
 
 struct ApplyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "apply",
-        abstract: "Have the running hub read and apply hub.conf again.",
+        commandName: "apply", abstract: "Have the running hub read and apply hub.conf again.",
         discussion: """
             Only changed plugins restart, also those whose program on the disk is another
             file than the one that runs; the others are not disturbed. A plugin that is no
@@ -30,22 +29,16 @@ struct ApplyCommand: ParsableCommand {
             """)
 
     @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "Change nothing; show what would be done.")
-    var dryRun = false
+    @Flag(help: "Change nothing; show what would be done.") var dryRun = false
     @OptionGroup var noQuestion: AssumeYesOption
     @Flag(help: "One JSON document: {\"applied\",\"problems\",\"needsRestart\",\"persons\",\"instances\",…}.")
     var json = false
 
     func run() throws {
         // The hub runs the programs to read their manifests; one that hangs has ten seconds.
-        let door = try DoorClient(
-            endpoint: try options.endpoints().door, command: "apply", patience: .seconds(60))
+        let door = try options.door("apply", patience: .seconds(60))
         let (report, answer) = try door.run(OwnCommands.Apply(), isDryRun: dryRun)
-        if json {
-            try Output.json(answer.text)
-        } else {
-            for line in ApplyText(report).lines { try Output.print(line) }
-        }
+        try Output.print(ApplyText(report).lines, json: json ? answer.text : nil)
         if !report.applied { throw ExitCode(HubExit.badConfiguration.rawValue) }
     }
 }

@@ -7,8 +7,7 @@ import Samples
 
 struct AssignCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "assign",
-        abstract: "Assign records to a person or to a guest.",
+        commandName: "assign", abstract: "Assign records to a person or to a guest.",
         discussion: """
             The record gets a new version under that person, which reaches listeners and
             sinks; followers of the former person learn that it left. No source can undo
@@ -35,30 +34,18 @@ struct AssignCommand: ParsableCommand {
             missing without a terminal; 69 no hub answers.
             """)
 
-    @Argument(help: "Numbers of records.")
-    var number: [Int64] = []
-    @Option(help: ArgumentHelp("A person of hub.conf.", valueName: "name"))
-    var to: String?
-    @Flag(help: "To no person: into the inbox.")
-    var nobody = false
-    @Flag(help: "To a guest: to no person, and out of the inbox.")
-    var guest = false
-    @Flag(help: "Undo assignments by hand: assign as the rules of hub.conf did.")
-    var undo = false
-    @Flag(help: "All records in the inbox, in place of numbers.")
-    var inbox = false
-    @Flag(help: "Assign the records in the inbox by the rules of hub.conf.")
-    var rules = false
-    @Flag(help: "Only these records, without those measured together with them.")
-    var alone = false
-    @Option(help: ArgumentHelp("The reason, for readers of the record's trace.", valueName: "text"))
-    var reason: String?
-    @Flag(help: "Change nothing; show what would be changed.")
-    var dryRun = false
-    @Flag(help: "Do not ask.")
-    var yes = false
-    @Flag(help: "One JSON document, as the hub gives it; with --inbox one for each 1000 records.")
-    var json = false
+    @Argument(help: "Numbers of records.") var number: [Int64] = []
+    @Option(help: ArgumentHelp("A person of hub.conf.", valueName: "name")) var to: String?
+    @Flag(help: "To no person: into the inbox.") var nobody = false
+    @Flag(help: "To a guest: to no person, and out of the inbox.") var guest = false
+    @Flag(help: "Undo assignments by hand: assign as the rules of hub.conf did.") var undo = false
+    @Flag(help: "All records in the inbox, in place of numbers.") var inbox = false
+    @Flag(help: "Assign the records in the inbox by the rules of hub.conf.") var rules = false
+    @Flag(help: "Only these records, without those measured together with them.") var alone = false
+    @Option(help: ArgumentHelp("The reason, for readers of the record's trace.", valueName: "text")) var reason: String?
+    @Flag(help: "Change nothing; show what would be changed.") var dryRun = false
+    @Flag(help: "Do not ask.") var yes = false
+    @Flag(help: "One JSON document, as the hub gives it; with --inbox one for each 1000 records.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     /// Maximum number of records that the hub accepts in one command.
@@ -82,7 +69,7 @@ struct AssignCommand: ParsableCommand {
     }
 
     func run() throws {
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "assign")
+        let door = try options.door("assign")
         if rules { return try runRules(door) }
         var numbers = number.enumerated().filter { !number[..<$0.offset].contains($0.element) }.map(\.element)
         // Assign a record only if it is unchanged since the person was asked about it.
@@ -122,19 +109,11 @@ struct AssignCommand: ParsableCommand {
     private func doubts(_ door: DoorClient, _ numbers: [Int64], _ person: String) throws -> [String] {
         var query = QueryRequest(id: 0)
         query.filter.numbers = numbers
-        var doubts: [String] = []
-        var reader = RecordReader()
         let units = options.readingUnits()
-        try door.pages(query) { records, _ in
-            for bytes in records {
-                let record = try reader.record(bytes)
-                guard case .nobody(let reason) = record.assignment,
-                    let doubt = WeightOddsText(reason).doubt(about: person, units.name)
-                else { continue }
-                doubts.append("\(record.number): \(doubt)")
-            }
+        return try door.records(query).compactMap { record in
+            guard case .nobody(let reason) = record.assignment else { return nil }
+            return WeightOddsText(reason).doubt(about: person, units.name).map { "\(record.number): \($0)" }
         }
-        return doubts
     }
 
     private func assign(
@@ -189,13 +168,12 @@ struct AssignCommand: ParsableCommand {
         if expected.report.assigned.isEmpty || dryRun {
             if json { return try Output.json(expected.json.text) }
             let lines = expected.report.lines("would go", units)
-            for line in lines.isEmpty ? ["the inbox is empty"] : lines { try Output.print(line) }
+            try Output.print(lines.isEmpty ? ["the inbox is empty"] : lines)
             return
         }
         try ConsentPrompt.ask("Assign them so?", about: expected.report.lines("would go", units), isGiven: yes)
         let done = try runRules(door, isDryRun: false)
-        if json { return try Output.json(done.json.text) }
-        for line in done.report.lines("went", units) { try Output.print(line) }
+        try Output.print(done.report.lines("went", units), json: json ? done.json.text : nil)
     }
 
     private func runRules(
@@ -214,9 +192,7 @@ extension OwnCommands.Assign.RuleReport {
         let given = assigned.sorted { $0.key < $1.key }.map {
             "\(NumberText.count($0.value, "record")) \(verb) to \(units.name(of: $0.key))"
         }
-        let stays = left.sorted { $0.key < $1.key }.map {
-            "\(NumberText.count($0.value, "record")) left: \($0.key)"
-        }
+        let stays = left.sorted { $0.key < $1.key }.map { "\(NumberText.count($0.value, "record")) left: \($0.key)" }
         return given + stays
     }
 }

@@ -7,8 +7,7 @@ import Samples
 
 struct BackfillCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "backfill",
-        abstract: "Have a plugin read the history of its service.",
+        commandName: "backfill", abstract: "Have a plugin read the history of its service.",
         discussion: """
             The same as hub do NAME backfill. Records that the hub has stay as they are. A
             backfill that was interrupted in any way continues where it was. --dry-run
@@ -24,16 +23,14 @@ struct BackfillCommand: AsyncParsableCommand {
             answers; 75 the plugin or the hub is busy or stopping; 130 given up at Ctrl-C.
             """)
 
-    @Argument(help: "The instance, as hub.conf names it.")
-    var name: String
+    @Argument(help: "The instance, as hub.conf names it.") var name: String
     @Argument(help: ArgumentHelp("Arguments; hub do NAME lists them.", valueName: "key=value"))
     var arguments: [String] = []
     @Option(
         help: ArgumentHelp("From this day on; all of it if not given.", valueName: "when"),
         transform: DateArgument.parsed)
     var since: DateArgument?
-    @Flag(help: "Change nothing; show what would be read.")
-    var dryRun = false
+    @Flag(help: "Change nothing; show what would be read.") var dryRun = false
     @OptionGroup var noQuestion: AssumeYesOption
     @OptionGroup var call: CallOptions
 
@@ -48,8 +45,7 @@ struct BackfillCommand: AsyncParsableCommand {
         }
         try await call.run(
             PluginCommandCall(
-                instance: name, command: "backfill", words: words,
-                isDryRun: dryRun, deadline: call.deadline),
+                instance: name, command: "backfill", words: words, isDryRun: dryRun, deadline: call.deadline),
             as: "backfill")
     }
 }

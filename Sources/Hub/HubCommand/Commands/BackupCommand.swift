@@ -8,8 +8,7 @@ import HubStore
 
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "backup",
-        abstract: "Copy all records into one file, also while the hub runs.",
+        commandName: "backup", abstract: "Copy all records into one file, also while the hub runs.",
         discussion: """
             The copy has all records confirmed at one instant. It is checked from end to
             end before it gets its name, only you can read it, and it replaces no file. In
@@ -36,27 +35,20 @@ struct BackupCommand: AsyncParsableCommand {
             own folder, or age is missing; 71 the disk is full or cannot be written.
             """)
 
-    @Argument(help: "A folder, or a file ….sqlite that does not exist; with --verify the backup.")
-    var path: String?
-    @Option(
-        help: ArgumentHelp(
-            "Remove this hub's backups in the folder, all but the newest n.", valueName: "n"))
+    @Argument(help: "A folder, or a file ….sqlite that does not exist; with --verify the backup.") var path: String?
+    @Option(help: ArgumentHelp("Remove this hub's backups in the folder, all but the newest n.", valueName: "n"))
     var keep: Int?
     @Option(help: ArgumentHelp("Encrypt it for this public key of age, or of ssh; may be repeated.", valueName: "key"))
     var recipient: [String] = []
     @Option(help: ArgumentHelp("Encrypt it for the public keys in this file; may be repeated.", valueName: "file"))
     var recipientsFile: [String] = []
-    @Flag(help: "Encrypt it with a passphrase, which age asks for at the terminal.")
-    var passphrase = false
-    @Flag(help: "Make no backup; list those of the folder.")
-    var list = false
-    @Flag(help: "Make no backup; check this one from end to end.")
-    var verify = false
+    @Flag(help: "Encrypt it with a passphrase, which age asks for at the terminal.") var passphrase = false
+    @Flag(help: "Make no backup; list those of the folder.") var list = false
+    @Flag(help: "Make no backup; check this one from end to end.") var verify = false
     @Option(
         help: ArgumentHelp("With --verify: the private key of an encrypted one; may be repeated.", valueName: "file"))
     var identity: [String] = []
-    @Flag(help: "One JSON document.")
-    var json = false
+    @Flag(help: "One JSON document.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     func validate() throws {
@@ -89,8 +81,8 @@ struct BackupCommand: AsyncParsableCommand {
         }
         let report = try await back(up: store, to: files)
         if json { return try Output.json(try JSON.line(report)) }
-        try Output.print("\(report.file)  \(StoreText.summary(report.store))")
-        for name in report.removed { try Output.print("removed \(name)") }
+        try Output.print(
+            ["\(report.file)  \(StoreText.summary(report.store))"] + report.removed.map { "removed \($0)" })
         Terminal.say(BackupReport.missing)
     }
 
@@ -100,12 +92,7 @@ struct BackupCommand: AsyncParsableCommand {
         let recipients: Age.Recipients? =
             passphrase ? .passphrase : isEncrypted ? .keys(recipient, files: recipientsFile) : nil
         let interruption = Interruption { unlink(target + ".part") }
-        let made = try await BackupCommand.storing {
-            let bar = ProgressBar("copying")
-            let progress: (CopyProgress) -> Bool = { step in
-                bar.update(step.done, of: step.total)
-                return !interruption.isOver
-            }
+        let made = try await BackupCommand.storing("copying", until: interruption) { progress in
             guard let recipients else { return try store.backUp(to: target, progress: progress) }
             return try store.backUp(
                 to: target, through: { (file) throws(StoreError) in try Age.seal(recipients, into: file) },
@@ -148,10 +135,20 @@ struct BackupCommand: AsyncParsableCommand {
 
     /// Runs a blocking body on a separate thread and maps its errors to those of this program.
     static func storing<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        do {
-            return try await blocking(body)
-        } catch let error as StoreError {
-            throw StoreText.failure(error)
+        do { return try await blocking(body) } catch let error as StoreError { throw StoreText.failure(error) }
+    }
+
+    /// The same with a progress bar; the work ends when a signal has come.
+    static func storing<Value: Sendable>(
+        _ title: String, until interruption: Interruption,
+        _ body: @escaping @Sendable (_ progress: @escaping (CopyProgress) -> Bool) throws -> Value
+    ) async throws -> Value {
+        try await storing {
+            let bar = ProgressBar(title)
+            return try body { step in
+                bar.update(step.done, of: step.total)
+                return !interruption.isOver
+            }
         }
     }
 }

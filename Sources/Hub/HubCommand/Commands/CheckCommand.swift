@@ -7,8 +7,7 @@ import HubWire
 
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check",
-        abstract: "Check hub.conf, and show all its errors at once.",
+        commandName: "check", abstract: "Check hub.conf, and show all its errors at once.",
         discussion: """
             Every plugin's program is asked for its manifest (--describe) and for faults of
             its settings in hub.conf (--check-settings). No device is opened and nothing is
@@ -25,18 +24,13 @@ struct CheckCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "One JSON document.")
-    var json = false
+    @Flag(help: "One JSON document.") var json = false
 
     func run() async throws {
         let path = try options.path()
         let checked = await ConfigurationLoader(path: path, programPath: HubProgram.path).load()
         let report = CheckReport(file: path, checked.loaded, faults: checked.faults)
-        if json {
-            try Output.json(try JSON.line(report))
-        } else {
-            for line in report.lines { try Output.print(line) }
-        }
+        try Output.print(report.lines, json: json ? try JSON.line(report) : nil)
         if !report.ok { throw ExitCode(HubExit.badConfiguration.rawValue) }
     }
 }

@@ -8,8 +8,7 @@ import HubStore
 
 struct CompactCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "compact",
-        abstract: "Return the store's free space to the disk, while the hub is stopped.",
+        commandName: "compact", abstract: "Return the store's free space to the disk, while the hub is stopped.",
         discussion: """
             Removed records leave free pages in the store, which new records fill again, so
             this only pays after much was erased. A copy without these pages replaces the
@@ -26,11 +25,9 @@ struct CompactCommand: AsyncParsableCommand {
             full or cannot be written; 75 the hub runs: stop it first.
             """)
 
-    @Flag(help: "Change nothing; show the space it would free. The hub may run.")
-    var dryRun = false
+    @Flag(help: "Change nothing; show the space it would free. The hub may run.") var dryRun = false
     @OptionGroup var noQuestion: AssumeYesOption
-    @Flag(help: "One JSON document: {\"store\",\"bytes\",\"free\",\"needed\",\"after\"}.")
-    var json = false
+    @Flag(help: "One JSON document: {\"store\",\"bytes\",\"free\",\"needed\",\"after\"}.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     private struct Report: Encodable {
@@ -59,18 +56,13 @@ struct CompactCommand: AsyncParsableCommand {
             throw Failure(.tryAgain, "the hub runs; stop it first: hub stop, or systemctl --user stop hub")
         }
         let interruption = Interruption { unlink(files.store + ".compacting") }
-        report.after = try await BackupCommand.storing {
-            let bar = ProgressBar("compacting")
-            return try plan.carryOut { step in
-                bar.update(step.done, of: step.total)
-                return !interruption.isOver
-            }
+        report.after = try await BackupCommand.storing("compacting", until: interruption) { progress in
+            try plan.carryOut(progress: progress)
         }
         try print(report)
     }
 
     private func print(_ report: Report) throws {
-        if json { return try Output.json(try JSON.line(report)) }
-        for line in report.lines { try Output.print(line) }
+        try Output.print(report.lines, json: json ? try JSON.line(report) : nil)
     }
 }

@@ -7,8 +7,7 @@ import HubWire
 
 struct ConfigureCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "configure",
-        abstract: "Change settings of a plugin or a person in hub.conf, and apply them.",
+        commandName: "configure", abstract: "Change settings of a plugin or a person in hub.conf, and apply them.",
         discussion: """
             Writes into the section of one plugin; comments and all other lines of the file
             stay as they are. It changes the settings that the plugin declares (hub plugins
@@ -44,26 +43,19 @@ struct ConfigureCommand: ParsableCommand {
             that are not applied.
             """)
 
-    @Argument(help: "The instance, as hub.conf names it.")
-    var name: String?
+    @Argument(help: "The instance, as hub.conf names it.") var name: String?
     @Argument(help: ArgumentHelp("Settings; hub plugins NAME lists them.", valueName: "key=value"))
     var settings: [String] = []
     @Option(help: ArgumentHelp("A setting to reset to its default; may be repeated.", valueName: "key"))
     var unset: [String] = []
-    @Flag(help: "Enable the plugin.")
-    var enable = false
-    @Flag(help: "Disable the plugin.")
-    var disable = false
-    @Option(help: "Configure this person, not a plugin.")
-    var person: String?
-    @Flag(help: "Configure [hub], not a plugin.")
-    var hub = false
+    @Flag(help: "Enable the plugin.") var enable = false
+    @Flag(help: "Disable the plugin.") var disable = false
+    @Option(help: "Configure this person, not a plugin.") var person: String?
+    @Flag(help: "Configure [hub], not a plugin.") var hub = false
     @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "Change nothing; show what would be written and done.")
-    var dryRun = false
+    @Flag(help: "Change nothing; show what would be written and done.") var dryRun = false
     @OptionGroup var noQuestion: AssumeYesOption
-    @Flag(help: "One JSON document: {\"instance\",\"applied\",\"changes\",\"revision\",\"plan\",…}.")
-    var json = false
+    @Flag(help: "One JSON document: {\"instance\",\"applied\",\"changes\",\"revision\",\"plan\",…}.") var json = false
 
     func validate() throws {
         guard !(enable && disable) else { throw ValidationError("--enable and --disable exclude each other.") }
@@ -81,20 +73,18 @@ struct ConfigureCommand: ParsableCommand {
 
     func run() throws {
         // The hub runs the programs to read their manifests; one that hangs has ten seconds.
-        let door = try DoorClient(
-            endpoint: try options.endpoints().door, command: "configure", patience: .seconds(60))
+        let door = try options.door("configure", patience: .seconds(60))
         // If no plugin is meant, the first word is already a setting.
         let instance = concernsPlugin ? name : nil
         let words = (concernsPlugin ? [] : [name].compactMap(\.self)) + settings
         // An instance whose program is missing has no declarations, but can still be disabled.
         let namesSettings = !words.isEmpty || !unset.isEmpty
         let declarations =
-            try instance.map { namesSettings ? try PluginText.named($0, door).declarations ?? [] : [] }
+            try instance.map { namesSettings ? try PluginEntry.named($0, door).declarations ?? [] : [] }
             ?? (hub ? [HouseholdSettings.zone] : HouseholdSettings.configuredOfPersons + Self.slots(words))
         let command = OwnCommands.Configure(
-            instance: instance, person: person, hub: hub ? true : nil,
-            enabled: enable ? true : disable ? false : nil, set: try Self.assignments(words, declarations),
-            unset: unset)
+            instance: instance, person: person, hub: hub ? true : nil, enabled: enable ? true : disable ? false : nil,
+            set: try Self.assignments(words, declarations), unset: unset)
         try Self.change(command, declarations, door, isDryRun: dryRun, json: json)
         if enable, !dryRun, !json, let instance { try grantOwner(to: instance, door) }
     }
@@ -118,7 +108,7 @@ struct ConfigureCommand: ParsableCommand {
             try Output.json(answer.text)
         } else {
             let text = ConfigureText(report, declarations)
-            for line in text.lines { try Output.print(line) }
+            try Output.print(text.lines)
             for line in text.advice { Terminal.say(line) }
         }
         if !report.applied { throw ExitCode(HubExit.badConfiguration.rawValue) }
@@ -126,12 +116,10 @@ struct ConfigureCommand: ParsableCommand {
 
     /// Asks whether an enabled plugin may use the owner's rights, if it asks for some and has none of them.
     private func grantOwner(to instance: String, _ door: DoorClient) throws {
-        let asked = try PluginText.named(instance, door).owner ?? []
+        let asked = try PluginEntry.named(instance, door).owner ?? []
         var file = try FollowedConfiguration(options, door)
         guard !asked.isEmpty, OwnerRight.granted(of: asked, by: file.editor.grants("owner", of: instance)).isEmpty
-        else {
-            return
-        }
+        else { return }
         let command = "hub permissions allow \(instance) '*' --owner"
         guard Terminal.canAsk else {
             return Terminal.say("\(instance) may not do what you may do here; \(command) allows it")
@@ -146,11 +134,8 @@ struct ConfigureCommand: ParsableCommand {
     }
 
     /// Each `NAME=VALUE`, with VALUE as JSON of the declared type; the hub checks the values.
-    private static func assignments(
-        _ words: [String], _ declarations: [SettingDeclaration]
-    ) throws -> [String] {
-        let values = try JSON.answer(
-            [String: SettingValue].self, try PluginCommandCall.arguments(words, declarations))
+    private static func assignments(_ words: [String], _ declarations: [SettingDeclaration]) throws -> [String] {
+        let values = try JSON.answer([String: SettingValue].self, try PluginCommandCall.arguments(words, declarations))
         return try values.sorted { $0.key < $1.key }.map { "\($0.key)=\(try JSON.line($0.value))" }
     }
 
@@ -177,9 +162,7 @@ struct ConfigureText {
 
     /// The problems, or the written settings and their effects.
     var lines: [String] {
-        guard report.applied else {
-            return report.plan.problems.map(\.description) + ["nothing was changed"]
-        }
+        guard report.applied else { return report.plan.problems.map(\.description) + ["nothing was changed"] }
         let added = report.added == true ? ["\(place) \(verb) added"] : []
         let changes = added + report.changes.map(line)
         return changes + (changes.isEmpty ? [] : ApplyText(report.plan).lines)
@@ -192,8 +175,7 @@ struct ConfigureText {
 
     private func line(_ change: ConfigureReport.Change) -> String {
         if change.secret == true {
-            return
-                "\(place): \(change.name) \(verb) changed; it was \(change.wasSet == true ? "" : "not ")set"
+            return "\(place): \(change.name) \(verb) changed; it was \(change.wasSet == true ? "" : "not ")set"
         }
         func shown(_ value: SettingValue?) -> String { value.map(SettingAnswer.text) ?? "not in the file" }
         return "\(place): \(change.name) \(verb) \(shown(change.after)); it was \(shown(change.before))"
@@ -216,9 +198,7 @@ struct ConfigureText {
 
     private func undo(_ change: ConfigureReport.Change) -> String? {
         guard change.secret != true || change.wasSet == false else { return nil }
-        guard let before = change.before else {
-            return "--unset \(change.name)"
-        }
+        guard let before = change.before else { return "--unset \(change.name)" }
         if change.name == "enabled" { return before.boolean == true ? "--enable" : "--disable" }
         let texts = (before.list ?? [before]).map(SettingAnswer.text)
         // The typed form would mean another value if a list element contains a comma, or if a path is relative to the folder of hub.conf.

@@ -1,15 +1,13 @@
 import ArgumentParser
 import HealthText
 import HubClient
-import HubCore
 import HubSettings
 import HubWire
 import Samples
 
 struct DaysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "days",
-        abstract: "A value for every day: measured, or carried from the last day with one.",
+        commandName: "days", abstract: "A value for every day: measured, or carried from the last day with one.",
         discussion: """
             The gap-filler makes days ([plugin.gap-filler] in hub.conf); Docs/Days.md
             explains them. Values and dates are as their person reads them (units and
@@ -40,11 +38,9 @@ struct DaysCommand: ParsableCommand {
     var to: DateArgument?
     @Option(help: ArgumentHelp("Only this series, such as mean30; may be repeated.", valueName: "name"))
     var series: [String] = []
-    @Option(
-        help: ArgumentHelp("A line through the measured days.", valueName: "name"), transform: DaysCommand.trend)
+    @Option(help: ArgumentHelp("A line through the measured days.", valueName: "name"), transform: DaysCommand.trend)
     var trend: Trend?
-    @Flag(help: "A JSON object per line, as on the feed; with --trend also its value.")
-    var json = false
+    @Flag(help: "A JSON object per line, as on the feed; with --trend also its value.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     private static let maker = "gap-filler"
@@ -64,7 +60,7 @@ struct DaysCommand: ParsableCommand {
 
     func run() throws {
         _ = try TypeArgument.resolved(types)
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "days")
+        let door = try options.door("days")
         let welcome = try door.open()
         let range = try range(by: welcome.clock(of: person))
         var lines = DayLines(try days(door, range))
@@ -126,16 +122,10 @@ struct DaysCommand: ParsableCommand {
     private func readings(_ door: DoorClient) throws -> [Int64: (time: Int64, value: Double)] {
         var filter = filter
         filter.kinds = [.quantity]
-        var reader = RecordReader()
         var readings: [Int64: (time: Int64, value: Double)] = [:]
-        try door.pages(QueryRequest(id: 0, filter: filter)) { records, _ in
-            for bytes in records {
-                let stored = try reader.record(bytes)
-                guard case .sample(let sample) = stored.record, case .quantity(let value, _) = sample.value else {
-                    continue
-                }
-                readings[stored.number] = (sample.start.microseconds, stored.canonical?.value ?? value)
-            }
+        try door.records(QueryRequest(id: 0, filter: filter)) { stored in
+            guard case .sample(let sample) = stored.record, case .quantity(let value, _) = sample.value else { return }
+            readings[stored.number] = (sample.start.microseconds, stored.canonical?.value ?? value)
         }
         return readings
     }
@@ -154,14 +144,12 @@ struct DaysCommand: ParsableCommand {
         }
         let refusals = types.compactMap(Self.refusal)
         guard refusals.isEmpty else { return "no days: \(refusals.joined(separator: "; "))" }
-        let makers = try JSON.answer([PluginText].self, door.ask(.plugins)).filter {
-            $0.kind == Self.maker && $0.enabled
-        }
-        let status = try JSON.answer(HubStatus.self, door.ask(.status))
+        let makers = try door.ask(.plugins, as: [PluginEntry].self).filter { $0.kind == Self.maker && $0.enabled }
+        let status = try door.ask(.status, as: HubStatus.self)
         guard !makers.isEmpty || status.sessions.contains(where: { $0.plugin == Self.maker }) else {
             // It is enabled, but not among the hub's plugins.
             if let refused = status.plugins.first(where: { $0.kind == Self.maker && $0.enabled }),
-                let refusal = try PluginText.refusal(of: refused.name, door)
+                let refusal = try PluginEntry.refusal(of: refused.name, door)
             {
                 return "no days: \(refusal)"
             }
@@ -184,29 +172,22 @@ struct DaysCommand: ParsableCommand {
 
     /// The reason why the gap-filler makes no days of a type; `nil` if it does when its settings name the type.
     private static func refusal(_ text: String) -> String? {
-        guard let type = EverydayNames.type(text) else {
-            return "\(text) has no day values: it is not a standard type"
-        }
+        guard let type = EverydayNames.type(text) else { return "\(text) has no day values: it is not a standard type" }
         do throws(DayValueError) {
             _ = try DayTreatment.of(type)
             return nil
-        } catch {
-            return error.description
-        }
+        } catch { return error.description }
     }
 
     /// The first and last day of each series, at any time.
     private func dates(_ door: DoorClient) throws -> [String: ClosedRange<LocalDate>] {
         var filter = filter
         filter.kinds = [.day]
-        var reader = RecordReader()
         var dates: [String: ClosedRange<LocalDate>] = [:]
-        try door.pages(QueryRequest(id: 0, filter: filter)) { records, _ in
-            for bytes in records {
-                guard case .day(let day) = try reader.record(bytes).record else { continue }
-                let known = dates[day.series] ?? day.date...day.date
-                dates[day.series] = min(known.lowerBound, day.date)...max(known.upperBound, day.date)
-            }
+        try door.records(QueryRequest(id: 0, filter: filter)) { stored in
+            guard case .day(let day) = stored.record else { return }
+            let known = dates[day.series] ?? day.date...day.date
+            dates[day.series] = min(known.lowerBound, day.date)...max(known.upperBound, day.date)
         }
         return dates
     }

@@ -5,8 +5,7 @@ import HubClient
 /// `hub demo`: a separate program beside this one.
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "demo",
-        abstract: "A month of three people and three scales, here in this terminal.",
+        commandName: "demo", abstract: "A month of three people and three scales, here in this terminal.",
         discussion: """
             Runs hub-demo, the demonstration; make demo builds it with what it needs.
             hub demo --help lists its options.

@@ -1,14 +1,12 @@
 import ArgumentParser
 import HealthText
 import HubClient
-import HubCore
 import HubSettings
 import HubWire
 
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "device",
-        abstract: "List devices and their state; run a command of a device's plugin.",
+        commandName: "device", abstract: "List devices and their state; run a command of a device's plugin.",
         discussion: """
             Without a name it lists the devices that the plugins reported: connected or
             not, battery, last error. After a restart of the hub these are the last known
@@ -36,40 +34,34 @@ struct DeviceCommand: AsyncParsableCommand {
             not applied; 130 given up at Ctrl-C.
             """)
 
-    @Argument(help: "The plugin, as hub.conf names it; if not given, the devices are listed.")
-    var name: String?
+    @Argument(help: "The plugin, as hub.conf names it; if not given, the devices are listed.") var name: String?
     @Argument(help: ArgumentHelp("The command, and its arguments as key=value.", valueName: "words"))
     var words: [String] = []
-    @Flag(help: "Change nothing; show what would be done.")
-    var dryRun = false
+    @Flag(help: "Change nothing; show what would be done.") var dryRun = false
     @OptionGroup var noQuestion: AssumeYesOption
     @OptionGroup var call: CallOptions
 
     func run() async throws {
         guard let name else { return try list(try DoorClient(endpoint: try call.door, command: "device")) }
-        let plugin = try PluginText.named(name, try DoorClient(endpoint: try call.door, command: "device"))
+        let plugin = try PluginEntry.named(name, try DoorClient(endpoint: try call.door, command: "device"))
         guard !words.isEmpty else { return try plugin.listCommands(json: call.json) }
         if let slot = try SlotRequest(words, of: plugin) {
             return try slot.run(
-                try DoorClient(
-                    endpoint: try call.door, command: "device", patience: .seconds(60)), isDryRun: dryRun,
+                try DoorClient(endpoint: try call.door, command: "device", patience: .seconds(60)), isDryRun: dryRun,
                 json: call.json)
         }
         let request = try DeviceRequest(words, of: plugin)
         try await call.run(
             PluginCommandCall(
                 instance: name, command: request.command, words: request.arguments, isDryRun: dryRun,
-                deadline: call.deadline),
-            as: "device")
+                deadline: call.deadline), as: "device")
     }
 
     private func list(_ door: DoorClient) throws {
-        let status = try JSON.answer(HubStatus.self, try door.ask(.status))
+        let status = try door.ask(.status, as: HubStatus.self)
         if call.json { return try Output.json(try JSON.line(status.devices)) }
-        guard !status.devices.isEmpty else {
-            return Terminal.say("no plugin has reported a device yet")
-        }
-        for line in DeviceText.lines(status.devices, colours: Terminal.hasColours) { try Output.print(line) }
+        guard !status.devices.isEmpty else { return Terminal.say("no plugin has reported a device yet") }
+        try Output.print(DeviceText.lines(status.devices, colours: Terminal.hasColours))
     }
 }
 
@@ -80,7 +72,7 @@ struct DeviceRequest {
     let arguments: [String]
 
     /// - Throws: ``HubExit/usage`` if the plugin has no such command; the message lists its commands.
-    init(_ words: [String], of plugin: PluginText) throws(Failure) {
+    init(_ words: [String], of plugin: PluginEntry) throws(Failure) {
         let spoken = words.prefix { !$0.contains("=") }
         let command = spoken.joined(separator: "-")
         (self.command, arguments) = (command, Array(words[spoken.endIndex...]))
@@ -107,7 +99,7 @@ struct SlotRequest: Equatable {
     /// Nil for other words, and if the plugin has a command of that name.
     ///
     /// - Throws: ``HubExit/usage`` for anything but a person and a position.
-    init?(_ words: [String], of plugin: PluginText) throws(Failure) {
+    init?(_ words: [String], of plugin: PluginEntry) throws(Failure) {
         guard words.first == "slot",
             plugin.commands?.contains(where: { $0.name == "slot" || $0.name.hasPrefix("slot-") }) != true
         else { return nil }
@@ -130,9 +122,7 @@ struct SlotRequest: Equatable {
 /// Devices, for people.
 enum DeviceText {
     static func lines(_ devices: [HubStatus.DeviceStatus], colours: Bool) -> [String] {
-        var table = Table([
-            ("DEVICE", .left), ("PLUGIN", .left), ("STATE", .left), ("BATTERY", .right), ("LAST HEARD", .left),
-        ])
+        var table = Table(["DEVICE", "PLUGIN", "STATE", .right("BATTERY"), "LAST HEARD"])
         for device in devices {
             let state = device.connected.map { $0 ? StatusColour.good.paint("connected", colours) : "away" } ?? "-"
             let battery = device.battery.map { "\($0) %" } ?? (device.batteryLow ? "" : "-")

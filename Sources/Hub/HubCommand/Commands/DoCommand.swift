@@ -6,8 +6,7 @@ import HubWire
 
 struct DoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "do",
-        abstract: "Run a command of a plugin.",
+        commandName: "do", abstract: "Run a command of a plugin.",
         discussion: """
             Without a command it lists the plugin's commands and their arguments.
             Arguments are written key=value; a list as key=a,b or key=a key=b. The hub
@@ -24,20 +23,16 @@ struct DoCommand: AsyncParsableCommand {
             the plugin or the hub is busy or stopping; 130 given up at Ctrl-C.
             """)
 
-    @Argument(help: "The instance, as hub.conf names it.")
-    var name: String
-    @Argument(help: "The command; if not given, the commands are listed.")
-    var command: String?
-    @Argument(help: ArgumentHelp("Arguments of the command.", valueName: "key=value"))
-    var arguments: [String] = []
-    @Flag(help: "Change nothing; show what would be done.")
-    var dryRun = false
+    @Argument(help: "The instance, as hub.conf names it.") var name: String
+    @Argument(help: "The command; if not given, the commands are listed.") var command: String?
+    @Argument(help: ArgumentHelp("Arguments of the command.", valueName: "key=value")) var arguments: [String] = []
+    @Flag(help: "Change nothing; show what would be done.") var dryRun = false
     @OptionGroup var noQuestion: AssumeYesOption
     @OptionGroup var call: CallOptions
 
     func run() async throws {
         guard let command else {
-            let plugin = try PluginText.named(name, try DoorClient(endpoint: try call.door, command: "do"))
+            let plugin = try PluginEntry.named(name, try DoorClient(endpoint: try call.door, command: "do"))
             return try plugin.listCommands(json: call.json)
         }
         try await call.run(
@@ -49,8 +44,7 @@ struct DoCommand: AsyncParsableCommand {
 
 struct RefreshCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "refresh",
-        abstract: "Have a plugin ask its device or service again, now.",
+        commandName: "refresh", abstract: "Have a plugin ask its device or service again, now.",
         discussion: """
             The same as hub do NAME refresh. New records arrive as always, and are stored
             once.
@@ -64,8 +58,7 @@ struct RefreshCommand: AsyncParsableCommand {
             answers; 75 the plugin or the hub is busy or stopping; 130 given up at Ctrl-C.
             """)
 
-    @Argument(help: "The instance, as hub.conf names it.")
-    var name: String
+    @Argument(help: "The instance, as hub.conf names it.") var name: String
     @Argument(help: ArgumentHelp("Arguments; hub do NAME lists them.", valueName: "key=value"))
     var arguments: [String] = []
     @OptionGroup var call: CallOptions
@@ -84,8 +77,7 @@ struct CallOptions: ParsableArguments {
         transform: CallOptions.deadline)
     var deadline: Int64?
     @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "One JSON document: the command's result, or the list.")
-    var json = false
+    @Flag(help: "One JSON document: the command's result, or the list.") var json = false
 
     var door: String { get throws { try options.endpoints().door } }
 
@@ -106,7 +98,7 @@ struct CallOptions: ParsableArguments {
                 return try call.run(
                     try DoorClient(endpoint: endpoint, command: command), interruption, ask: TerminalAnswer.ask)
             } catch let failure as Failure where failure.exit == .usage && failure.member == "COMMAND.instance" {
-                _ = try PluginText.named(call.instance, try DoorClient(endpoint: endpoint, command: command))
+                _ = try PluginEntry.named(call.instance, try DoorClient(endpoint: endpoint, command: command))
                 throw failure
             }
         }
@@ -115,9 +107,9 @@ struct CallOptions: ParsableArguments {
         // Times are in the zone of the plugin's person. The command is done, so print its result even if the hub has ended meanwhile.
         let zone = try? await blocking {
             let client = try DoorClient(endpoint: endpoint, command: command)
-            return try client.open().clock(of: PluginText.named(call.instance, client).persons ?? []).zone
+            return try client.open().clock(of: PluginEntry.named(call.instance, client).persons ?? []).zone
         }
-        for line in ResultText(zone: zone ?? .current).lines(result) { try Output.print(line) }
+        try Output.print(ResultText(zone: zone ?? .current).lines(result))
     }
 }
 

@@ -9,8 +9,7 @@ import HubWire
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor",
-        abstract: "Look for present and coming problems, and show their repairs.",
+        commandName: "doctor", abstract: "Look for present and coming problems, and show their repairs.",
         discussion: """
             Checks hub.conf, sockets and locks, modes, disk, clock, the store's file, the
             machine, systemd, Bluetooth, and the running hub's report on plugins and sinks.
@@ -30,23 +29,17 @@ struct DoctorCommand: AsyncParsableCommand {
             66 there is no hub.conf.
             """)
 
-    @Flag(help: "Compare every index with its records, and recount every counter.")
-    var deep = false
-    @Flag(help: "Repair what needs no decision: modes of files.")
-    var fix = false
-    @Flag(
-        help: "One JSON document: {\"findings\":[{\"severity\",\"subject\",\"text\",\"repair\"}],\"worst\"}.")
+    @Flag(help: "Compare every index with its records, and recount every counter.") var deep = false
+    @Flag(help: "Repair what needs no decision: modes of files.") var fix = false
+    @Flag(help: "One JSON document: {\"findings\":[{\"severity\",\"subject\",\"text\",\"repair\"}],\"worst\"}.")
     var json = false
-    @Flag(name: .shortAndLong, help: "Show only problems.")
-    var quiet = false
+    @Flag(name: .shortAndLong, help: "Show only problems.") var quiet = false
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
         let path = try options.path()
         guard try await blocking({ CheckRunner().result { _ = FileManager.default.contents(atPath: path) } }) != nil
-        else {
-            return try show([Doctor.stood("config", path, CheckRunner())])
-        }
+        else { return try show([Doctor.stood("config", path, CheckRunner())]) }
         let checked = await ConfigurationLoader(path: path, programPath: HubProgram.path).load()
         let (isDeep, isFixing) = (deep, fix)
         let findings = try await blocking {
@@ -66,7 +59,7 @@ struct DoctorCommand: AsyncParsableCommand {
             try Output.json(try JSON.line(DoctorReport(findings: findings, worst: worst)))
         } else {
             for finding in findings where !quiet || finding.severity >= .warning {
-                for line in finding.lines(colours: Terminal.hasColours) { try Output.print(line) }
+                try Output.print(finding.lines(colours: Terminal.hasColours))
             }
         }
         switch worst {

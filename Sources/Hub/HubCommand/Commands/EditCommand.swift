@@ -6,8 +6,7 @@ import Samples
 
 struct EditCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "edit",
-        abstract: "Correct a sample: its value, its time, or a note to it.",
+        commandName: "edit", abstract: "Correct a sample: its value, its time, or a note to it.",
         discussion: """
             The corrected sample is shown everywhere, whatever its source sends later;
             listeners and sinks get it as a new version. The source's version is kept: hub
@@ -33,10 +32,8 @@ struct EditCommand: ParsableCommand {
             --yes is missing without a terminal; 69 no hub answers.
             """)
 
-    @Argument(help: "The number of a record.")
-    var number: Int64
-    @Argument(help: "The right value, with its unit.")
-    var value: [String] = []
+    @Argument(help: "The number of a record.") var number: Int64
+    @Argument(help: "The right value, with its unit.") var value: [String] = []
     @Option(
         name: [.customLong("at"), .customLong("from")],
         help: ArgumentHelp("The right time; of an interval, its beginning.", valueName: "when"),
@@ -44,18 +41,12 @@ struct EditCommand: ParsableCommand {
     var at: MomentArgument?
     @Option(help: ArgumentHelp("The right end of an interval.", valueName: "when"), transform: LogCommand.moment)
     var to: MomentArgument?
-    @Option(help: ArgumentHelp("A remark, kept with the record.", valueName: "text"))
-    var note: String?
-    @Option(help: ArgumentHelp("The reason, for readers of the record's trace.", valueName: "text"))
-    var reason: String?
-    @Flag(help: "Undo all edits of the record.")
-    var undo = false
-    @Flag(help: "Change nothing; show what would be changed.")
-    var dryRun = false
-    @Flag(help: "Do not ask about unlikely values.")
-    var yes = false
-    @Flag(help: "One JSON document: {\"records\":[{\"number\",\"outcome\",\"record\",…}]}.")
-    var json = false
+    @Option(help: ArgumentHelp("A remark, kept with the record.", valueName: "text")) var note: String?
+    @Option(help: ArgumentHelp("The reason, for readers of the record's trace.", valueName: "text")) var reason: String?
+    @Flag(help: "Undo all edits of the record.") var undo = false
+    @Flag(help: "Change nothing; show what would be changed.") var dryRun = false
+    @Flag(help: "Do not ask about unlikely values.") var yes = false
+    @Flag(help: "One JSON document: {\"records\":[{\"number\",\"outcome\",\"record\",…}]}.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     func validate() throws {
@@ -66,7 +57,7 @@ struct EditCommand: ParsableCommand {
     }
 
     func run() throws {
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "edit")
+        let door = try options.door("edit")
         let welcome = try door.open()
         let before = try door.records([number]).first
         if before == nil, !undo {
@@ -148,7 +139,6 @@ struct EditCommand: ParsableCommand {
         if let note, !undo, after.number == number { changes.append("note: \(note)") }
         let verb =
             dryRun ? "would be \(undo ? "as its source says" : "edited")" : undo ? "is as its source says" : "edited"
-        try Output.print(
-            "\(after.number) \(verb)" + (changes.isEmpty ? "" : ": \(changes.joined(separator: ", "))"))
+        try Output.print("\(after.number) \(verb)" + (changes.isEmpty ? "" : ": \(changes.joined(separator: ", "))"))
     }
 }

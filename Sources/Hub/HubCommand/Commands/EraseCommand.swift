@@ -8,8 +8,7 @@ import Samples
 
 struct EraseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "erase",
-        abstract: "Erase records from every file of the hub, permanently.",
+        commandName: "erase", abstract: "Erase records from every file of the hub, permanently.",
         discussion: """
             If you give the number of a meal, a blood pressure or a workout, all its
             members are erased, too.
@@ -43,19 +42,14 @@ struct EraseCommand: ParsableCommand {
             terminal; 69 no hub answers.
             """)
 
-    @Argument(help: "Numbers of records, in place of the filter.")
-    var number: [Int64] = []
+    @Argument(help: "Numbers of records, in place of the filter.") var number: [Int64] = []
     @OptionGroup var selection: RecordSelectionOptions
     @Option(help: ArgumentHelp("All of a person that hub.conf no longer names, and the name.", valueName: "name"))
     var forget: String?
-    @Flag(name: .customLong("keep-copies"), help: "Leave older copies of the store beside it.")
-    var keep = false
-    @Flag(help: "Erase nothing: let sources send the records of these numbers again.")
-    var allow = false
-    @Flag(help: "Change nothing; show what would be erased.")
-    var dryRun = false
-    @Flag(help: "Do not ask.")
-    var yes = false
+    @Flag(name: .customLong("keep-copies"), help: "Leave older copies of the store beside it.") var keep = false
+    @Flag(help: "Erase nothing: let sources send the records of these numbers again.") var allow = false
+    @Flag(help: "Change nothing; show what would be erased.") var dryRun = false
+    @Flag(help: "Do not ask.") var yes = false
     @Flag(
         help:
             "One JSON document: {\"records\",\"versions\",\"bytes\",\"sinks\",\"copies\",\"left\",\"backups\",\"unseen\",\"unknown\",\"failed\",\"faults\",\"named\",\"waitingFor\",\"dryRun\"}."
@@ -75,7 +69,7 @@ struct EraseCommand: ParsableCommand {
 
     func run() throws {
         _ = try TypeArgument.resolved(selection.types)
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "erase")
+        let door = try options.door("erase")
         let filter = try selection.filter(try door.open())
         let command = OwnCommands.Erase(
             numbers: number.isEmpty ? nil : number, filter, forget: forget, keep: keep, allow: allow)
@@ -83,7 +77,7 @@ struct EraseCommand: ParsableCommand {
         let (plan, expected) = try ask(door, command, isDryRun: true)
         if dryRun {
             if json { return try Output.json(expected.text) }
-            for line in try listing(plan, filter, door) + lines(plan) { try Output.print(line) }
+            try Output.print(try listing(plan, filter, door) + lines(plan))
             return
         }
         if let unknown = plan.unknown.first {
@@ -98,7 +92,7 @@ struct EraseCommand: ParsableCommand {
         if json {
             try Output.json(done.text)
         } else {
-            for line in Self.done(answer, keep) { try Output.print(line) }
+            try Output.print(Self.done(answer, keep))
             Terminal.say(Self.missing)
         }
         var complaints: [String] = []

@@ -4,8 +4,7 @@ import HubClient
 /// A page of the help: running it prints its own help text.
 struct ExitCodesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "exit-codes",
-        abstract: "The exit codes of all commands.",
+        commandName: "exit-codes", abstract: "The exit codes of all commands.",
         discussion: """
             \(HubExit.table)
 

@@ -8,8 +8,7 @@ import Samples
 
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export",
-        abstract: "Write records to a file that other programs read.",
+        commandName: "export", abstract: "Write records to a file that other programs read.",
         discussion: """
             The format is that of the end of the file's name, or of --format:
             \(ExportFormat.table)
@@ -37,8 +36,7 @@ struct ExportCommand: ParsableCommand {
             it was done.
             """)
 
-    @Argument(help: "The file; stdout for - and if not given.")
-    var path: String?
+    @Argument(help: "The file; stdout for - and if not given.") var path: String?
     @Option(
         help: ArgumentHelp(
             "One of \(ExportFormat.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "format"),
@@ -50,20 +48,16 @@ struct ExportCommand: ParsableCommand {
         name: .customLong("where"),
         help: ArgumentHelp("Only records that meet these; see hub help samples.", valueName: "conditions"))
     var condition: String?
-    @Flag(help: "Also the values that were made for whole days, such as the gap-filler's.")
-    var days = false
-    @Flag(help: "In JSON Lines also the hub's own numbers of persons, records and versions.")
-    var numbers = false
+    @Flag(help: "Also the values that were made for whole days, such as the gap-filler's.") var days = false
+    @Flag(help: "In JSON Lines also the hub's own numbers of persons, records and versions.") var numbers = false
     @Option(
         help: ArgumentHelp(
             "Of csv, between commas, of: \(CSVColumn.allCases.map(\.rawValue).joined(separator: ", ")).",
             valueName: "columns"),
         transform: Self.columns)
     var columns: [CSVColumn]?
-    @Flag(help: "Replace an existing file of this name.")
-    var replace = false
-    @Flag(help: "One JSON document about the written file, on stdout; needs a path.")
-    var json = false
+    @Flag(help: "Replace an existing file of this name.") var replace = false
+    @Flag(help: "One JSON document about the written file, on stdout; needs a path.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     private static func format(_ text: String) throws -> ExportFormat {
@@ -107,15 +101,14 @@ struct ExportCommand: ParsableCommand {
         }
         if numbers, format != .jsonLines { throw ValidationError("--numbers needs --format json-lines.") }
         if days, !format.takesDays {
-            throw ValidationError(
-                "--days needs json-lines, csv or sqlite: \(format.rawValue) cannot hold days.")
+            throw ValidationError("--days needs json-lines, csv or sqlite: \(format.rawValue) cannot hold days.")
         }
     }
 
     func run() throws {
         guard let format = format ?? path.flatMap(ExportFormat.init(nameOf:)) else { return }
         let asked = try TypeArgument.resolved(typeNames.all)
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "export")
+        let door = try options.door("export")
         let welcome = try door.open()
         var run = ExportRun(
             format: format, door: door, filter: try filter(asked, by: welcome.clock(of: only.person)),
@@ -128,19 +121,13 @@ struct ExportCommand: ParsableCommand {
     }
 
     func filter(_ types: [String], by clock: PersonClock) throws(Failure) -> QueryRequest.Filter {
-        var filter = QueryRequest.Filter()
-        if !types.isEmpty { filter.types = types }
-        if !only.person.isEmpty { filter.persons = only.person }
-        if !only.source.isEmpty { filter.sources = only.source }
-        (filter.from, filter.to) = try only.span(by: clock)
+        var filter = try only.filter(types, by: clock)
         if let condition { filter.condition = try WhereArgument.condition(condition, of: types) }
         return filter
     }
 
     private func tell(_ account: ExportSummary, _ format: ExportFormat) throws {
-        if json {
-            return try Output.json(try JSON.line(ExportReport(path: path ?? "", format: format, account)))
-        }
+        if json { return try Output.json(try JSON.line(ExportReport(path: path ?? "", format: format, account))) }
         for line in ExportReport.lines(account, to: path) { Terminal.say(line) }
         if format == .gpx, account.written == 0 { Terminal.say("none of the selected workouts has a route") }
     }

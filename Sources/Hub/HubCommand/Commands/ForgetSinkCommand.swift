@@ -5,8 +5,7 @@ import HubWire
 
 struct ForgetSinkCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "forget-sink",
-        abstract: "Drop a subscription whose plugin is gone.",
+        commandName: "forget-sink", abstract: "Drop a subscription whose plugin is gone.",
         discussion: """
             The hub keeps records for a sink until they are delivered, even if its plugin
             is no longer in hub.conf: more and more records wait. This command drops the
@@ -22,18 +21,14 @@ struct ForgetSinkCommand: ParsableCommand {
             no such sink, or --yes is missing without a terminal; 69 no hub answers.
             """)
 
-    @Argument(help: "The sink: an instance, or instance/subscription.")
-    var sink: String
-    @Flag(help: "Change nothing; show what would be dropped.")
-    var dryRun = false
-    @Flag(help: "Do not ask.")
-    var yes = false
-    @Flag(help: "One JSON document: {\"sinks\":[{\"sink\",\"undelivered\"}],\"dryRun\"}.")
-    var json = false
+    @Argument(help: "The sink: an instance, or instance/subscription.") var sink: String
+    @Flag(help: "Change nothing; show what would be dropped.") var dryRun = false
+    @Flag(help: "Do not ask.") var yes = false
+    @Flag(help: "One JSON document: {\"sinks\":[{\"sink\",\"undelivered\"}],\"dryRun\"}.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     func run() throws {
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "forget-sink")
+        let door = try options.door("forget-sink")
         let command = OwnCommands.ForgetSink(sink: sink)
         let expected = try door.run(command, isDryRun: true)
         if dryRun { return try show(expected, "would be dropped") }
@@ -42,8 +37,7 @@ struct ForgetSinkCommand: ParsableCommand {
     }
 
     private func show(_ answer: (result: OwnCommands.ForgetSink.Result, json: RawJSON), _ verb: String) throws {
-        if json { return try Output.json(answer.json.text) }
-        for line in lines(answer.result, verb) { try Output.print(line) }
+        try Output.print(lines(answer.result, verb), json: json ? answer.json.text : nil)
     }
 
     private func lines(_ result: OwnCommands.ForgetSink.Result, _ verb: String) -> [String] {

@@ -7,8 +7,7 @@ import Samples
 
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import",
-        abstract: "Store the records of a file: an export of Apple Health, or records of a hub.",
+        commandName: "import", abstract: "Store the records of a file: an export of Apple Health, or records of a hub.",
         discussion: """
             Takes export.zip (or export.xml, or the unpacked folder) as the Health app of
             an iPhone makes it: your picture, Export All Health Data. A newer export adds
@@ -48,10 +47,8 @@ struct ImportCommand: AsyncParsableCommand {
             before all was given, as when the disk of the hub is full: give it again.
             """)
 
-    @Argument(help: "The file.")
-    var file: String
-    @Flag(help: "Store nothing; list the file's contents.")
-    var dryRun = false
+    @Argument(help: "The file.") var file: String
+    @Flag(help: "Store nothing; list the file's contents.") var dryRun = false
     @OptionGroup var noQuestion: AssumeYesOption
     @Option(
         help: ArgumentHelp(
@@ -59,8 +56,7 @@ struct ImportCommand: AsyncParsableCommand {
             valueName: "type=aggregation"),
         transform: Self.declaration)
     var declare: [Declaration] = []
-    @Flag(help: "The outcome of each record, a JSON object a line; with --dry-run one JSON document.")
-    var json = false
+    @Flag(help: "The outcome of each record, a JSON object a line; with --dry-run one JSON document.") var json = false
     @OptionGroup var export: FileImportOptions
     @OptionGroup var options: ConfigurationOptions
 
@@ -95,9 +91,7 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     /// The file has no line that is a record of a hub; it may be of another app.
-    private struct NoLines: Error {
-        let failure: Failure
-    }
+    private struct NoLines: Error { let failure: Failure }
 
     /// A client of the door stays on one thread, so this function does not wait.
     private func importLines(_ endpoint: String) throws {
@@ -109,8 +103,7 @@ struct ImportCommand: AsyncParsableCommand {
                 ))
         }
         let work = try LineImport(
-            endpoint: endpoint,
-            aggregations: Dictionary(declare.map { ($0.type, $0.aggregation) }) { $1 })
+            endpoint: endpoint, aggregations: Dictionary(declare.map { ($0.type, $0.aggregation) }) { $1 })
         let interruption = Interruption()
         let looking = ProgressBar("reading")
         let survey = try work.survey(file, looksUp: dryRun) { done, total in
@@ -202,8 +195,7 @@ struct ImportCommand: AsyncParsableCommand {
             throw Failure(
                 .unhealthy,
                 "\(NumberText.count(account.rejected + account.unreadable, "line")) of \(file) refused; "
-                    + (account.stored + account.duplicates > 0 ? "all else is stored" : "nothing was stored")
-            )
+                    + (account.stored + account.duplicates > 0 ? "all else is stored" : "nothing was stored"))
         }
     }
 }

@@ -6,8 +6,7 @@ import Samples
 
 struct InboxCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "inbox",
-        abstract: "List records without a person and values that look wrong.",
+        commandName: "inbox", abstract: "List records without a person and values that look wrong.",
         discussion: """
             A record that the rules of hub.conf assign to no person is kept here and
             reaches no sink. Records measured together are one line. If a weight fits
@@ -40,16 +39,14 @@ struct InboxCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() throws {
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "inbox")
+        let door = try options.door("inbox")
         var reader = InboxReader(door, all: all)
         let weighings = try reader.weighings()
         let implausible = try reader.implausible()
         var output = Output()
         if json {
             for weighing in weighings { try output.json(Array(try JSON.line(weighing.summary()).utf8)[...]) }
-            for sample in implausible {
-                try output.json(Array(try JSON.line(ImplausibleSample(sample)).utf8)[...])
-            }
+            for sample in implausible { try output.json(Array(try JSON.line(ImplausibleSample(sample)).utf8)[...]) }
             return try output.flush()
         }
         guard !weighings.isEmpty || !implausible.isEmpty else { return Terminal.say("the inbox is empty") }
@@ -59,15 +56,13 @@ struct InboxCommand: ParsableCommand {
             if weighings.count > 1 { try output.line("all of one person: hub assign --inbox --to NAME") }
         }
         if !weighings.isEmpty, !implausible.isEmpty { try output.line("") }
-        if !implausible.isEmpty {
-            try Self.print(implausible.map { ImplausibleSample($0, units) }, to: &output)
-        }
+        if !implausible.isEmpty { try Self.print(implausible.map { ImplausibleSample($0, units) }, to: &output) }
         if reader.isCut { try output.line("these are the newest; older ones: hub inbox --all") }
         try output.flush()
     }
 
     private static func print(_ weighings: [PendingWeighing], _ units: ReadingUnits, to output: inout Output) throws {
-        var table = Table([("TIME", .left), ("SOURCE", .left), ("VALUES", .left), ("WHY", .left), ("ASSIGN", .left)])
+        var table = Table(["TIME", "SOURCE", "VALUES", "WHY", "ASSIGN"])
         for weighing in weighings {
             let summary = weighing.summary(units)
             table.add([
@@ -78,10 +73,7 @@ struct InboxCommand: ParsableCommand {
     }
 
     private static func print(_ samples: [ImplausibleSample], to output: inout Output) throws {
-        var table = Table([
-            ("TIME", .left), ("PERSON", .left), ("SOURCE", .left), ("IMPLAUSIBLE", .left), ("WHY", .left),
-            ("EDIT", .left),
-        ])
+        var table = Table(["TIME", "PERSON", "SOURCE", "IMPLAUSIBLE", "WHY", "EDIT"])
         for sample in samples {
             table.add([
                 sample.time, sample.person, sample.source, "\(sample.type) \(sample.value)", sample.why, sample.edit,
@@ -172,11 +164,7 @@ struct InboxReader {
         filter(&query.filter)
         // A guest's readings do not wait.
         query.filter.isGuest = false
-        var samples: [StoredRecord] = []
-        var reader = RecordReader()
-        try door.pages(query) { records, _ in
-            for bytes in records { samples.append(try reader.record(bytes)) }
-        }
+        var samples = try door.records(query)
         if !readsAll, samples.count > InboxReader.usual {
             isCut = true
             samples.removeLast()

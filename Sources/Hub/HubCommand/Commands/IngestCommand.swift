@@ -6,8 +6,7 @@ import HubWire
 
 struct IngestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ingest",
-        abstract: "Manage the tokens of phones and programs that post to the hub.",
+        commandName: "ingest", abstract: "Manage the tokens of phones and programs that post to the hub.",
         discussion: """
             The plugin http-ingest receives posts of Health Auto Export, Health Connect
             apps, openScale, shortcuts and curl. Each phone has its own token, which names
@@ -28,19 +27,7 @@ struct IngestCommand: ParsableCommand {
         subcommands: [IngestNewCommand.self, IngestListCommand.self, IngestRevokeCommand.self])
 }
 
-/// The choice between several plugins of this kind.
-struct IngestOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The plugin, as hub.conf names it.", valueName: "name"))
-    var plugin = "http-ingest"
-    @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "One JSON document.")
-    var json = false
-
-    /// Asks the plugin and returns its answer.
-    func ask(_ command: String, _ words: [String], isDryRun: Bool = false) async throws -> RawJSON {
-        try await options.ask(plugin, command, words, of: "ingest", isDryRun: isDryRun)
-    }
-}
+extension IngestCommand: PluginKindCommand { static let kind = "http-ingest" }
 
 struct IngestNewCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -58,8 +45,7 @@ struct IngestNewCommand: AsyncParsableCommand {
               hub ingest new anna-iphone --dry-run
             """)
 
-    @Argument(help: "The phone's name: letters, digits, . _ and -.")
-    var name: String
+    @Argument(help: "The phone's name: letters, digits, . _ and -.") var name: String
     @Option(help: ArgumentHelp("The person it writes for, by either name and in any case.", valueName: "name"))
     var person: String?
     @Option(
@@ -67,19 +53,16 @@ struct IngestNewCommand: AsyncParsableCommand {
             "Its formats: hae, hc-webhook, openscale, ble-scale-sync, ble-scale-lines, plain, api; separate several with commas.",
             valueName: "list"))
     var formats: String?
-    @Flag(help: "Make nothing; show whose token it would be.")
-    var dryRun = false
+    @Flag(help: "Make nothing; show whose token it would be.") var dryRun = false
     @OptionGroup var noQuestion: AssumeYesOption
-    @OptionGroup var ingest: IngestOptions
+    @OptionGroup var ingest: PluginKindOptions<IngestCommand>
 
     func run() async throws {
         var words = ["name=\(name)"]
         if let person { words.append("person=\(person)") }
         if let formats { words.append("formats=\(formats)") }
-        let result = try await ingest.ask("new", words, isDryRun: dryRun)
-        if ingest.json { return try Output.json(result.text) }
-        let answer = try JSON.answer(NewIngestToken.self, result)
-        for line in lines(answer) { try Output.print(line) }
+        let answer = try await ingest.ask("new", words, isDryRun: dryRun, as: NewIngestToken.self)
+        if let answer { try Output.print(lines(answer)) }
     }
 
     /// The person it writes for, and the consequences if there is none.
@@ -129,25 +112,21 @@ struct IngestListCommand: AsyncParsableCommand {
               hub ingest list --json | jq '.[].name'
             """)
 
-    @OptionGroup var ingest: IngestOptions
+    @OptionGroup var ingest: PluginKindOptions<IngestCommand>
 
     func run() async throws {
-        let result = try await ingest.ask("list", [])
-        if ingest.json { return try Output.json(result.text) }
-        let entries = try JSON.answer([IngestToken].self, result)
+        guard let entries = try await ingest.ask("list", as: [IngestToken].self) else { return }
         guard !entries.isEmpty else { return Terminal.say("there are no tokens; hub ingest new NAME makes one") }
-        var table = Table([("NAME", .left), ("PERSON", .left), ("SENDS", .left), ("MADE", .left), ("LAST SEEN", .left)])
         let units = ingest.options.readingUnits()
-        for entry in entries {
-            let zone = units[entry.person].zone ?? .current
-            table.add([
+        try Output.table(["NAME", "PERSON", "SENDS", "MADE", "LAST SEEN"], of: entries) { entry in
+            let zone = ingest.zone(of: entry.person)
+            return [
                 entry.name, entry.person.map(units.name) ?? "-",
                 entry.formats.isEmpty ? "all" : entry.formats.joined(separator: ","),
                 entry.made.map { LocalTime.text($0, zone: zone) ?? $0 } ?? "in hub.conf",
                 entry.lastSeen.map { LocalTime.text($0, zone: zone) ?? $0 } ?? "not since the plugin's start",
-            ])
+            ]
         }
-        for line in table.takeLines() { try Output.print(line) }
     }
 }
 
@@ -161,13 +140,11 @@ struct IngestRevokeCommand: AsyncParsableCommand {
               hub ingest revoke anna-iphone
             """)
 
-    @Argument(help: "The token's name, as hub ingest list shows it.")
-    var name: String
-    @OptionGroup var ingest: IngestOptions
+    @Argument(help: "The token's name, as hub ingest list shows it.") var name: String
+    @OptionGroup var ingest: PluginKindOptions<IngestCommand>
 
     func run() async throws {
-        let result = try await ingest.ask("revoke", ["name=\(name)"])
-        if ingest.json { return try Output.json(result.text) }
+        guard try await ingest.ask("revoke", ["name=\(name)"], as: AnyAnswer.self) != nil else { return }
         try Output.print("\(name) is revoked; hub ingest new \(name) makes another one")
     }
 }

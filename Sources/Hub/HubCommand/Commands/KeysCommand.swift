@@ -9,8 +9,7 @@ import ZeroMQ
 
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys",
-        abstract: "Manage the keys with which plugins on other machines connect to this hub.",
+        commandName: "keys", abstract: "Manage the keys with which plugins on other machines connect to this hub.",
         discussion: """
             hub.conf has the address for them and the rights of each:
 
@@ -42,8 +41,7 @@ struct KeysCommand: ParsableCommand {
 
 struct KeysNewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "new",
-        abstract: "Make a key for an instance, and print its key file once.",
+        commandName: "new", abstract: "Make a key for an instance, and print its key file once.",
         discussion: """
             The file on stdout is JSON: instance, door, feed (if feed_port is set), and the
             keys in ZeroMQ's form. Give it to a plugin with --key FILE or $HUB_KEY.
@@ -54,17 +52,14 @@ struct KeysNewCommand: ParsableCommand {
               hub keys new laptop --replace > laptop.key
             """)
 
-    @Argument(help: "The instance: a [plugin.NAME] with remote = true.")
-    var name: String
+    @Argument(help: "The instance: a [plugin.NAME] with remote = true.") var name: String
     @Option(
         help: ArgumentHelp(
             "How the other machine reaches this one; the address of [hub] tcp or this machine's name if not given.",
             valueName: "host"))
     var address: String?
-    @Flag(help: "Revoke its present key at once.")
-    var replace = false
-    @Flag(help: "On one line.")
-    var json = false
+    @Flag(help: "Revoke its present key at once.") var replace = false
+    @Flag(help: "On one line.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     func validate() throws {
@@ -138,8 +133,7 @@ struct KeysListCommand: ParsableCommand {
               hub keys list --json | jq -r '.[].instance'
             """)
 
-    @Flag(help: "One JSON document.")
-    var json = false
+    @Flag(help: "One JSON document.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     func run() throws {
@@ -148,14 +142,12 @@ struct KeysListCommand: ParsableCommand {
         if json { return try Output.json(try JSON.line(entries)) }
         guard !entries.isEmpty else { return Terminal.say("no keys: hub keys new NAME makes one") }
         let expected = Set(configuration.plugins.filter(\.comesFromElsewhere).map(\.name))
-        var table = Table([("INSTANCE", .left), ("SINCE", .left), ("PUBLIC KEY", .left), ("", .left)])
-        for entry in entries {
-            table.add([
+        try Output.table(["INSTANCE", "SINCE", "PUBLIC KEY", ""], of: entries) { entry in
+            [
                 entry.instance, entry.created, entry.publicKey,
                 expected.contains(entry.instance) ? "" : "hub.conf does not expect it",
-            ])
+            ]
         }
-        for line in table.takeLines() { try Output.print(line) }
     }
 }
 
@@ -172,10 +164,8 @@ struct KeysRevokeCommand: ParsableCommand {
               hub keys revoke bedroom-scale --json
             """)
 
-    @Argument(help: "The instance.")
-    var name: String
-    @Flag(help: "One JSON document.")
-    var json = false
+    @Argument(help: "The instance.") var name: String
+    @Flag(help: "One JSON document.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     private struct Result: Encodable {
@@ -205,10 +195,6 @@ extension KeysCommand {
     }
 
     fileprivate static func storing<Value>(_ body: () throws -> Value) throws -> Value {
-        do {
-            return try body()
-        } catch let error as HubError {
-            throw Failure(.system, error.message)
-        }
+        do { return try body() } catch let error as HubError { throw Failure(.system, error.message) }
     }
 }

@@ -7,8 +7,7 @@ import Samples
 
 struct LogCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "log",
-        abstract: "Enter a value of your own: a weight, a meal, a workout, a night's sleep.",
+        commandName: "log", abstract: "Enter a value of your own: a weight, a meal, a workout, a night's sleep.",
         discussion: """
             The record is stored like a scale's, under the source hand, and reaches
             listeners and sinks. If a value is far from the last one, the command asks, or
@@ -52,8 +51,7 @@ struct LogCommand: ParsableCommand {
             69 no hub answers.
             """)
 
-    @Argument(help: "The type, as in hub samples; food; or an activity, such as swim.")
-    var type: String
+    @Argument(help: "The type, as in hub samples; food; or an activity, such as swim.") var type: String
     @Argument(help: "The value, with its unit; a food's name and energy; how long an activity lasted.")
     var value: [String] = []
     @OptionGroup var more: EntryOptions
@@ -62,21 +60,16 @@ struct LogCommand: ParsableCommand {
     var at: MomentArgument?
     @Option(help: ArgumentHelp("The beginning of an interval.", valueName: "when"), transform: LogCommand.moment)
     var from: MomentArgument?
-    @Option(help: ArgumentHelp("Its end.", valueName: "when"), transform: LogCommand.moment)
-    var to: MomentArgument?
+    @Option(help: ArgumentHelp("Its end.", valueName: "when"), transform: LogCommand.moment) var to: MomentArgument?
     @Option(help: ArgumentHelp("The person; needed if hub.conf has several persons.", valueName: "name"))
     var person: String?
-    @Option(help: ArgumentHelp("A remark, kept with the record.", valueName: "text"))
-    var note: String?
+    @Option(help: ArgumentHelp("A remark, kept with the record.", valueName: "text")) var note: String?
     @Option(
         help: ArgumentHelp("The same key again is the same entry: for scripts that may run twice.", valueName: "key"))
     var key: String?
-    @Flag(help: "Change nothing; show what would be stored.")
-    var dryRun = false
-    @Flag(help: "Do not ask about unlikely values.")
-    var yes = false
-    @Flag(help: "One JSON document: {\"records\":[{\"number\",\"outcome\",\"record\",…}]}.")
-    var json = false
+    @Flag(help: "Change nothing; show what would be stored.") var dryRun = false
+    @Flag(help: "Do not ask about unlikely values.") var yes = false
+    @Flag(help: "One JSON document: {\"records\":[{\"number\",\"outcome\",\"record\",…}]}.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     static func moment(_ text: String) throws -> MomentArgument {
@@ -96,7 +89,7 @@ struct LogCommand: ParsableCommand {
         let entry = try entry(for: units[person])
         // Check the metadata before asking the hub: its faults do not depend on a hub.
         _ = try Failure.entryValue { () throws(EntryError) in try entry.metadata() }
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "log")
+        let door = try options.door("log")
         let welcome = try door.open()
         let owner = try owner(welcome)
         let clock = try Failure.entryValue { () throws(EntryError) in
@@ -122,8 +115,7 @@ struct LogCommand: ParsableCommand {
         // A missing duration is a mistake in every case.
         let id = EverydayNames.type(type)?.id
         if id == .sleepAnalysis, from == nil {
-            throw Failure(
-                .usage, "sleep has a beginning and an end: hub log sleep --from 'yesterday 23:10' --to 7:05")
+            throw Failure(.usage, "sleep has a beginning and an end: hub log sleep --from 'yesterday 23:10' --to 7:05")
         }
         if id == .mindfulSession, value.isEmpty, from == nil {
             throw Failure(.usage, "how long did it last? Such as hub log meditation 10min")
@@ -196,9 +188,7 @@ struct LogCommand: ParsableCommand {
                 try Output.print("\(entry.number) was entered before")
             }
         }
-        if answer.entries.contains(where: { $0.record != nil }) {
-            for line in table.takeLines() { try Output.print(line) }
-        }
+        if answer.entries.contains(where: { $0.record != nil }) { try Output.print(table.takeLines()) }
         if let at, at.isDay { Terminal.say("\(at.text) has no time of day: it counts as noon, or as now") }
         if dryRun { return Terminal.say("nothing was stored") }
         let stored = answer.entries.filter { $0.record != nil }

@@ -5,8 +5,7 @@ import HubWire
 
 struct LogInCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "login",
-        abstract: "Log in to the service of a plugin.",
+        commandName: "login", abstract: "Log in to the service of a plugin.",
         discussion: """
             Opens the service's page in your browser, waits for its answer at an address
             of this machine, and has the plugin turn it into a token, which the hub keeps.
@@ -30,19 +29,16 @@ struct LogInCommand: AsyncParsableCommand {
             the person said no; 130 given up at Ctrl-C.
             """)
 
-    @Argument(help: "The instance, as hub.conf names it.")
-    var name: String
+    @Argument(help: "The instance, as hub.conf names it.") var name: String
     @Argument(help: ArgumentHelp("Arguments; hub do NAME lists them.", valueName: "key=value"))
     var arguments: [String] = []
-    @Flag(help: "Open no browser and no port; paste the service's answer.")
-    var paste = false
+    @Flag(help: "Open no browser and no port; paste the service's answer.") var paste = false
     @Option(
         help: ArgumentHelp("Give up after this time, such as 90s or 30min; up to 24h.", valueName: "time"),
         transform: CallOptions.deadline)
     var timeout: Int64 = 600_000
     @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "One JSON document: account, user, expires, renewable.")
-    var json = false
+    @Flag(help: "One JSON document: account, user, expires, renewable.") var json = false
 
     func run() async throws {
         let endpoint = try options.endpoints().door
@@ -76,10 +72,9 @@ struct LogInPlugin {
 
     /// - Throws: ``HubExit/usage`` if there is no such plugin, or if `command` is `login` and its program has no log-in.
     init(_ name: String, of door: DoorClient, doing command: String) throws {
-        let plugins = try JSON.answer([PluginText].self, try door.ask(.plugins))
+        let plugins = try door.ask(.plugins, as: [PluginEntry].self)
         guard let plugin = plugins.first(where: { $0.name == name }) else {
-            throw Failure(
-                .usage, "\(command): \(try PluginText.absence(of: name, among: plugins.map(\.name), door))")
+            throw Failure(.usage, "\(command): \(try PluginEntry.absence(of: name, among: plugins.map(\.name), door))")
         }
         let names = plugin.commands.map { $0.map(\.name) }
         if command == "login", let names, !names.contains("login") {

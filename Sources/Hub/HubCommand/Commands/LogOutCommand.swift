@@ -4,8 +4,7 @@ import HubWire
 
 struct LogOutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "logout",
-        abstract: "Log out: revoke the token at the service if it can, and forget it here.",
+        commandName: "logout", abstract: "Log out: revoke the token at the service if it can, and forget it here.",
         discussion: """
             If the plugin's service can revoke a token, the plugin asks it to do so. Then
             the hub forgets the token, and reports the service's answer. If the service
@@ -30,19 +29,13 @@ struct LogOutCommand: AsyncParsableCommand {
             answers; 75 the plugin or the hub is busy or stopping; 130 given up at Ctrl-C.
             """)
 
-    @Argument(help: "The instance, as hub.conf names it.")
-    var name: String
-    @Option(help: "Only this account; hub status shows them.")
-    var account: String?
-    @Flag(help: "Do not notify the service.")
-    var onlyHere = false
-    @Flag(help: "Change nothing; show what would be done.")
-    var dryRun = false
-    @Flag(help: "Do not ask.")
-    var yes = false
+    @Argument(help: "The instance, as hub.conf names it.") var name: String
+    @Option(help: "Only this account; hub status shows them.") var account: String?
+    @Flag(help: "Do not notify the service.") var onlyHere = false
+    @Flag(help: "Change nothing; show what would be done.") var dryRun = false
+    @Flag(help: "Do not ask.") var yes = false
     @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "One JSON document: instance, dryRun, accounts (account, service).")
-    var json = false
+    @Flag(help: "One JSON document: instance, dryRun, accounts (account, service).") var json = false
 
     /// The outcome for a token at the service.
     private enum Service: String, Codable {
@@ -53,8 +46,7 @@ struct LogOutCommand: AsyncParsableCommand {
             case .revoked: "the service has revoked the token (it refuses it now), and the hub has forgotten it"
             case .accepted: "the service says that it has revoked the token (not tried), and the hub has forgotten it"
             case .unknown: "the service no longer accepted the token; the hub has forgotten it"
-            case .unsaid:
-                "the plugin did not report whether the service revoked the token; the hub has forgotten it"
+            case .unsaid: "the plugin did not report whether the service revoked the token; the hub has forgotten it"
             case .untold:
                 "forgotten by this hub only; the service was not notified, and may accept the token until it expires or you withdraw it there"
             case .asked: "the service would be asked to revoke the token; then the hub would forget it"

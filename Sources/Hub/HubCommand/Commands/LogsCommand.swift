@@ -9,8 +9,7 @@ import Samples
 
 struct LogsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "logs",
-        abstract: "Show a plugin's output, and the hub's messages about its process.",
+        commandName: "logs", abstract: "Show a plugin's output, and the hub's messages about its process.",
         discussion: """
             Reads the files below the data directory, logs/NAME.log, whether the hub runs
             or not. A line has its time, a level, its origin (out, err, or hub: the hub's
@@ -26,20 +25,15 @@ struct LogsCommand: ParsableCommand {
             Exit codes: 0; 1 nothing was logged under that name; 66 there is no hub.conf.
             """)
 
-    @Argument(help: "The instance, as hub.conf names it.")
-    var name: String
-    @Flag(name: [.customShort("f"), .long], help: "Wait for more, until Ctrl-C.")
-    var follow = false
-    @Option(
-        help: ArgumentHelp("Only the newest n lines; 200 if --since is not given.", valueName: "n"))
-    var last: Int?
+    @Argument(help: "The instance, as hub.conf names it.") var name: String
+    @Flag(name: [.customShort("f"), .long], help: "Wait for more, until Ctrl-C.") var follow = false
+    @Option(help: ArgumentHelp("Only the newest n lines; 200 if --since is not given.", valueName: "n")) var last: Int?
     @Option(
         help: ArgumentHelp("Only lines from this time on: \(DateArgument.forms).", valueName: "time"),
         transform: DateArgument.parsed)
     var since: DateArgument?
     @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "One JSON document a line: {\"time\",\"level\",\"from\",\"text\"}.")
-    var json = false
+    @Flag(help: "One JSON document a line: {\"time\",\"level\",\"from\",\"text\"}.") var json = false
 
     func validate() throws {
         if let last, last < 1 { throw ValidationError("--last takes a number from 1.") }
@@ -51,9 +45,7 @@ struct LogsCommand: ParsableCommand {
         let clock = try Failure.entryValue { () throws(EntryError) in
             try PersonClock(zone: nil, now: HubClock.system.now())
         }
-        let start = since.map {
-            LogLine.time($0.start(by: clock).microseconds)
-        }
+        let start = since.map { LogLine.time($0.start(by: clock).microseconds) }
         var lines = reader.read().filter { line in start.map { line.time >= $0 } ?? true }
         guard reader.exists || follow else { throw Failure(.unhealthy, absent(files)) }
         if let most = last ?? (since == nil ? 200 : nil) { lines = lines.suffix(most) }

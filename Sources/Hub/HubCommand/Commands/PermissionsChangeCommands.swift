@@ -21,7 +21,7 @@ struct PermissionsAllowCommand: ParsableCommand {
 
     @OptionGroup var change: PermissionChange
 
-    func run() throws { try change.owner ? change.runOwner(isAllowed: true) : change.run(isAllowed: true) }
+    func run() throws { try change.run(isAllowed: true) }
 }
 
 struct PermissionsDenyCommand: ParsableCommand {
@@ -40,23 +40,17 @@ struct PermissionsDenyCommand: ParsableCommand {
 
     @OptionGroup var change: PermissionChange
 
-    func run() throws { try change.owner ? change.runOwner(isAllowed: false) : change.run(isAllowed: false) }
+    func run() throws { try change.run(isAllowed: false) }
 }
 
 /// The change of permissions by `allow` and `deny`.
 struct PermissionChange: ParsableArguments {
-    @Argument(help: "The plugin, as hub.conf calls it.")
-    var plugin: String
-    @Argument(help: "Types, such as weight, or rights with --owner; * for all that it asks for.")
-    var types: [String]
-    @Flag(help: "Reading alone.")
-    var read = false
-    @Flag(help: "Sharing alone: writing to the hub.")
-    var share = false
-    @Flag(help: "The owner's rights, such as status and trace.")
-    var owner = false
-    @Flag(help: "Change nothing; show what would be written.")
-    var dryRun = false
+    @Argument(help: "The plugin, as hub.conf calls it.") var plugin: String
+    @Argument(help: "Types, such as weight, or rights with --owner; * for all that it asks for.") var types: [String]
+    @Flag(help: "Reading alone.") var read = false
+    @Flag(help: "Sharing alone: writing to the hub.") var share = false
+    @Flag(help: "The owner's rights, such as status and trace.") var owner = false
+    @Flag(help: "Change nothing; show what would be written.") var dryRun = false
     @OptionGroup var noQuestion: AssumeYesOption
     @Flag(help: "One JSON document: {\"plugin\",\"file\",\"dryRun\",\"lists\",\"permissions\",\"instances\"}.")
     var json = false
@@ -86,9 +80,10 @@ struct PermissionChange: ParsableArguments {
     }
 
     func run(isAllowed: Bool) throws {
-        let door = try DoorClient(
-            endpoint: try options.endpoints().door, command: "permissions", patience: .seconds(60))
-        let asked = try PluginText.named(plugin, door).permissions ?? []
+        let door = try options.door("permissions", patience: .seconds(60))
+        let entry = try PluginEntry.named(plugin, door)
+        if owner { return try runOwner(entry.owner ?? [], door, isAllowed: isAllowed) }
+        let asked = entry.permissions ?? []
         let requestedValues = try requestedValues(asked)
         var (file, lists) = (try FollowedConfiguration(options, door), [List]())
         for (direction, types) in requestedValues {
@@ -99,8 +94,6 @@ struct PermissionChange: ParsableArguments {
             try file.setGrants(direction.rawValue, of: plugin, to: after)
             lists.append(List(key: direction.rawValue, before: before, after: after))
         }
-        var steps: [ApplyReport.Step] = []
-        if !dryRun, !lists.isEmpty { steps = try file.write() }
         let named = Set(requestedValues.flatMap(\.types))
         let shown = named.contains(TypePermissions.all) ? asked.map(\.type) : named.sorted()
         let now = shown.map { type in
@@ -108,41 +101,41 @@ struct PermissionChange: ParsableArguments {
                 type: type, read: state(.read, type, asked, file.editor), share: state(.write, type, asked, file.editor)
             )
         }
-        if json {
-            return try Output.json(
-                try JSON.line(
-                    Report(
-                        plugin: plugin, file: file.path, dryRun: dryRun, lists: lists, permissions: now,
-                        instances: steps)))
+        try carryOut(file, lists, now) {
+            requestedValues.compactMap { direction, types in
+                guard let list = lists.first(where: { $0.key == direction.rawValue }) else { return nil }
+                let names = types.map { $0 == TypePermissions.all ? "'*'" : $0 }.joined(separator: " ")
+                let opposite = "hub permissions \(isAllowed ? "deny" : "allow") \(plugin) \(names) \(direction.flag)"
+                return isTakenBack(list, types, direction, asked, isAllowed: isAllowed)
+                    ? "\(opposite) takes it back"
+                    : "\(opposite) \(isAllowed ? "denies" : "allows") it, but does not restore the former list; write that into \(file.path)"
+            }
         }
-        try tell(lists, now, file.path, requestedValues, asked, isAllowed: isAllowed)
     }
 
-    private func tell(
-        _ lists: [List], _ now: [Permission], _ file: String,
-        _ requestedValues: [(direction: Direction, types: [String])],
-        _ asked: [Permission], isAllowed: Bool
+    /// Writes the changed lists and has the hub follow them, unless it is a dry run; prints the result.
+    ///
+    /// - Parameter advice: how to take the change back.
+    func carryOut(
+        _ file: FollowedConfiguration, _ lists: [List], _ permissions: [Permission], advice: () -> [String]
     ) throws {
-        for line in PermissionText.table(now.map { (plugin, $0) }) { try Output.print(line) }
+        let steps = dryRun || lists.isEmpty ? [] : try file.write()
+        if json {
+            let report = Report(
+                plugin: plugin, file: file.path, dryRun: dryRun, lists: lists, permissions: permissions,
+                instances: steps)
+            return try Output.json(try JSON.line(report))
+        }
+        try Output.print(PermissionText.table(permissions.map { (plugin, $0) }))
         guard !lists.isEmpty else { return Terminal.say("it is so already; nothing was changed") }
         for list in lists {
             let before = list.before.map { "[\($0.joined(separator: ", "))]" } ?? "not in the file"
             try Output.print(
-                "\(file): \(list.key) \(dryRun ? "would be" : "is") [\(list.after.joined(separator: ", "))]; it was \(before)"
+                "\(file.path): \(list.key) \(dryRun ? "would be" : "is") [\(list.after.joined(separator: ", "))]; it was \(before)"
             )
         }
         guard !dryRun else { return Terminal.say("nothing was changed") }
-        for (direction, types) in requestedValues {
-            guard let list = lists.first(where: { $0.key == direction.rawValue }) else { continue }
-            let names = types.map { $0 == TypePermissions.all ? "'*'" : $0 }.joined(separator: " ")
-            let opposite = "hub permissions \(isAllowed ? "deny" : "allow") \(plugin) \(names) \(direction.flag)"
-            let isUndo = isTakenBack(list, types, direction, asked, isAllowed: isAllowed)
-            Terminal.say(
-                isUndo
-                    ? "\(opposite) takes it back"
-                    : "\(opposite) \(isAllowed ? "denies" : "allows") it, but does not restore the former list; write that into \(file)"
-            )
-        }
+        for line in advice() { Terminal.say(line) }
     }
 
     /// Whether the opposite command restores the former decisions among the asked types; it does not restore undecided ones.

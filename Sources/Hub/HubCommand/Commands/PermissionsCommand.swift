@@ -1,12 +1,10 @@
 import ArgumentParser
 import HubClient
-import HubCore
 import HubWire
 
 struct PermissionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "permissions",
-        abstract: "Show or change which types each plugin may read and share.",
+        commandName: "permissions", abstract: "Show or change which types each plugin may read and share.",
         discussion: """
             A plugin asks in its manifest for types to read and to share (to write). Each
             is granted, denied, or not decided, which means that hub.conf has a list
@@ -49,8 +47,7 @@ struct PermissionsShowCommand: ParsableCommand {
               hub permissions show exist
             """)
 
-    @Argument(help: "Only this plugin.")
-    var plugin: String?
+    @Argument(help: "Only this plugin.") var plugin: String?
     @Flag(help: "One JSON document: [{\"plugin\",\"permissions\":[{\"type\",\"read\",\"share\"}],\"owner\"?}].")
     var json = false
     @OptionGroup var options: ConfigurationOptions
@@ -65,17 +62,17 @@ struct PermissionsShowCommand: ParsableCommand {
 
         struct Owner: Encodable { var asked, granted: [String] }
 
-        init(_ plugin: PluginText) {
+        init(_ plugin: PluginEntry) {
             (self.plugin, permissions, history) = (plugin.name, plugin.permissions ?? [], plugin.history)
             owner = plugin.owner.map { Owner(asked: $0, granted: plugin.grants?.owner ?? []) }
         }
     }
 
     func run() throws {
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "permissions")
+        let door = try options.door("permissions")
         let plugins =
-            if let plugin { [try PluginText.named(plugin, door)] } else {
-                try JSON.answer([PluginText].self, try door.ask(.plugins))
+            if let plugin { [try PluginEntry.named(plugin, door)] } else {
+                try door.ask(.plugins, as: [PluginEntry].self)
             }
         let entries = plugins.map(Entry.init)
         if json { return try Output.json(try JSON.line(entries)) }
@@ -98,23 +95,20 @@ struct PermissionsShowCommand: ParsableCommand {
 enum PermissionText {
     static func table(_ permissions: [(plugin: String, permission: Permission)]) -> [String] {
         guard !permissions.isEmpty else { return [] }
-        var table = Table([("PLUGIN", .left), ("TYPE", .left), ("READ", .left), ("SHARE", .left)])
-        for (plugin, permission) in permissions {
+        return Table.lines(["PLUGIN", "TYPE", "READ", "SHARE"], of: permissions) { plugin, permission in
             let isAlone = permissions.count { $0.plugin == plugin } == 1
-            table.add([
+            return [
                 plugin, permission.type == TypePermissions.all ? isAlone ? "all types" : "all others" : permission.type,
                 word(permission.read), word(permission.share),
-            ])
+            ]
         }
-        return table.takeLines()
     }
 
     /// The owner's rights that a plugin has, and how to grant the others that it asks for.
     static func owner(_ asked: [String], _ granted: [String], of plugin: String) -> String {
         let refused = asked.filter { !granted.contains($0) }
         let may =
-            granted.isEmpty
-            ? "use no owner's rights" : "use the owner's rights " + granted.joined(separator: ", ")
+            granted.isEmpty ? "use no owner's rights" : "use the owner's rights " + granted.joined(separator: ", ")
         guard !refused.isEmpty else { return "\(plugin) may \(may)" }
         return
             "\(plugin) may \(may); it asks also for \(refused.joined(separator: ", ")): \(OwnerRight.line(asked, of: plugin))"

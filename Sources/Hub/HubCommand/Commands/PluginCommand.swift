@@ -3,8 +3,7 @@ import ArgumentParser
 /// `hub plugin`: a separate program beside this one.
 struct PluginCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plugin",
-        abstract: "For plugin authors: make a plugin, see it work, examine it.",
+        commandName: "plugin", abstract: "For plugin authors: make a plugin, see it work, examine it.",
         discussion: """
             Runs hub-plugin; make build builds it. hub plugin --help lists what it does.
             The plugins of a running hub are shown by hub plugins.

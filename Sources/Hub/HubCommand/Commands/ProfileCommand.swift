@@ -2,14 +2,12 @@ import ArgumentParser
 import Foundation
 import HealthText
 import HubClient
-import HubCore
 import HubWire
 import Samples
 
 struct ProfileCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "profile",
-        abstract: "Show or enter facts about people: age, sex, blood type and the like.",
+        commandName: "profile", abstract: "Show or enter facts about people: age, sex, blood type and the like.",
         discussion: """
             sex and birth_date come from [person.NAME] of hub.conf. All other facts, and
             these if hub.conf lacks them, are records: of a source, or entered here. Of
@@ -32,24 +30,16 @@ struct ProfileCommand: ParsableCommand {
             or hub.conf has the fact; 69 no hub answers.
             """)
 
-    @Argument(help: "The person; all if not given.")
-    var name: String?
+    @Argument(help: "The person; all if not given.") var name: String?
     @Option(help: ArgumentHelp("The day of the age; today if not given.", valueName: "date"), transform: Self.date)
     var on: LocalDate?
-    @Option(help: ArgumentHelp("A date such as 1984-05-06.", valueName: "date"))
-    var birthDate: String?
-    @Option(help: ArgumentHelp("female, male, other.", valueName: "sex"))
-    var sex: String?
-    @Option(help: ArgumentHelp("A+, A-, B+, B-, AB+, AB-, O+, O-.", valueName: "type"))
-    var bloodType: String?
-    @Option(help: ArgumentHelp("Fitzpatrick's, I to VI.", valueName: "type"))
-    var skinType: String?
-    @Option(help: ArgumentHelp("Whether a wheelchair is used: yes, no.", valueName: "use"))
-    var wheelchair: String?
-    @Option(help: ArgumentHelp("active-energy, move-time.", valueName: "mode"))
-    var moveMode: String?
-    @Flag(help: "Change nothing; check whether it could be stored.")
-    var dryRun = false
+    @Option(help: ArgumentHelp("A date such as 1984-05-06.", valueName: "date")) var birthDate: String?
+    @Option(help: ArgumentHelp("female, male, other.", valueName: "sex")) var sex: String?
+    @Option(help: ArgumentHelp("A+, A-, B+, B-, AB+, AB-, O+, O-.", valueName: "type")) var bloodType: String?
+    @Option(help: ArgumentHelp("Fitzpatrick's, I to VI.", valueName: "type")) var skinType: String?
+    @Option(help: ArgumentHelp("Whether a wheelchair is used: yes, no.", valueName: "use")) var wheelchair: String?
+    @Option(help: ArgumentHelp("active-energy, move-time.", valueName: "mode")) var moveMode: String?
+    @Flag(help: "Change nothing; check whether it could be stored.") var dryRun = false
     @OptionGroup var noQuestion: AssumeYesOption
     @Flag(
         help:
@@ -80,7 +70,7 @@ struct ProfileCommand: ParsableCommand {
 
     func run() throws {
         let requestedValues = try requestedValues()
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "profile")
+        let door = try options.door("profile")
         let welcome = try door.open()
         var persons = try persons(door)
         if !requestedValues.isEmpty {
@@ -103,12 +93,12 @@ struct ProfileCommand: ParsableCommand {
                 for row in ProfileText.rows(profile, units[person.name]) { table.add(row) }
             }
         }
-        if !json { for line in table.takeLines() { try Output.print(line) } }
+        if !json { try Output.print(table.takeLines()) }
     }
 
     /// All persons of `hub.conf`, or the one that `name` selects, even if `hub.conf` no longer has that person.
     private func persons(_ door: DoorClient) throws -> [HubStatus.PersonStatus] {
-        let all = try JSON.answer([HubStatus.PersonStatus].self, try door.ask(.persons))
+        let all = try door.ask(.persons, as: [HubStatus.PersonStatus].self)
         guard let name else { return all.filter { $0.zone != nil } }
         guard let person = all.named(name) else {
             throw Failure(.usage, "hub.conf has no person \(Terminal.cut(name)); \(all.advice(on: name))")
@@ -116,9 +106,7 @@ struct ProfileCommand: ParsableCommand {
         return [person]
     }
 
-    private struct Entry: Encodable {
-        let type, name, person: String
-    }
+    private struct Entry: Encodable { let type, name, person: String }
 
     /// - Returns: whether anything was entered.
     private func enter(

@@ -4,8 +4,7 @@ import HubWire
 
 struct ReleaseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "release",
-        abstract: "Start a quarantined, waiting or finished plugin now.",
+        commandName: "release", abstract: "Start a quarantined, waiting or finished plugin now.",
         discussion: """
             A plugin that crashes again and again is quarantined: hub status shows the
             reason, and hub logs NAME its last output. When you have removed the cause,
@@ -20,17 +19,14 @@ struct ReleaseCommand: ParsableCommand {
             or it cannot be started as hub.conf has it; 69 no hub answers.
             """)
 
-    @Argument(help: "The instance, as hub.conf names it.")
-    var name: String
+    @Argument(help: "The instance, as hub.conf names it.") var name: String
     @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "Change nothing; show its state.")
-    var dryRun = false
+    @Flag(help: "Change nothing; show its state.") var dryRun = false
     @OptionGroup var noQuestion: AssumeYesOption
-    @Flag(help: "One JSON document: {\"instance\",\"state\",\"released\"}; state is its state before.")
-    var json = false
+    @Flag(help: "One JSON document: {\"instance\",\"state\",\"released\"}; state is its state before.") var json = false
 
     func run() throws {
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "release")
+        let door = try options.door("release")
         let (result, answer) = try door.run(OwnCommands.Release(instance: name), isDryRun: dryRun)
         if json { return try Output.json(answer.text) }
         let verb = dryRun ? "would be started" : "is being started"

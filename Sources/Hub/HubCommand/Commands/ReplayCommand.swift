@@ -7,8 +7,7 @@ import Samples
 
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "replay",
-        abstract: "Deliver records to a sink again.",
+        commandName: "replay", abstract: "Deliver records to a sink again.",
         discussion: """
             Use it if a file or a cloud has lost records. Records go out in their current
             version; records that wait for the sink already, or that it does not ask for,
@@ -26,8 +25,7 @@ struct ReplayCommand: ParsableCommand {
             such sink or type; 69 no hub answers.
             """)
 
-    @Option(help: ArgumentHelp("The sink: an instance, or instance/subscription.", valueName: "sink"))
-    var to: String
+    @Option(help: ArgumentHelp("The sink: an instance, or instance/subscription.", valueName: "sink")) var to: String
     @Option(
         help: ArgumentHelp(
             "Only records from this time on, or changed after this cursor; if not given, all.",
@@ -36,11 +34,9 @@ struct ReplayCommand: ParsableCommand {
     @Option(
         name: .customLong("type"), help: ArgumentHelp("Only records of this type; may be repeated.", valueName: "type"))
     var types: [String] = []
-    @Flag(help: "Change nothing; count what would be delivered.")
-    var dryRun = false
+    @Flag(help: "Change nothing; count what would be delivered.") var dryRun = false
     @OptionGroup var noQuestion: AssumeYesOption
-    @Flag(help: "One JSON document: {\"sinks\":[{\"sink\",\"records\"}],\"dryRun\"}.")
-    var json = false
+    @Flag(help: "One JSON document: {\"sinks\":[{\"sink\",\"records\"}],\"dryRun\"}.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     func validate() throws {
@@ -52,7 +48,7 @@ struct ReplayCommand: ParsableCommand {
 
     func run() throws {
         let types = try TypeArgument.resolved(types)
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "replay")
+        let door = try options.door("replay")
         var command = OwnCommands.Replay(to: to, types: types.isEmpty ? nil : types)
         if let since {
             if Cursor(since) != nil {
@@ -80,17 +76,14 @@ struct ReplayCommand: ParsableCommand {
     /// Prints the plans of the plugins that can plan; a plugin that is not running cannot.
     private func plans(_ door: DoorClient, of sinks: [String]) throws {
         let instances = Set(sinks.compactMap { $0.split(separator: "/").first.map(String.init) })
-        let able = try JSON.answer([PluginText].self, try door.ask(.plugins)).filter { plugin in
-            instances.contains(plugin.name)
-                && plugin.commands?.contains { $0.name == "plan" && $0.canDryRun } == true
+        let able = try door.ask(.plugins, as: [PluginEntry].self).filter { plugin in
+            instances.contains(plugin.name) && plugin.commands?.contains { $0.name == "plan" && $0.canDryRun } == true
         }
         for plugin in able {
             let call = PluginCommandCall(instance: plugin.name, command: "plan", words: [], isDryRun: true)
-            guard
-                let result = try? call.run(
-                    try DoorClient(endpoint: try options.endpoints().door, command: "replay"), Interruption(),
-                    ask: TerminalAnswer.ask)
-            else { continue }
+            guard let result = try? call.run(try options.door("replay"), Interruption(), ask: TerminalAnswer.ask) else {
+                continue
+            }
             try Output.print("\(plugin.name) would send by now:")
             for line in ResultText().lines(result) { try Output.print("  \(line)") }
         }

@@ -4,8 +4,7 @@ import HubWire
 
 struct RestartCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "restart",
-        abstract: "End a plugin's process and start it again.",
+        commandName: "restart", abstract: "End a plugin's process and start it again.",
         discussion: """
             The plugin is asked to finish (STOP) and has five seconds; then its process is
             ended, and started again with the settings that the hub follows. It keeps
@@ -26,11 +25,9 @@ struct RestartCommand: ParsableCommand {
             hub answers.
             """)
 
-    @Argument(help: "The instance, as hub.conf names it.")
-    var name: String
+    @Argument(help: "The instance, as hub.conf names it.") var name: String
     @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "Change nothing; show its state.")
-    var dryRun = false
+    @Flag(help: "Change nothing; show its state.") var dryRun = false
     @OptionGroup var noQuestion: AssumeYesOption
     @Flag(
         help:
@@ -39,7 +36,7 @@ struct RestartCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "restart")
+        let door = try options.door("restart")
         let (result, answer) = try door.run(OwnCommands.Restart(instance: name), isDryRun: dryRun)
         if json { return try Output.json(answer.text) }
         let verb = dryRun ? "would be" : "is being"

@@ -9,8 +9,7 @@ import Platform
 
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "restore",
-        abstract: "Put a backup in the place of the store, while the hub is stopped.",
+        commandName: "restore", abstract: "Put a backup in the place of the store, while the hub is stopped.",
         discussion: """
             The backup is checked from end to end first. Then the command shows how much
             only the store has, and the erased records that the backup brings back, with
@@ -38,18 +37,13 @@ struct RestoreCommand: AsyncParsableCommand {
             or cannot be written; 75 the hub runs: stop it first.
             """)
 
-    @Argument(help: "The backup.")
-    var file: String
+    @Argument(help: "The backup.") var file: String
     @Option(help: ArgumentHelp("The private key of an encrypted backup; may be repeated.", valueName: "file"))
     var identity: [String] = []
-    @Flag(help: "Change nothing; show what would be done.")
-    var dryRun = false
-    @Flag(help: "Do not ask.")
-    var yes = false
-    @Flag(help: "Restore even if the store belongs to another hub than the backup.")
-    var otherHub = false
-    @Flag(help: "One JSON document.")
-    var json = false
+    @Flag(help: "Change nothing; show what would be done.") var dryRun = false
+    @Flag(help: "Do not ask.") var yes = false
+    @Flag(help: "Restore even if the store belongs to another hub than the backup.") var otherHub = false
+    @Flag(help: "One JSON document.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
@@ -65,15 +59,11 @@ struct RestoreCommand: AsyncParsableCommand {
             do throws(HubError) { try files.prepare() } catch { throw Failure(.system, error.message) }
         }
         let interruption = Interruption { unlink(files.store + ".restoring") }
-        let plan = try await BackupCommand.storing {
-            let bar = ProgressBar("reading")
+        let plan = try await BackupCommand.storing("reading", until: interruption) { progress in
             do throws(StoreError) {
-                return try StoreRestore(of: file, to: files.store) { (path) throws(StoreError) in
-                    try Age.open(path, identities)
-                } progress: { step in
-                    bar.update(step.done, of: step.total)
-                    return !interruption.isOver
-                }
+                return try StoreRestore(
+                    of: file, to: files.store, opening: { (path) throws(StoreError) in try Age.open(path, identities) },
+                    progress: progress)
             } catch {
                 guard error.code == .foreign else { throw error }
                 throw StoreError(.foreign, "\(error.message); hub import reads what hub export has written")
@@ -90,44 +80,27 @@ struct RestoreCommand: AsyncParsableCommand {
         guard UnixSocket.presence(OwnerEndpoints(hub).door) != .listening else {
             throw Failure(.tryAgain, "the hub runs; stop it first: hub stop, or systemctl --user stop hub")
         }
-        if !yes { try confirm(report) }
+        try ConsentPrompt.ask("Restore this backup?", about: report.lines, isGiven: yes)
         do throws(HubError) { try files.prepare() } catch { throw Failure(.system, error.message) }
         let suffix = "replaced-" + BackupFiles.name(Date()).dropFirst("hub-".count).dropLast(".sqlite".count)
-        report.outcome = try await BackupCommand.storing {
-            let bar = ProgressBar("restoring")
-            return try plan.carryOut(keepingAs: suffix) { step in
-                bar.update(step.done, of: step.total)
-                return !interruption.isOver
-            }
+        report.outcome = try await BackupCommand.storing("restoring", until: interruption) { progress in
+            try plan.carryOut(keepingAs: suffix, progress: progress)
         }
         if let list = report.list, let numbers = report.revived?.numbers {
             let text = numbers.map { "\($0)\n" }.joined()
-            do throws(FileError) {
-                try PrivateFile.write(Array(text.utf8), to: list, forOwnerOf: files.store)
-            } catch {
+            do throws(FileError) { try PrivateFile.write(Array(text.utf8), to: list, forOwnerOf: files.store) } catch {
                 // The restore is done, so report it even though the list failed.
                 try print(report)
-                throw Failure(
-                    .system, "the list of erased records that are back, \(list), was not written: \(error)")
+                throw Failure(.system, "the list of erased records that are back, \(list), was not written: \(error)")
             }
         }
         try print(report)
     }
 
     private func print(_ report: RestoreReport) throws {
-        if json { return try Output.json(try JSON.line(report)) }
-        for line in report.lines { try Output.print(line) }
+        try Output.print(report.lines, json: json ? try JSON.line(report) : nil)
     }
 
-    private func confirm(_ report: RestoreReport) throws(Failure) {
-        guard Terminal.canAsk else {
-            throw Failure(.usage, "there is no terminal to ask at; say --yes, or look first with --dry-run")
-        }
-        for line in report.lines { Terminal.say(line) }
-        Terminal.progress("Restore this backup? [y/N] ")
-        let answer = readLine()?.lowercased() ?? ""
-        guard answer == "y" || answer == "yes" else { throw Failure(.unhealthy, "nothing was changed") }
-    }
 }
 
 /// The report of `hub restore` before and after.
@@ -213,8 +186,7 @@ struct RestoreReport: Encodable {
             let since = backup.newest.map { ", stored after \(LocalTime.text($0))" } ?? ""
             return
                 "\(NumberText.count(count, "version")) of records, sequence \(NumberText.grouped(backup.head + 1)) to \(NumberText.grouped(backup.head + count))\(since)"
-        case nil:
-            return unknownLoss
+        case nil: return unknownLoss
         }
     }
 }

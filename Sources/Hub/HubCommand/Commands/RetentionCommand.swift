@@ -7,8 +7,7 @@ import Samples
 
 struct RetentionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "retention",
-        abstract: "Thin and remove records by the rules of hub.conf.",
+        commandName: "retention", abstract: "Thin and remove records by the rules of hub.conf.",
         discussion: """
             The rules are the tables [retention.NAME] of hub.conf; without one everything
             is kept for ever. The hub applies them every hour, in small steps; this command
@@ -32,12 +31,9 @@ struct RetentionCommand: ParsableCommand {
             such rule, or --yes is missing without a terminal; 69 no hub answers.
             """)
 
-    @Argument(help: "Only this rule.")
-    var rule: String?
-    @Flag(help: "Change nothing; count what would be thinned and removed.")
-    var dryRun = false
-    @Flag(help: "Do not ask.")
-    var yes = false
+    @Argument(help: "Only this rule.") var rule: String?
+    @Flag(help: "Change nothing; count what would be thinned and removed.") var dryRun = false
+    @Flag(help: "Do not ask.") var yes = false
     @Flag(help: "The hub's clock is right, although it is far ahead of when it was last trusted.")
     var clockIsRight = false
     @Flag(
@@ -48,14 +44,11 @@ struct RetentionCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func validate() throws {
-        if dryRun, clockIsRight {
-            throw ValidationError("--clock-is-right cannot be combined with --dry-run.")
-        }
+        if dryRun, clockIsRight { throw ValidationError("--clock-is-right cannot be combined with --dry-run.") }
     }
 
     func run() throws {
-        let door = try DoorClient(
-            endpoint: try options.endpoints().door, command: "retention", patience: .seconds(3_600))
+        let door = try options.door("retention", patience: .seconds(3_600))
         func ask(isDryRun: Bool) throws -> (text: String, rules: [RetentionReport]) {
             let command = OwnCommands.Retention(rule: rule, trust: clockIsRight && !isDryRun)
             let (result, json) = try door.run(command, isDryRun: isDryRun)
@@ -98,8 +91,7 @@ enum RetentionText {
 
     static func line(_ report: RetentionReport, isDone: Bool) -> String {
         func part(_ count: Int64, _ one: String, _ verb: String) -> String {
-            isDone
-                ? "\(NumberText.count(count, one)) \(verb)" : "\(NumberText.count(count, one)) would be \(verb)"
+            isDone ? "\(NumberText.count(count, one)) \(verb)" : "\(NumberText.count(count, one)) would be \(verb)"
         }
         var line =
             "\(report.rule): \(part(report.thinned, "sample", "thinned")), \(part(report.removed, "record", "removed"))"

@@ -6,8 +6,7 @@ import Samples
 
 struct RetractCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "retract",
-        abstract: "Take records back, such as when the dog stood on the scale.",
+        commandName: "retract", abstract: "Take records back, such as when the dog stood on the scale.",
         discussion: """
             A retracted record is in no list any more, listeners and sinks get a
             retraction, and no source can bring it back. hub trace still shows it, and
@@ -31,17 +30,12 @@ struct RetractCommand: ParsableCommand {
             or --yes is missing without a terminal; 69 no hub answers.
             """)
 
-    @Argument(help: "Numbers of records, in place of the filter.")
-    var number: [Int64] = []
+    @Argument(help: "Numbers of records, in place of the filter.") var number: [Int64] = []
     @OptionGroup var selection: RecordSelectionOptions
-    @Option(help: ArgumentHelp("The reason, for readers of the retraction.", valueName: "text"))
-    var reason: String?
-    @Flag(help: "Bring back records that were retracted by hand.")
-    var undo = false
-    @Flag(help: "Change nothing; show what would be done.")
-    var dryRun = false
-    @Flag(help: "Do not ask.")
-    var yes = false
+    @Option(help: ArgumentHelp("The reason, for readers of the retraction.", valueName: "text")) var reason: String?
+    @Flag(help: "Bring back records that were retracted by hand.") var undo = false
+    @Flag(help: "Change nothing; show what would be done.") var dryRun = false
+    @Flag(help: "Do not ask.") var yes = false
     @Flag(
         help:
             "One JSON document: {\"records\":[{\"number\",\"outcome\",…}]}; outcome is stored, or duplicate if it was retracted before."
@@ -59,9 +53,7 @@ struct RetractCommand: ParsableCommand {
                     ? "Give numbers or a filter: nothing is taken back without."
                     : "Numbers and a filter exclude each other.")
         }
-        if number.count > RetractCommand.most {
-            throw ValidationError("Give 1 to \(RetractCommand.most) numbers.")
-        }
+        if number.count > RetractCommand.most { throw ValidationError("Give 1 to \(RetractCommand.most) numbers.") }
         if undo, reason != nil { throw ValidationError("--undo takes no --reason.") }
         if let wrong = number.first(where: { $0 < 1 }) {
             throw ValidationError("\(wrong) is not the number of a record.")
@@ -70,14 +62,14 @@ struct RetractCommand: ParsableCommand {
 
     func run() throws {
         _ = try TypeArgument.resolved(selection.types)
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "retract")
+        let door = try options.door("retract")
         let (records, listing) = try chosen(door)
         guard !records.isEmpty else { throw Failure(.unhealthy, "there is no such record; nothing was changed") }
         let expected = try retract(records, door, isDryRun: true)
         try expected.refuseRejections()
         if dryRun {
             if json { return try Output.json(expected.text) }
-            for line in listing + lines(expected) { try Output.print(line) }
+            try Output.print(listing + lines(expected))
             return
         }
         if !undo || !selection.isEmpty {
@@ -91,7 +83,7 @@ struct RetractCommand: ParsableCommand {
         } else {
             // Without a question, the person has not yet seen the records.
             if yes, !undo { for line in listing { Terminal.say(line) } }
-            for line in lines(done) { try Output.print(line) }
+            try Output.print(lines(done))
         }
         try done.refuseRejections(isDone: true)
         if !undo, !selection.isEmpty { Terminal.say("the same with --undo brings them back") }
@@ -137,14 +129,10 @@ struct RetractCommand: ParsableCommand {
         query.filter = try selection.filter(try door.open())
         if undo { query.filter.kinds = [.retraction] }
         var (found, first): ([Found], [StoredRecord]) = ([], [])
-        var reader = RecordReader()
-        try door.pages(query) { page, _ in
-            for bytes in page {
-                let record = try reader.record(bytes)
-                if case .retraction(let retraction) = record.record, retraction.author == .source { continue }
-                found.append(Found(number: record.number, sequence: record.sequence))
-                if first.count < Self.shown { first.append(record) }
-            }
+        try door.records(query) { record in
+            if case .retraction(let retraction) = record.record, retraction.author == .source { return }
+            found.append(Found(number: record.number, sequence: record.sequence))
+            if first.count < Self.shown { first.append(record) }
         }
         let more = found.count - first.count
         return (

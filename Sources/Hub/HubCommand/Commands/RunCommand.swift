@@ -8,8 +8,7 @@ import HubWire
 
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run",
-        abstract: "Run the hub, in the foreground, until Ctrl-C or SIGTERM.",
+        commandName: "run", abstract: "Run the hub, in the foreground, until Ctrl-C or SIGTERM.",
         discussion: """
             Checks hub.conf first and shows all errors. With an error in [hub], in
             [person.…] or in the file's grammar nothing is started. A [plugin.…] with an
@@ -92,11 +91,8 @@ struct RunCommand: AsyncParsableCommand {
     /// It blocks for the answer to one question.
     static func greeting(_ endpoints: HubEndpoints, _ configuration: HubConfiguration) -> String {
         var records = ""
-        if let answer = try? DoorClient(endpoint: endpoints.door, command: "run").ask(.status),
-            let count = try? JSON.answer(HubStatus.self, answer).records
-        {
-            records = ", \(NumberText.count(count, "record"))"
-        }
+        let status = try? DoorClient(endpoint: endpoints.door, command: "run").ask(.status, as: HubStatus.self)
+        if let count = status?.records { records = ", \(NumberText.count(count, "record"))" }
         let plugins = configuration.plugins.filter(\.enabled).map(\.name)
         let names =
             plugins.isEmpty

@@ -9,8 +9,7 @@ import HubWire
 
 struct SalvageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "salvage",
-        abstract: "Copy all readable rows of a damaged store into a new file.",
+        commandName: "salvage", abstract: "Copy all readable rows of a damaged store into a new file.",
         discussion: """
             If the disk has lost pages of the store, the hub confirms no more records (hub
             status names the page). Restoring a backup is best. If there is none, or it
@@ -32,13 +31,10 @@ struct SalvageCommand: AsyncParsableCommand {
             or cannot be written; 75 the hub runs: stop it first.
             """)
 
-    @Argument(help: "The new file, outside the hub's own folder.")
-    var file: String?
-    @Flag(help: "Report its contents; the file is made beside the store, and removed.")
-    var dryRun = false
+    @Argument(help: "The new file, outside the hub's own folder.") var file: String?
+    @Flag(help: "Report its contents; the file is made beside the store, and removed.") var dryRun = false
     @OptionGroup var noQuestion: AssumeYesOption
-    @Flag(help: "One JSON document.")
-    var json = false
+    @Flag(help: "One JSON document.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     func validate() throws {
@@ -57,15 +53,10 @@ struct SalvageCommand: AsyncParsableCommand {
             return files.target
         }
         let interruption = Interruption { unlink((target ?? store) + ".salvaging") }
-        let found = try await BackupCommand.storing {
-            let bar = ProgressBar("salvaging")
-            return try StoreSalvage(store).carryOut(to: target, now: HubClock.system.now()) { step in
-                bar.update(step.done, of: step.total)
-                return !interruption.isOver
-            }
+        let found = try await BackupCommand.storing("salvaging", until: interruption) { progress in
+            try StoreSalvage(store).carryOut(to: target, now: HubClock.system.now(), progress: progress)
         }
-        if json { return try Output.json(try JSON.line(found)) }
-        for line in SalvageText.lines(found, target: target) { try Output.print(line) }
+        try Output.print(SalvageText.lines(found, target: target), json: json ? try JSON.line(found) : nil)
     }
 }
 
@@ -80,8 +71,7 @@ enum SalvageText {
         if let store = report.store { lines.append("whole    \(StoreText.summary(store))") }
         lines.append("lost     \(loss(report))")
         lines += shortened(report.topics.map { "           \(topic($0))" }, "more kinds of records")
-        lines += shortened(
-            report.lostSequences.map { "           sequence \(range($0))" }, "more runs of sequences")
+        lines += shortened(report.lostSequences.map { "           sequence \(range($0))" }, "more runs of sequences")
         lines += report.lostSinks.map {
             "sink     \(PlainText.escaped($0)) is lost: its target's contents are no longer known, and it begins again"
         }
@@ -91,18 +81,14 @@ enum SalvageText {
                 "sink     \(sink): \(NumberText.count(count, "delivery is", "deliveries are")) lost; hub replay --to \(sink) delivers all records again"
         }
         if report.hasLostErasures {
-            lines.append(
-                "erased   part of the list of erased and removed records is lost: sources may bring them back"
-            )
+            lines.append("erased   part of the list of erased and removed records is lost: sources may bring them back")
         }
         if let target { lines.append("made     \(target); now: hub restore \(target)") }
         return lines
     }
 
     private static func loss(_ report: SalvageReport) -> String {
-        if report.lostVersions == 0 {
-            return report.unreadable.isEmpty ? "nothing" : "no record"
-        }
+        if report.lostVersions == 0 { return report.unreadable.isEmpty ? "nothing" : "no record" }
         return
             "\(NumberText.count(report.lostRecords, "record")), \(NumberText.count(report.lostVersions, "version")) of records in all"
     }

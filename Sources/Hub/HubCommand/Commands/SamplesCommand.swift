@@ -7,8 +7,7 @@ import Samples
 
 struct SamplesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "samples",
-        abstract: "List measurements.",
+        commandName: "samples", abstract: "List measurements.",
         discussion: """
             Types are named as in HealthKit, without its prefixes: weight (also bodyMass),
             bodyFatPercentage, heartRate, stepCount. Without a type, all are shown. Times,
@@ -72,8 +71,7 @@ struct SamplesCommand: ParsableCommand {
 
     @OptionGroup var typeNames: TypeNames
     @OptionGroup var only: RecordFilterOptions
-    @Option(help: ArgumentHelp("Only the newest n, the newest last.", valueName: "n"))
-    var last: Int?
+    @Option(help: ArgumentHelp("Only the newest n, the newest last.", valueName: "n")) var last: Int?
     // `-end` is the option's value, not another option.
     @Option(
         parsing: .unconditional,
@@ -82,8 +80,7 @@ struct SamplesCommand: ParsableCommand {
             valueName: "order"),
         transform: Self.order)
     var order: QueryRequest.Order?
-    @Flag(help: "Only the most recent of each type and person: the one that ended last.")
-    var latest = false
+    @Flag(help: "Only the most recent of each type and person: the one that ended last.") var latest = false
     @Option(
         help: ArgumentHelp("Only records that changed after this cursor, retractions too; 0: all.", valueName: "cursor")
     )
@@ -92,18 +89,12 @@ struct SamplesCommand: ParsableCommand {
         name: .customLong("where"),
         help: ArgumentHelp("Only records that meet these; see above.", valueName: "conditions"))
     var condition: String?
-    @Flag(help: "Only records that wait in the inbox for a person.")
-    var nobody = false
-    @Flag(help: "Only records that were assigned to a guest.")
-    var guest = false
-    @Flag(help: "Only retracted records; hub retract --undo brings back those retracted by hand.")
-    var retracted = false
-    @Flag(help: "All records of an event that came by several sources, not only the first.")
-    var mirrors = false
-    @Flag(help: "Units in words, such as 70 inches and 176.4 pounds.")
-    var longUnits = false
-    @Flag(help: "A JSON object per line, as on the feed, with the mirrors of each record.")
-    var json = false
+    @Flag(help: "Only records that wait in the inbox for a person.") var nobody = false
+    @Flag(help: "Only records that were assigned to a guest.") var guest = false
+    @Flag(help: "Only retracted records; hub retract --undo brings back those retracted by hand.") var retracted = false
+    @Flag(help: "All records of an event that came by several sources, not only the first.") var mirrors = false
+    @Flag(help: "Units in words, such as 70 inches and 176.4 pounds.") var longUnits = false
+    @Flag(help: "A JSON object per line, as on the feed, with the mirrors of each record.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     private static func order(_ text: String) throws -> QueryRequest.Order {
@@ -135,8 +126,7 @@ struct SamplesCommand: ParsableCommand {
             throw ValidationError("--latest is one of each type and person: neither --last nor --order fits.")
         }
         if retracted, latest || condition != nil {
-            throw ValidationError(
-                "--retracted: retracted records are not found by \(latest ? "--latest" : "--where").")
+            throw ValidationError("--retracted: retracted records are not found by \(latest ? "--latest" : "--where").")
         }
         if [nobody, guest, !only.person.isEmpty].count(where: { $0 }) > 1 {
             throw ValidationError("--nobody, --guest and --person exclude each other.")
@@ -145,7 +135,7 @@ struct SamplesCommand: ParsableCommand {
 
     func run() throws {
         let types = try TypeArgument.resolved(typeNames.all)
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "samples")
+        let door = try options.door("samples")
         let welcome = try door.open()
         var query = try query(types, by: welcome.clock(of: nobody || guest ? [Topic.nobody] : only.person))
         let count = last ?? (isScreenful ? SamplesCommand.screenful : nil)
@@ -224,14 +214,10 @@ struct SamplesCommand: ParsableCommand {
 
     /// The question, with days by that clock.
     func query(_ types: [String], by clock: PersonClock) throws(Failure) -> QueryRequest {
-        var filter = QueryRequest.Filter()
-        if !types.isEmpty { filter.types = types }
-        if !only.person.isEmpty { filter.persons = only.person }
-        if !only.source.isEmpty { filter.sources = only.source }
+        var filter = try only.filter(types, by: clock)
         filter.isOfNoPerson = nobody || guest
         if filter.isOfNoPerson { filter.isGuest = guest }
         if retracted { filter.kinds = [.retraction] }
-        (filter.from, filter.to) = try only.span(by: clock)
         if let condition { filter.condition = try WhereArgument.condition(condition, of: types) }
         var query = QueryRequest(id: 0, filter: filter, limit: last.map(Int64.init))
         query.isLatest = latest

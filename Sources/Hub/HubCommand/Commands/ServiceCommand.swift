@@ -3,11 +3,11 @@ import Foundation
 import HubClient
 import HubCore
 import HubSettings
+import HubWire
 
 struct ServiceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "service",
-        abstract: "Run the hub under systemd: print, install or remove its unit.",
+        commandName: "service", abstract: "Run the hub under systemd: print, install or remove its unit.",
         discussion: """
             systemd starts the hub, which reports to it when it is ready, its state and
             that it still works. systemd starts the hub again if it exited at memory_limit
@@ -29,12 +29,9 @@ struct ServiceCommand: AsyncParsableCommand {
 
     enum Action: String, ExpressibleByArgument, CaseIterable { case print, install, remove }
 
-    @Argument(help: "print, install or remove.")
-    var action: Action = .print
-    @Flag(help: "A service of this user.")
-    var user = false
-    @Flag(help: "A service of the machine.")
-    var system = false
+    @Argument(help: "print, install or remove.") var action: Action = .print
+    @Flag(help: "A service of this user.") var user = false
+    @Flag(help: "A service of the machine.") var system = false
     @OptionGroup var options: ConfigurationOptions
 
     func validate() throws {
@@ -56,9 +53,7 @@ struct ServiceCommand: AsyncParsableCommand {
             let folder = URL(filePath: path).deletingLastPathComponent()
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             try Data(unit.text.utf8).write(to: URL(filePath: path), options: .atomic)
-        } catch {
-            throw Failure(.system, "\(path): cannot be written: \(error.localizedDescription)")
-        }
+        } catch { throw Failure(.system, "\(path): cannot be written: \(error.localizedDescription)") }
         try Output.print("written: \(path)")
         Terminal.say("next:")
         for step in unit.steps { Terminal.say("  \(step)") }
@@ -67,9 +62,7 @@ struct ServiceCommand: AsyncParsableCommand {
     private func remove(_ path: String, _ manager: SystemdUnit.Manager) throws {
         guard FileManager.default.fileExists(atPath: path) else { throw Failure(.unhealthy, "there is no \(path)") }
         try checkIsOwnUnit(path)
-        do {
-            try FileManager.default.removeItem(atPath: path)
-        } catch {
+        do { try FileManager.default.removeItem(atPath: path) } catch {
             throw Failure(.system, "\(path): cannot be removed: \(error.localizedDescription)")
         }
         try Output.print("removed: \(path)")

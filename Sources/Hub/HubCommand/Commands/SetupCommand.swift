@@ -7,8 +7,7 @@ import HubWire
 
 struct SetupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "setup",
-        abstract: "Set the hub up: asks for people, units and plugins, and writes hub.conf.",
+        commandName: "setup", abstract: "Set the hub up: asks for people, units and plugins, and writes hub.conf.",
         discussion: """
             Each answer is tested at once: names, zones and addresses by the rules of
             hub.conf, settings by the plugin's own program. If you want, a plugin logs in
@@ -38,16 +37,11 @@ struct SetupCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var options: ConfigurationOptions
-    @Option(help: ArgumentHelp("Take the answers from a file; - is stdin.", valueName: "file"))
-    var answers: String?
-    @Flag(help: "Write without asking, and have a running hub follow.")
-    var yes = false
-    @Flag(help: "Write nothing; show what would be written.")
-    var dryRun = false
-    @Flag(help: "Restore the file that the last setup replaced.")
-    var undo = false
-    @Flag(help: "One JSON document: {\"file\",\"written\",\"changes\",\"secrets\",\"before\",…}.")
-    var json = false
+    @Option(help: ArgumentHelp("Take the answers from a file; - is stdin.", valueName: "file")) var answers: String?
+    @Flag(help: "Write without asking, and have a running hub follow.") var yes = false
+    @Flag(help: "Write nothing; show what would be written.") var dryRun = false
+    @Flag(help: "Restore the file that the last setup replaced.") var undo = false
+    @Flag(help: "One JSON document: {\"file\",\"written\",\"changes\",\"secrets\",\"before\",…}.") var json = false
 
     func validate() throws {
         if undo, answers != nil { throw ValidationError("--undo and --answers exclude each other.") }
@@ -101,7 +95,7 @@ struct SetupCommand: AsyncParsableCommand {
         else { throw Failure(.badConfiguration, "\(file.path) would have errors; nothing was written") }
 
         var report = SetupReport(draft)
-        if !json { for line in report.lines { try Output.print(line) } }
+        if !json { try Output.print(report.lines) }
         guard draft.text != draft.old else { return try report.tell(json, "it is so already; nothing was changed") }
         if dryRun { return try report.tell(json, "nothing was written") }
         if let prompt, !yes {
@@ -135,7 +129,7 @@ struct SetupCommand: AsyncParsableCommand {
                 try DoorClient(endpoint: door, command: "setup", patience: .seconds(60)).run(OwnCommands.Apply()).result
             }
             report.applied = applied.applied
-            if !json { for line in ApplyText(applied).lines { try Output.print(line) } }
+            if !json { try Output.print(ApplyText(applied).lines) }
         } catch let failure as Failure {
             report.applied = false
             Terminal.say("the file is written, and the hub does not follow it yet: \(failure.message)")
@@ -148,7 +142,7 @@ struct SetupCommand: AsyncParsableCommand {
         var draft = SetupDraft(path: file.path, old: file.text, text: former)
         let checked = await draft.check()
         var report = SetupReport(draft)
-        if !json { for line in report.lines { try Output.print(line) } }
+        if !json { try Output.print(report.lines) }
         Terminal.say("This also undoes changes of hub.conf that you or a command made after the last setup.")
         guard !dryRun else { return try report.tell(json, "nothing was written") }
         let prompt = yes ? nil : SetupPrompt()

@@ -34,39 +34,24 @@ struct SourcesCommand: ParsableCommand {
             answers.
             """)
 
-    @Argument(help: "Types, or other names of them.")
-    var types: [String] = []
+    @Argument(help: "Types, or other names of them.") var types: [String] = []
     @OptionGroup var only: RecordFilterOptions
-    @Flag(help: "One JSON document.")
-    var json = false
+    @Flag(help: "One JSON document.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     func run() throws {
         let types = try TypeArgument.resolved(types)
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "sources")
+        let door = try options.door("sources")
         let welcome = try door.open()
-        var query = QueryRequest(id: 0, want: .sources)
-        if !types.isEmpty { query.filter.types = types }
-        if !only.person.isEmpty { query.filter.persons = only.person }
-        if !only.source.isEmpty { query.filter.sources = only.source }
-        (query.filter.from, query.filter.to) = try only.span(by: welcome.clock(of: only.person))
-        var found = SourcesPage(sources: [], next: nil)
-        repeat {
-            query.next = found.next
-            guard case .answer(.sources, let page) = try door.ask(query).content else {
-                throw Failure(.dialogue, "the hub answered a question about sources without sources")
-            }
-            found.add(try JSON.answer(SourcesPage.self, page))
-            if Terminal.showsProgress, found.next != nil {
-                Terminal.progress(NumberText.count(Int(found.sources.reduce(0) { $0 + $1.count }), "record"))
-            }
-        } while found.next != nil
+        let found = try door.sources(try only.filter(types, by: welcome.clock(of: only.person))) { count in
+            if Terminal.showsProgress { Terminal.progress(NumberText.count(count, "record")) }
+        }
         if Terminal.showsProgress { Terminal.progress("") }
-        let sources = SourcesCommand.ordered(found.sources)
+        let sources = SourcesCommand.ordered(found)
         if json { return try Output.json(try JSON.line(sources)) }
         if sources.isEmpty { return Terminal.say("no records") }
         let standing = SourceRankReason(welcome.persons)
-        for line in SourcesCommand.lines(sources, standing, options.readingUnits()) { try Output.print(line) }
+        try Output.print(SourcesCommand.lines(sources, standing, options.readingUnits()))
         if let advice = SourcesCommand.advice(sources) { Terminal.say(advice) }
     }
 
@@ -82,19 +67,15 @@ struct SourcesCommand: ParsableCommand {
     /// A table; sources that have a rank among others of the type and person show it.
     static func lines(_ sources: [SourceTally], _ standing: SourceRankReason, _ units: ReadingUnits) -> [String] {
         let hasZones = Set(sources.map { units[$0.person].zone }).count > 1
-        var table = Table([
-            ("TYPE", .left), ("PERSON", .left), ("ORDER", .right), ("SOURCE", .left), ("RECORDS", .right),
-            ("FIRST", .left), ("LAST", .left), ("ORDER BY", .left),
-        ])
+        var table = Table(["TYPE", "PERSON", .right("ORDER"), "SOURCE", .right("RECORDS"), "FIRST", "LAST", "ORDER BY"])
         var places: [[String?]: Int] = [:]
         for tally in sources {
             places[[tally.type, tally.personId], default: 0] += 1
             let place = tally.rank == nil ? "" : String(places[[tally.type, tally.personId]] ?? 1)
             table.add([
                 tally.type, tally.person.map(units.name) ?? Topic.nobody, place, SourceRankReason.name(tally),
-                String(tally.count),
-                date(tally.first, units[tally.person], hasZones), date(tally.last, units[tally.person], hasZones),
-                tally.rank == nil ? "" : standing.reason(tally),
+                String(tally.count), date(tally.first, units[tally.person], hasZones),
+                date(tally.last, units[tally.person], hasZones), tally.rank == nil ? "" : standing.reason(tally),
             ])
         }
         return table.takeLines()

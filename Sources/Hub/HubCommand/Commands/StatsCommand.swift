@@ -8,8 +8,7 @@ import Samples
 
 struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stats",
-        abstract: "Sums, averages, least and greatest: by hour, day, week, month or year.",
+        commandName: "stats", abstract: "Sums, averages, least and greatest: by hour, day, week, month or year.",
         discussion: """
             Types that are added up, such as steps, show the sum; a walk that both a phone
             and a watch counted counts once. Other types, such as weight, show the average,
@@ -35,12 +34,9 @@ struct StatsCommand: ParsableCommand {
             figure; 69 no hub answers.
             """)
 
-    @Argument(help: "The type, or another name of it.")
-    var type: String
-    @Option(help: ArgumentHelp("A line for each hour, day, week, month or year.", valueName: "unit"))
-    var by: Unit?
-    @Option(help: ArgumentHelp("Combine n units into one line, with --by.", valueName: "n"))
-    var every = 1
+    @Argument(help: "The type, or another name of it.") var type: String
+    @Option(help: ArgumentHelp("A line for each hour, day, week, month or year.", valueName: "unit")) var by: Unit?
+    @Option(help: ArgumentHelp("Combine n units into one line, with --by.", valueName: "n")) var every = 1
     @Option(help: ArgumentHelp("The person; needed if hub.conf has several persons.", valueName: "name"))
     var person: String?
     @Option(help: ArgumentHelp("From this time on.", valueName: "when"), transform: DateArgument.parsed)
@@ -56,18 +52,15 @@ struct StatsCommand: ParsableCommand {
             "sum, duration, average, minimum, maximum or mostRecent, as they fit the type; may be repeated.",
             valueName: "name"), transform: StatsCommand.figure)
     var figure: [StatisticsFigure] = []
-    @Flag(help: "Also show each source separately.")
-    var perSource = false
+    @Flag(help: "Also show each source separately.") var perSource = false
     @Option(
         help: ArgumentHelp("The zone in which days begin, such as Europe/Berlin.", valueName: "zone"),
         transform: ZoneArgument.zone)
     var zone: String?
     @Option(help: ArgumentHelp("With --by week: the day with which weeks begin.", valueName: "day"))
     var weekFrom: Weekday?
-    @Flag(help: "One JSON document, with every digit: as in Docs/Protocol.md, 8.4.")
-    var json = false
-    @Flag(help: "For spreadsheets (RFC 4180), with every digit.")
-    var csv = false
+    @Flag(help: "One JSON document, with every digit: as in Docs/Protocol.md, 8.4.") var json = false
+    @Flag(help: "For spreadsheets (RFC 4180), with every digit.") var csv = false
     @OptionGroup var options: ConfigurationOptions
 
     enum Unit: String, ExpressibleByArgument, CaseIterable {
@@ -116,15 +109,13 @@ struct StatsCommand: ParsableCommand {
         guard StatisticsInterval.counts.contains(Int64(every)) else {
             throw ValidationError("--every takes a number from 1 to 10000.")
         }
-        if by == nil, every != 1 || zone != nil {
-            throw ValidationError("--every and --zone need --by: day, say.")
-        }
+        if by == nil, every != 1 || zone != nil { throw ValidationError("--every and --zone need --by: day, say.") }
         if by != .week, weekFrom != nil { throw ValidationError("--week-from needs --by week.") }
     }
 
     func run() throws {
         let type = try TypeArgument.resolved([type])[0]
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "stats")
+        let door = try options.door("stats")
         let welcome = try door.open()
         if person == nil, !welcome.persons.isEmpty { _ = try welcome.onlyPerson() }
         let units = options.readingUnits()
@@ -134,8 +125,7 @@ struct StatsCommand: ParsableCommand {
             let whose = person.map { welcome.persons.named($0) } ?? welcome.persons.first
             query.interval?.anchor = try anchor(
                 whose?.locale.flatMap(DisplayPreferences.locale).map { DisplayPreferences(locale: $0) }
-                    ?? units[whose?.name],
-                zone: clock.zone.identifier)
+                    ?? units[whose?.name], zone: clock.zone.identifier)
         }
         let answer = try StatsAnswer(query, door)
         if !json, let advice = try answer.statistics().thinnedAdvice { Terminal.say(advice) }

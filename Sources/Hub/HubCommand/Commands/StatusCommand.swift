@@ -1,12 +1,11 @@
 import ArgumentParser
+import HealthText
 import HubClient
-import HubCore
 import HubWire
 
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status",
-        abstract: "Show the state of the hub and its plugins.",
+        commandName: "status", abstract: "Show the state of the hub and its plugins.",
         discussion: """
             The first line says whether all is well, or names the problem and its remedy.
 
@@ -39,12 +38,9 @@ struct StatusCommand: ParsableCommand {
             """)
 
     @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "Also disabled plugins, addresses, ids and the accounts of plugins and sinks.")
-    var all = false
-    @Flag(help: "One JSON document, as the hub gives it.")
-    var json = false
-    @Flag(help: "Two lines for eval: export HUB_DOOR=… and export HUB_FEED=….")
-    var env = false
+    @Flag(help: "Also disabled plugins, addresses, ids and the accounts of plugins and sinks.") var all = false
+    @Flag(help: "One JSON document, as the hub gives it.") var json = false
+    @Flag(help: "Two lines for eval: export HUB_DOOR=… and export HUB_FEED=….") var env = false
 
     func validate() throws {
         if json, env { throw ValidationError("--json and --env exclude each other.") }
@@ -60,15 +56,10 @@ struct StatusCommand: ParsableCommand {
             }
             return try Output.lines(endpoints.exports)
         }
-        let answer = try DoorClient(
-            endpoint: endpoints.door, command: "status", greeting: .seconds(2)
-        ).ask(.status)
+        let answer = try DoorClient(endpoint: endpoints.door, command: "status", greeting: .seconds(2)).ask(.status)
         let status = try JSON.answer(HubStatus.self, answer)
-        if json {
-            try Output.json(answer.text)
-        } else {
-            for line in StatusText(status, all: all, colours: Terminal.hasColours).lines { try Output.print(line) }
-        }
-        if !StatusText.isWell(status) { throw ExitCode(HubExit.unhealthy.rawValue) }
+        try Output.print(
+            StatusText(status, all: all, colours: Terminal.hasColours).lines, json: json ? answer.text : nil)
+        if !status.isWell { throw ExitCode(HubExit.unhealthy.rawValue) }
     }
 }

@@ -5,8 +5,7 @@ import HubWire
 
 struct StopCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stop",
-        abstract: "End the running hub in order.",
+        commandName: "stop", abstract: "End the running hub in order.",
         discussion: """
             Asks the hub of this hub.conf to end, and waits until it has ended: plugins
             finish, and all that was accepted is stored. Under systemd it stays ended until

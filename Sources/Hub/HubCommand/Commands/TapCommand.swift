@@ -7,8 +7,7 @@ import Samples
 
 struct TapCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "tap",
-        abstract: "Print the hub's messages as it publishes them.",
+        commandName: "tap", abstract: "Print the hub's messages as it publishes them.",
         discussion: """
             Topics are sample/TYPE/PERSON/PLUGIN/, day/TYPE/PERSON/SERIES/,
             retraction/TYPE/PERSON/PLUGIN/, live/TYPE/PERSON/PLUGIN/, device/PLUGIN/EVENT/
@@ -28,19 +27,15 @@ struct TapCommand: ParsableCommand {
             Exit codes: 0 after --count messages; 64 no such topic.
             """)
 
-    @Argument(help: ArgumentHelp("Beginnings of topics.", valueName: "topic"))
-    var topics: [String] = []
-    @Option(help: ArgumentHelp("End after n messages.", valueName: "n"))
-    var count: Int?
+    @Argument(help: ArgumentHelp("Beginnings of topics.", valueName: "topic")) var topics: [String] = []
+    @Option(help: ArgumentHelp("End after n messages.", valueName: "n")) var count: Int?
     @Option(
         help: ArgumentHelp(
             "First everything that changed after this cursor, as the hub prints it (epoch-sequence), or 0 for all.",
             valueName: "cursor"))
     var since: String?
-    @Flag(help: "Each body as it came, a line each.")
-    var json = false
-    @Flag(help: "Lines {\"topic\",\"seq\",\"previous\",\"epoch\",\"body\"}.")
-    var frames = false
+    @Flag(help: "Each body as it came, a line each.") var json = false
+    @Flag(help: "Lines {\"topic\",\"seq\",\"previous\",\"epoch\",\"body\"}.") var frames = false
     @OptionGroup var options: ConfigurationOptions
     @Flag(help: ArgumentHelp("End when stdin does: for a program that starts it.", visibility: .hidden))
     var untilEof = false
@@ -101,8 +96,7 @@ enum TopicArgument {
     static let roots = ["sample", "day", "retraction", "live", "device", "hub"]
     /// The prefixes shown by default: everything except the pulse, which comes all the time.
     static let all = [
-        "sample/", "day/", "retraction/", "live/", "device/", "hub/inbox/", "hub/person/", "hub/plugin/",
-        "hub/notice/",
+        "sample/", "day/", "retraction/", "live/", "device/", "hub/inbox/", "hub/person/", "hub/plugin/", "hub/notice/",
     ]
 
     /// The prefix to subscribe to: it ends in `/` and has the type's id.
@@ -121,8 +115,7 @@ enum TopicArgument {
             parts[1] = type
         } else {
             let nearest = TypeRegistry.standard.suggestion(for: parts[1]).map { "; did you mean \($0)?" } ?? ""
-            warn(
-                "\(parts[1]) is not a known type\(nearest); waiting anyway, because a plugin may declare it")
+            warn("\(parts[1]) is not a known type\(nearest); waiting anyway, because a plugin may declare it")
         }
         return parts.joined(separator: "/") + "/"
     }
@@ -135,8 +128,7 @@ enum TypeArgument {
         if let type = EverydayNames.type(text) { return type.id.rawValue }
         guard let id = try? TypeID(text) else { return nil }
         return id.rawValue.hasPrefix("hc.") || id.rawValue.hasPrefix("x.")
-            || SampleKind(healthKitIdentifier: text) != nil
-            ? id.rawValue : nil
+            || SampleKind(healthKitIdentifier: text) != nil ? id.rawValue : nil
     }
 
     /// The ids for `texts`.
@@ -184,9 +176,7 @@ struct TapPrinter: ~Copyable {
     var wasDisconnected = false
     private var reader = RecordReader()
 
-    init(form: Form) {
-        self.form = form
-    }
+    init(form: Form) { self.form = form }
 
     mutating func line(topic: Topic, place: FeedPosition, body: [UInt8]) -> Line {
         switch form {

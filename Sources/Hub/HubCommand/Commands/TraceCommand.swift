@@ -5,8 +5,7 @@ import Samples
 
 struct TraceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "trace",
-        abstract: "Show a record's history: its versions, retractions and deliveries.",
+        commandName: "trace", abstract: "Show a record's history: its versions, retractions and deliveries.",
         discussion: """
             The number is the last column of hub samples; it never changes. Of a record
             with many versions the newest 50 are shown; --all shows the others after them,
@@ -26,12 +25,9 @@ struct TraceCommand: ParsableCommand {
             Exit codes: 0; 1 there is no such record; 69 no hub answers.
             """)
 
-    @Argument(help: "The number of a record.")
-    var number: Int64
-    @Flag(help: "All versions, and all days that are made of it, however many there are.")
-    var all = false
-    @Flag(help: "One JSON document, as the hub gives it.")
-    var json = false
+    @Argument(help: "The number of a record.") var number: Int64
+    @Flag(help: "All versions, and all days that are made of it, however many there are.") var all = false
+    @Flag(help: "One JSON document, as the hub gives it.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     func validate() throws {
@@ -39,7 +35,7 @@ struct TraceCommand: ParsableCommand {
     }
 
     func run() throws {
-        let door = try DoorClient(endpoint: try options.endpoints().door, command: "trace")
+        let door = try options.door("trace")
         var next: String?
         repeat {
             let answer = try story(door, next)
@@ -51,9 +47,8 @@ struct TraceCommand: ParsableCommand {
             } else {
                 let text = try TraceText(
                     answer, options.readingUnits(), isFirst: isFirst, showsRest: all,
-                    standing: { try TraceCommand.standing(of: $0, door) },
-                    workout: { try door.workoutFigures(of: $0) })
-                for line in text.lines { try Output.print(line) }
+                    standing: { try TraceCommand.standing(of: $0, door) }, workout: { try door.workoutFigures(of: $0) })
+                try Output.print(text.lines)
             }
         } while all && next != nil
     }
@@ -66,17 +61,12 @@ struct TraceCommand: ParsableCommand {
             return nil
         }
         let welcome = try door.open()
-        var (query, tallies) = (QueryRequest(id: 0, want: .sources), [SourceTally]())
-        (query.filter.types, query.filter.persons) = ([sample.type.rawValue], [person])
+        var filter = QueryRequest.Filter()
+        (filter.types, filter.persons) = ([sample.type.rawValue], [person])
         // For a record without a duration, search the microsecond of its start.
-        query.filter.from = sample.start
-        query.filter.to = sample.end.microseconds > sample.start.microseconds ? sample.end : sample.start.next
-        repeat {
-            guard case .answer(.sources, let page) = try door.ask(query).content else { return nil }
-            let answer = try JSON.answer(SourcesPage.self, page)
-            tallies += answer.sources
-            query.next = answer.next
-        } while query.next != nil
+        filter.from = sample.start
+        filter.to = sample.end.microseconds > sample.start.microseconds ? sample.end : sample.start.next
+        let tallies = try door.sources(filter)
         let standing = SourceRankReason(welcome.persons)
         return mirrors.isEmpty
             ? standing.line(of: sample.source, among: tallies)

@@ -5,8 +5,7 @@ import Samples
 
 struct TypesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "types",
-        abstract: "List all types with their units and everyday names.",
+        commandName: "types", abstract: "List all types with their units and everyday names.",
         discussion: """
             Commands take a type by its name here, in any case, or by an everyday name:
             hub stats steps, hub log "body fat" 18.2. UNITS are those in which people read
@@ -22,8 +21,7 @@ struct TypesCommand: ParsableCommand {
             Exit codes: 0; 1 no type has the word.
             """)
 
-    @Argument(help: "A name, or a part of one.")
-    var word: String?
+    @Argument(help: "A name, or a part of one.") var word: String?
     @Flag(help: "A JSON object a line: {\"type\",\"name\",\"kind\",\"unit\"?,\"units\",\"alsoCalled\",\"values\"}.")
     var json = false
 
@@ -65,7 +63,7 @@ struct TypesCommand: ParsableCommand {
             for entry in entries { try output.json(Array(try JSON.line(entry).utf8)[...]) }
             return try output.flush()
         }
-        var table = Table([("TYPE", .left), ("WHAT", .left), ("UNITS", .left), ("ALSO CALLED", .left)])
+        var table = Table(["TYPE", "WHAT", "UNITS", "ALSO CALLED"])
         for entry in entries {
             table.add([
                 entry.type, entry.name, entry.units.joined(separator: ", "), entry.alsoCalled.joined(separator: ", "),

@@ -6,8 +6,7 @@ import HubWire
 
 struct WebCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "web",
-        abstract: "Make a link to log in to the hub's page in a browser.",
+        commandName: "web", abstract: "Make a link to log in to the hub's page in a browser.",
         discussion: """
             The plugin web serves pages with the values of each person, and with the state
             of the hub and its plugins. A browser logs in with a link, which is good for
@@ -33,22 +32,7 @@ struct WebCommand: ParsableCommand {
         defaultSubcommand: WebLinkCommand.self)
 }
 
-/// The choice between several plugins of this kind.
-struct WebOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The plugin, as hub.conf names it.", valueName: "name"))
-    var plugin = "web"
-    @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "One JSON document.")
-    var json = false
-
-    /// The zone for a person's moments.
-    func zone(of person: String?) -> TimeZone { options.readingUnits()[person].zone ?? .current }
-
-    /// Asks the plugin and returns its answer.
-    func ask(_ command: String, _ words: [String] = []) async throws -> RawJSON {
-        try await options.ask(plugin, command, words, of: "web")
-    }
-}
+extension WebCommand: PluginKindCommand { static let kind = "web" }
 
 struct WebLinkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -59,9 +43,8 @@ struct WebLinkCommand: AsyncParsableCommand {
             "Log in this person, who sees only their own values; if not given, you log in and see all values.",
             valueName: "name"))
     var person: String?
-    @Flag(help: "Open it in the browser of this machine.")
-    var open = false
-    @OptionGroup var web: WebOptions
+    @Flag(help: "Open it in the browser of this machine.") var open = false
+    @OptionGroup var web: PluginKindOptions<WebCommand>
 
     private struct Link: Decodable {
         var url: String
@@ -71,18 +54,14 @@ struct WebLinkCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let answer = try await web.ask("link", person.map { ["person=\($0)"] } ?? [])
-        if web.json { return try Output.json(answer.text) }
-        let link = try JSON.answer(Link.self, answer)
+        let words = person.map { ["person=\($0)"] } ?? []
+        guard let link = try await web.ask("link", words, as: Link.self) else { return }
         try Output.print(link.url)
         let until = LocalTime.text(link.until, zone: web.zone(of: person)) ?? link.until
         Terminal.say("good for one log-in until \(until)\(person.map { ", to see \($0)'s values" } ?? "")")
         if let plain = link.plain { Terminal.say("for Safari, which does not find such a name: \(plain)") }
         guard open else { return }
-        let opener = Process()
-        opener.executableURL = URL(filePath: "/usr/bin/env")
-        opener.arguments = ["xdg-open", link.url]
-        (opener.standardOutput, opener.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+        let opener = Process.silent("xdg-open", [link.url])
         try? opener.run()
         opener.waitUntilExit()
         guard opener.terminationStatus == 0 else {
@@ -95,7 +74,7 @@ struct WebSessionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sessions", abstract: "List the browsers that are logged in.")
 
-    @OptionGroup var web: WebOptions
+    @OptionGroup var web: PluginKindOptions<WebCommand>
 
     private struct Session: Decodable {
         var session: String
@@ -104,37 +83,31 @@ struct WebSessionsCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let answer = try await web.ask("sessions")
-        if web.json { return try Output.json(answer.text) }
-        let sessions = try JSON.answer([Session].self, answer)
+        guard let sessions = try await web.ask("sessions", as: [Session].self) else { return }
         guard !sessions.isEmpty else { return Terminal.say("no browser is logged in; hub web makes a link") }
         let units = web.options.readingUnits()
-        var table = Table([("SESSION", .left), ("SEES", .left), ("SINCE", .left), ("UNTIL", .left)])
-        for session in sessions {
+        try Output.table(["SESSION", "SEES", "SINCE", "UNTIL"], of: sessions) { session in
             let zone = web.zone(of: session.person)
-            table.add([
+            return [
                 session.session, session.person.map(units.name) ?? "all",
                 LocalTime.text(session.since, zone: zone) ?? session.since,
                 LocalTime.text(session.until, zone: zone) ?? session.until,
-            ])
+            ]
         }
-        for line in table.takeLines() { try Output.print(line) }
     }
 }
 
 struct WebEndCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "end", abstract: "Log browsers out.")
 
-    @Argument(help: "The session, as hub web sessions shows it; if not given, all.")
-    var session: String?
-    @OptionGroup var web: WebOptions
+    @Argument(help: "The session, as hub web sessions shows it; if not given, all.") var session: String?
+    @OptionGroup var web: PluginKindOptions<WebCommand>
 
     private struct Ended: Decodable { var ended: Int }
 
     func run() async throws {
-        let answer = try await web.ask("end", session.map { ["session=\($0)"] } ?? [])
-        if web.json { return try Output.json(answer.text) }
-        let ended = try JSON.answer(Ended.self, answer).ended
-        try Output.print("\(NumberText.count(ended, "browser")) logged out")
+        let words = session.map { ["session=\($0)"] } ?? []
+        guard let answer = try await web.ask("end", words, as: Ended.self) else { return }
+        try Output.print("\(NumberText.count(answer.ended, "browser")) logged out")
     }
 }

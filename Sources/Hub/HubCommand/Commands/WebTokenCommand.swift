@@ -6,8 +6,7 @@ import Foundation
 
 struct WebTokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "token",
-        abstract: "Manage the tokens by which programs use the API.",
+        commandName: "token", abstract: "Manage the tokens by which programs use the API.",
         discussion: """
             A program sends its token to the API of the plugin web, below /api/v1, as
             Authorization: Bearer TOKEN. It is shown once, when it is made, and is valid
@@ -39,19 +38,16 @@ struct WebTokenNewCommand: AsyncParsableCommand {
 
     enum Scope: String, ExpressibleByArgument, CaseIterable { case read, write, manage }
 
-    @Argument(help: "Its name in the list.")
-    var name: String
-    @Option(help: "Its rights: read, write or manage.")
-    var scope = Scope.read
+    @Argument(help: "Its name in the list.") var name: String
+    @Option(help: "Its rights: read, write or manage.") var scope = Scope.read
     @Option(help: ArgumentHelp("Only this person's values; if not given, all persons'.", valueName: "name"))
     var person: String?
-    @OptionGroup var web: WebOptions
+    @OptionGroup var web: PluginKindOptions<WebCommand>
 
     func run() async throws {
         let words = ["name=\(name)", "scope=\(scope.rawValue)"] + (person.map { ["person=\($0)"] } ?? [])
-        let answer = try await web.ask("token-new", words)
-        if web.json { return try Output.json(answer.text) }
-        guard let token = try JSON.answer(WebToken.self, answer).token else {
+        guard let answer = try await web.ask("token-new", words, as: WebToken.self) else { return }
+        guard let token = answer.token else {
             throw Failure(.dialogue, "web's answer has no token; check it with hub web token list")
         }
         try Output.print(token)
@@ -62,34 +58,28 @@ struct WebTokenNewCommand: AsyncParsableCommand {
 struct WebTokenListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List the tokens.")
 
-    @OptionGroup var web: WebOptions
+    @OptionGroup var web: PluginKindOptions<WebCommand>
 
     func run() async throws {
-        let answer = try await web.ask("token-list")
-        if web.json { return try Output.json(answer.text) }
-        let tokens = try JSON.answer([WebToken].self, answer)
+        guard let tokens = try await web.ask("token-list", as: [WebToken].self) else { return }
         guard !tokens.isEmpty else { return Terminal.say("there is no token; hub web token new NAME makes one") }
-        var table = Table([("NAME", .left), ("MAY", .left), ("SEES", .left), ("SINCE", .left)])
-        for token in tokens {
-            table.add([
+        try Output.table(["NAME", "MAY", "SEES", "SINCE"], of: tokens) { token in
+            [
                 token.name, token.scope, token.person.map(web.options.readingUnits().name) ?? "all",
                 LocalTime.text(token.since, zone: web.zone(of: token.person)) ?? token.since,
-            ])
+            ]
         }
-        for line in table.takeLines() { try Output.print(line) }
     }
 }
 
 struct WebTokenRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "revoke", abstract: "End a token.")
 
-    @Argument(help: "As the list shows it.")
-    var name: String
-    @OptionGroup var web: WebOptions
+    @Argument(help: "As the list shows it.") var name: String
+    @OptionGroup var web: PluginKindOptions<WebCommand>
 
     func run() async throws {
-        let answer = try await web.ask("token-revoke", ["name=\(name)"])
-        if web.json { return try Output.json(answer.text) }
+        guard try await web.ask("token-revoke", ["name=\(name)"], as: AnyAnswer.self) != nil else { return }
         try Output.print("\(name) revoked")
     }
 }

@@ -21,9 +21,7 @@ struct ConfigurationOptions: ParsableArguments {
     }
 
     /// The content of the file; plugins' own settings are checked only if `declarations` has their instance.
-    func configuration(
-        declarations: [String: [SettingDeclaration]] = [:]
-    ) throws(Failure) -> HubConfiguration {
+    func configuration(declarations: [String: [SettingDeclaration]] = [:]) throws(Failure) -> HubConfiguration {
         let loaded = try loaded(declarations: declarations)
         guard let configuration = loaded.configuration else { throw ConfigurationOptions.failure(loaded, try path()) }
         return configuration
@@ -57,6 +55,11 @@ struct ConfigurationOptions: ParsableArguments {
     ///
     /// Errors outside `[hub]` do not matter: before correcting the file, a person wants to look at the hub too.
     func endpoints() throws(Failure) -> OwnerEndpoints { OwnerEndpoints(try hub()) }
+
+    /// The connection to the hub of this file for a command of `hub`.
+    func door(_ command: String, patience: Duration = .seconds(10)) throws -> DoorClient {
+        try DoorClient(endpoint: try endpoints().door, command: command, patience: patience)
+    }
 
     /// The content of `[hub]` in the file.
     func hub() throws(Failure) -> HubSection {

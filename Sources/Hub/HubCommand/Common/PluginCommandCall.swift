@@ -1,4 +1,6 @@
+import ArgumentParser
 import Foundation
+import HealthText
 import HubClient
 import HubSettings
 import HubWire
@@ -22,7 +24,7 @@ struct PluginCommandCall: Sendable {
         _ door: DoorClient, _ interruption: Interruption,
         ask: @escaping (CommandQuestion) throws -> CallCallbacks.Answer
     ) throws -> RawJSON? {
-        let plugins = try JSON.answer([PluginText].self, try door.ask(.plugins))
+        let plugins = try door.ask(.plugins, as: [PluginEntry].self)
         let declaration = plugins.first { $0.name == instance }?.commands?.first { $0.name == command }
         let bar = ProgressBar("\(command) \(instance)")
         defer { bar.end() }
@@ -75,19 +77,38 @@ struct PluginCommandCall: Sendable {
     }
 }
 
-extension ConfigurationOptions {
-    /// Runs a command of a plugin, asks the person its questions, and returns its answer.
+/// A command of `hub` for the plugins of one kind.
+protocol PluginKindCommand: ParsableCommand { static var kind: String { get } }
+
+/// The choice between several plugins of a kind.
+struct PluginKindOptions<Command: PluginKindCommand>: ParsableArguments {
+    @Option(help: ArgumentHelp("The plugin, as hub.conf names it.", valueName: "name")) var plugin = Command.kind
+    @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "One JSON document.") var json = false
+
+    /// The zone for a person's moments.
+    func zone(of person: String?) -> TimeZone { options.readingUnits()[person].zone ?? .current }
+
+    /// Runs a command of the plugin, and asks the person its questions; prints the answer if JSON is wanted.
     ///
-    /// - Parameter name: the name of the `hub` command that belongs to this plugin.
-    func ask(
-        _ plugin: String, _ command: String, _ words: [String], of name: String, isDryRun: Bool = false
-    ) async throws -> RawJSON {
-        let (endpoint, interruption) = (try endpoints().door, Interruption())
+    /// - Returns: the answer, to show it to people; nil if it is printed.
+    func ask<Answer: Decodable>(
+        _ command: String, _ words: [String] = [], isDryRun: Bool = false, as type: Answer.Type
+    ) async throws -> Answer? {
+        let (endpoint, interruption) = (try options.endpoints().door, Interruption())
         let call = PluginCommandCall(instance: plugin, command: command, words: words, isDryRun: isDryRun)
+        let name = Command.configuration.commandName ?? Command.kind
         let result = try await blocking {
             try call.run(try DoorClient(endpoint: endpoint, command: name), interruption, ask: TerminalAnswer.ask)
         }
         guard let result else { throw Failure(.dialogue, "\(plugin) gave no answer to \(command)") }
-        return result
+        guard !json else {
+            try Output.json(result.text)
+            return nil
+        }
+        return try JSON.answer(type, result)
     }
 }
+
+/// An answer of which only its arrival matters.
+struct AnyAnswer: Decodable {}

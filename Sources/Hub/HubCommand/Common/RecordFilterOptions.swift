@@ -7,8 +7,7 @@ import Samples
 
 /// Types as plain arguments or each after `--type`; commands that remove records accept only the second form.
 struct TypeNames: ParsableArguments {
-    @Argument(help: ArgumentHelp("Types, or other names of them.", valueName: "types"))
-    var words: [String] = []
+    @Argument(help: ArgumentHelp("Types, or other names of them.", valueName: "types")) var words: [String] = []
     @Option(name: .customLong("type"), help: ArgumentHelp("Only of this type; may be repeated.", valueName: "type"))
     var named: [String] = []
 
@@ -32,18 +31,22 @@ struct RecordFilterOptions: ParsableArguments {
 
     var isEmpty: Bool { person.isEmpty && from == nil && to == nil && source.isEmpty }
 
-    /// The time span, from its first instant to the first after it.
-    ///
-    /// - Parameter clock: the clock that defines days.
-    func span(by clock: PersonClock) throws(Failure) -> (from: Timestamp?, to: Timestamp?) {
-        try DateArgument.span(from: from, to: to, by: clock)
+    /// - Parameters:
+    ///   - types: ids; empty for all types.
+    ///   - clock: the clock that defines days.
+    /// - Throws: ``HubExit/usage`` for a span that ends before it begins.
+    func filter(_ types: [String], by clock: PersonClock) throws(Failure) -> QueryRequest.Filter {
+        var filter = QueryRequest.Filter()
+        func some(_ list: [String]) -> [String]? { list.isEmpty ? nil : list }
+        (filter.types, filter.persons, filter.sources) = (some(types), some(person), some(source))
+        (filter.from, filter.to) = try DateArgument.span(from: from, to: to, by: clock)
+        return filter
     }
 }
 
 /// The records that a command removes.
 struct RecordSelectionOptions: ParsableArguments {
-    @Option(
-        name: .customLong("type"), help: ArgumentHelp("Only of this type; may be repeated.", valueName: "type"))
+    @Option(name: .customLong("type"), help: ArgumentHelp("Only of this type; may be repeated.", valueName: "type"))
     var types: [String] = []
     @OptionGroup var only: RecordFilterOptions
 
@@ -51,12 +54,7 @@ struct RecordSelectionOptions: ParsableArguments {
 
     /// - Throws: ``HubExit/usage`` for an unknown type, and for a span that ends before it begins.
     func filter(_ welcome: Welcome) throws(Failure) -> QueryRequest.Filter {
-        var filter = QueryRequest.Filter()
-        func some<Element>(_ list: [Element]) -> [Element]? { list.isEmpty ? nil : list }
-        filter.types = some(try TypeArgument.resolved(types))
-        (filter.persons, filter.sources) = (some(only.person), some(only.source))
-        (filter.from, filter.to) = try only.span(by: welcome.clock(of: only.person))
-        return filter
+        try only.filter(try TypeArgument.resolved(types), by: welcome.clock(of: only.person))
     }
 }
 

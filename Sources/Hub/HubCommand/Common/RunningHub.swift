@@ -20,11 +20,7 @@ struct RunningHub {
         }
         var logger = Logger(label: "hub") { TerminalLogHandler(label: $0) }
         logger.logLevel = level ?? Logger.Level(rawValue: configuration.hub.logLevel.rawValue) ?? .info
-        do {
-            hub = try Hub(checked, reload: reload, logger: logger)
-        } catch {
-            throw RunningHub.failure(error)
-        }
+        do { hub = try Hub(checked, reload: reload, logger: logger) } catch { throw RunningHub.failure(error) }
         var quiet = logger
         quiet.logLevel = max(logger.logLevel, .error)
         let service = ServiceGroupConfiguration.ServiceConfiguration(
@@ -47,18 +43,14 @@ struct RunningHub {
                     defer { interruption.release() }
                     try await group.run()
                 }
-                tasks.addTask {
-                    if await hub.waitUntilReady(), !interruption.isOver { await ready() }
-                }
+                tasks.addTask { if await hub.waitUntilReady(), !interruption.isOver { await ready() } }
                 tasks.addTask {
                     await end()
                     await group.triggerGracefulShutdown()
                 }
                 try await tasks.waitForAll()
             }
-        } catch let error as HubError {
-            throw RunningHub.failure(error)
-        }
+        } catch let error as HubError { throw RunningHub.failure(error) }
     }
 
     private static func failure(_ error: HubError) -> Failure {

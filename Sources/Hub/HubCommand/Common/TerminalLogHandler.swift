@@ -10,9 +10,7 @@ struct TerminalLogHandler: LogHandler {
     var logLevel: Logger.Level = .info
     private let label: String
 
-    init(label: String) {
-        self.label = label
-    }
+    init(label: String) { self.label = label }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }

@@ -55,9 +55,7 @@ struct DayLines {
                     day: Int32(clamping: day.date.daysSinceEpoch), value: Self.first(of: day, readings) ?? day.value)
             }
             var points = Dictionary(trend.points(measured).map { (Int($0.day), $0.value) }) { first, _ in first }
-            for index in indices {
-                lines[index].trend = points.removeValue(forKey: lines[index].date.daysSinceEpoch)
-            }
+            for index in indices { lines[index].trend = points.removeValue(forKey: lines[index].date.daysSinceEpoch) }
             // Days in a hole that is longer than a value is carried.
             bare += points.map { Line(series, LocalDate(daysSinceEpoch: $0.key), trend: $0.value) }
         }
@@ -97,16 +95,15 @@ struct DayLines {
         let series = Set(lines.map(\.series))
         // Omit columns that have the same content in every line.
         let columns = (
-            person: Set(series.map(\.person)).count > 1, type: Set(series.map(\.type)).count > 1,
-            name: series.count > 1
+            person: Set(series.map(\.person)).count > 1, type: Set(series.map(\.type)).count > 1, name: series.count > 1
         )
-        var header: [(title: String, alignment: Table.Alignment)] = [("DATE", .left)]
-        if columns.person { header.append(("PERSON", .left)) }
-        if columns.type { header.append(("TYPE", .left)) }
-        if columns.name { header.append(("SERIES", .left)) }
-        header.append((columns.type ? "VALUE" : series.first?.type.uppercased() ?? "VALUE", .right))
-        if hasTrend { header.append(("TREND", .right)) }
-        header.append(("HOW", .left))
+        var header: [Table.Column] = ["DATE"]
+        if columns.person { header.append("PERSON") }
+        if columns.type { header.append("TYPE") }
+        if columns.name { header.append("SERIES") }
+        header.append(.right(columns.type ? "VALUE" : series.first?.type.uppercased() ?? "VALUE"))
+        if hasTrend { header.append(.right("TREND")) }
+        header.append("HOW")
         var table = Table(header)
         for line in lines {
             let person = line.series.person

@@ -28,9 +28,7 @@ struct CheckRunner: Sendable {
         return box.value.withLock { $0 }
     }
 
-    private final class Box<Value: Sendable>: Sendable {
-        let value = Mutex<Value?>(nil)
-    }
+    private final class Box<Value: Sendable>: Sendable { let value = Mutex<Value?>(nil) }
 
     /// The work of the other threads of this process so far: microseconds of processor time, and bytes read from disks, if the system tells.
     private static func work() -> (processor: Int64, read: Int64) {

@@ -18,11 +18,10 @@ extension Doctor {
             let bytes = old.compactMap {
                 try? FileManager.default.attributesOfItem(atPath: "\(files.data)/\($0)")[.size] as? Int64
             }.reduce(0, +)
-            found.append(
-                DoctorFinding(
-                    .note, "disk",
-                    "\(NumberText.count(old.count, "older copy", "older copies")) of the store take \(NumberText.bytes(bytes)) in \(files.data)",
-                    repair: "delete hub.sqlite.replaced-… and .before-… once you no longer need them"))
+            found.add(
+                .note, "disk",
+                "\(NumberText.count(old.count, "older copy", "older copies")) of the store take \(NumberText.bytes(bytes)) in \(files.data)",
+                repair: "delete hub.sqlite.replaced-… and .before-… once you no longer need them")
         }
         return found
     }
@@ -37,25 +36,20 @@ extension Doctor {
     private func room(_ name: String, _ path: String, low: Int64, least: Int64) -> [DoctorFinding] {
         var disk = statvfs()
         guard statvfs(Doctor.existing(path), &disk) == 0 else {
-            return [DoctorFinding(.error, "disk", "\(path) cannot be looked at: \(String(cString: strerror(errno)))")]
+            return .one(.error, "disk", "\(path) cannot be looked at: \(String(cString: strerror(errno)))")
         }
         let free = Int64(clamping: disk.f_bavail) * Int64(disk.f_frsize)
         let text = "\(NumberText.bytes(free)) free for \(name) (\(path))"
         if UInt64(disk.f_flag) & UInt64(ST_RDONLY) != 0 {
-            return [
-                DoctorFinding(
-                    .error, "disk", "the file system of \(path) is mounted read-only",
-                    repair: "dmesg says why; mount it writable again (mount -o remount,rw)")
-            ]
+            return .one(
+                .error, "disk", "the file system of \(path) is mounted read-only",
+                repair: "dmesg says why; mount it writable again (mount -o remount,rw)")
         }
         if disk.f_files > 0, disk.f_favail < 100 {
-            return [
-                DoctorFinding(
-                    .error, "disk", "the file system of \(path) has no room for more files",
-                    repair: "remove files there")
-            ]
+            return .one(
+                .error, "disk", "the file system of \(path) has no room for more files", repair: "remove files there")
         }
-        if free < least { return [DoctorFinding(.error, "disk", text, repair: "make room")] }
+        if free < least { return .one(.error, "disk", text, repair: "make room") }
         return [
             free < low
                 ? DoctorFinding(.warning, "disk", text, repair: "make room before it is full")
@@ -68,28 +62,20 @@ extension Doctor {
             let type = Doctor.fileSystem(of: Doctor.existing(files.data), mounts: text)
         else { return [] }
         if ["nfs", "nfs4", "cifs", "smb3", "9p", "afs", "ceph", "fuse.sshfs", "virtiofs"].contains(type) {
-            return [
-                DoctorFinding(
-                    .warning, "disk",
-                    "\(files.data) is on \(type): SQLite's locks and log need a local file system, and a commit is only as durable as the server makes it",
-                    repair: "set [hub] data to a folder on a local disk, and keep backups there instead")
-            ]
+            return .one(
+                .warning, "disk",
+                "\(files.data) is on \(type): SQLite's locks and log need a local file system, and a commit is only as durable as the server makes it",
+                repair: "set [hub] data to a folder on a local disk, and keep backups there instead")
         }
         switch type {
         case "tmpfs", "ramfs":
-            return [
-                DoctorFinding(
-                    .error, "disk",
-                    "\(files.data) is in memory (\(type)): it is gone after a restart of the machine",
-                    repair: "set [hub] data to a folder on a disk")
-            ]
+            return .one(
+                .error, "disk", "\(files.data) is in memory (\(type)): it is gone after a restart of the machine",
+                repair: "set [hub] data to a folder on a disk")
         case "vfat", "exfat", "msdos":
-            return [
-                DoctorFinding(
-                    .error, "disk",
-                    "\(files.data) is on \(type), which knows no owners: every user can read the data",
-                    repair: "set [hub] data to a folder on a Linux file system")
-            ]
+            return .one(
+                .error, "disk", "\(files.data) is on \(type), which knows no owners: every user can read the data",
+                repair: "set [hub] data to a folder on a Linux file system")
         default: return []
         }
     }

@@ -18,19 +18,17 @@ extension Doctor {
         var limit = rlimit()
         let known = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
         if known, limit.rlim_max < 4_096 {
-            found.append(
-                DoctorFinding(
-                    .warning, "machine", "a process may have only \(limit.rlim_max) files and connections open",
-                    repair: "LimitNOFILE=65536 in its unit, or ulimit -n in its shell"))
+            found.add(
+                .warning, "machine", "a process may have only \(limit.rlim_max) files and connections open",
+                repair: "LimitNOFILE=65536 in its unit, or ulimit -n in its shell")
         }
         if let wanted = configuration?.hub.memoryLimit?.bytes, let memory = Doctor.memory(),
             Int64(wanted) > memory.bytes
         {
-            found.append(
-                DoctorFinding(
-                    .warning, "machine",
-                    "memory_limit (\(NumberText.bytes(Int64(wanted)))) is more than \(memory.of) has (\(NumberText.bytes(memory.bytes))): the kernel would end the hub first",
-                    repair: "set [hub] memory_limit to half of that"))
+            found.add(
+                .warning, "machine",
+                "memory_limit (\(NumberText.bytes(Int64(wanted)))) is more than \(memory.of) has (\(NumberText.bytes(memory.bytes))): the kernel would end the hub first",
+                repair: "set [hub] memory_limit to half of that")
         }
         return found
     }
@@ -52,7 +50,7 @@ extension Doctor {
                 .warning, "isolation", "plugin \(plugin.name) may do all that the hub's user may (confine = false)",
                 repair: "remove the line from [plugin.\(plugin.name)], then hub apply")
         }
-        if let fault = isolation.fault { return [DoctorFinding(.error, "isolation", fault)] + loose }
+        if let fault = isolation.fault { return .one(.error, "isolation", fault) + loose }
         let gaps = isolation.gaps.map { gap in
             DoctorFinding(
                 .warning, "isolation",
@@ -68,8 +66,7 @@ extension Doctor {
     /// Lists the plugins that have owner's rights.
     private func ownersRights() -> [DoctorFinding] {
         (configuration?.plugins ?? []).filter(\.startsHere).compactMap { plugin in
-            let words = OwnerRight.granted(
-                of: checked.manifests[plugin.name]?.owner ?? [], by: plugin.grants.owner)
+            let words = OwnerRight.granted(of: checked.manifests[plugin.name]?.owner ?? [], by: plugin.grants.owner)
             return words.isEmpty
                 ? nil
                 : DoctorFinding(
@@ -83,21 +80,17 @@ extension Doctor {
         let environment = ProcessInfo.processInfo.environment
         let paths = SystemdUnit.Manager.allCases.compactMap { try? SystemdUnit.path($0, environment: environment) }
         guard let path = paths.first(where: { access($0, F_OK) == 0 }) else {
-            return [
-                DoctorFinding(
-                    .note, "service", "no systemd unit starts the hub after a restart of the machine",
-                    repair: "hub service install")
-            ]
+            return .one(
+                .note, "service", "no systemd unit starts the hub after a restart of the machine",
+                repair: "hub service install")
         }
         let user = NSUserName()
         if path != paths.last, access("/var/lib/systemd/linger/\(user)", F_OK) != 0 {
-            return [
-                DoctorFinding(
-                    .note, "service", "\(path) runs the hub only while \(user) is logged in",
-                    repair: "loginctl enable-linger")
-            ]
+            return .one(
+                .note, "service", "\(path) runs the hub only while \(user) is logged in",
+                repair: "loginctl enable-linger")
         }
-        return [DoctorFinding(.good, "service", path)]
+        return .one(.good, "service", path)
     }
 
     /// Checks Bluetooth, if a plugin has a Bluetooth address among its settings.
@@ -111,22 +104,18 @@ extension Doctor {
         // AF_BLUETOOTH and BTPROTO_RFCOMM, for which the C library has no names.
         let file = socket(31, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 3)
         guard file >= 0 else {
-            return [
-                DoctorFinding(
-                    .error, "bluetooth",
-                    "\(names) needs RFCOMM, which this kernel refuses: \(String(cString: strerror(errno)))",
-                    repair: "sudo modprobe rfcomm; a container needs the host's network")
-            ]
+            return .one(
+                .error, "bluetooth",
+                "\(names) needs RFCOMM, which this kernel refuses: \(String(cString: strerror(errno)))",
+                repair: "sudo modprobe rfcomm; a container needs the host's network")
         }
         close(file)
         let adapters = (try? FileManager.default.contentsOfDirectory(atPath: "/sys/class/bluetooth")) ?? []
         guard adapters.contains(where: { $0.hasPrefix("hci") }) else {
-            return [
-                DoctorFinding(
-                    .error, "bluetooth", "\(names) needs a Bluetooth adapter, and there is none",
-                    repair: "plug one in; bluetoothctl list shows it, rfkill list whether it is blocked")
-            ]
+            return .one(
+                .error, "bluetooth", "\(names) needs a Bluetooth adapter, and there is none",
+                repair: "plug one in; bluetoothctl list shows it, rfkill list whether it is blocked")
         }
-        return [DoctorFinding(.good, "bluetooth", "RFCOMM and an adapter are there, for \(names)")]
+        return .one(.good, "bluetooth", "RFCOMM and an adapter are there, for \(names)")
     }
 }

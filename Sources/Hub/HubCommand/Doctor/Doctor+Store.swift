@@ -12,30 +12,25 @@ extension Doctor {
     func clock() -> [DoctorFinding] {
         var found: [DoctorFinding] = []
         if case .simulated? = configuration?.hub.clock {
-            found.append(
-                DoctorFinding(.warning, "clock", "[hub] clock is simulated: only for tests, not for real records"))
+            found.add(.warning, "clock", "[hub] clock is simulated: only for tests, not for real records")
         }
         var state = timex()
         if adjtimex(&state) == TIME_ERROR {
-            found.append(
-                DoctorFinding(
-                    .warning, "clock", "nothing keeps this machine's clock right (not synchronised)",
-                    repair: "sudo timedatectl set-ntp true"))
+            found.add(
+                .warning, "clock", "nothing keeps this machine's clock right (not synchronised)",
+                repair: "sudo timedatectl set-ntp true")
         }
         let earliest = Date(timeIntervalSince1970: 1_735_689_600)  // 2025: older than this program.
         if now < earliest {
-            found.append(
-                DoctorFinding(
-                    .error, "clock", "the clock says \(now), which is long past",
-                    repair: "sudo timedatectl set-ntp true"))
+            found.add(
+                .error, "clock", "the clock says \(now), which is long past", repair: "sudo timedatectl set-ntp true")
         }
         let zones = Set(
             (configuration?.persons.compactMap(\.zone) ?? []) + [configuration?.hub.zone ?? "Europe/Berlin"])
         for zone in zones.sorted() where access("/usr/share/zoneinfo/\(zone)", R_OK) != 0 {
-            found.append(
-                DoctorFinding(
-                    .error, "clock", "the machine has no time zone data for \(zone): local days cannot be computed",
-                    repair: "sudo apt-get install tzdata"))
+            found.add(
+                .error, "clock", "the machine has no time zone data for \(zone): local days cannot be computed",
+                repair: "sudo apt-get install tzdata")
         }
         return found.isEmpty
             ? [DoctorFinding(.good, "clock", "it is synchronized, and the time zones are known")] : found
@@ -62,22 +57,21 @@ extension Doctor {
             if isDeep, found.isEmpty { found += try rollups(file) }
             if case .system = configuration?.hub.clock ?? .system { found += try times(file, summary) }
             if found.isEmpty {
-                found.append(
-                    DoctorFinding(
-                        .good, "store",
-                        StoreText.summary(summary)
-                            + (isDeep ? "; every index and counter is right" : Doctor.extent(of: glance))))
+                found.add(
+                    .good, "store",
+                    StoreText.summary(summary)
+                        + (isDeep ? "; every index and counter is right" : Doctor.extent(of: glance)))
             }
             return try found + gaps(file)
         } catch {
             // If its log exists, that is the better message, as StoreFile has reported.
             if error.code != .corrupt, let loss = files.lostStore {
-                return [DoctorFinding(.error, "store", loss, repair: "hub restore BACKUP")]
+                return .one(.error, "store", loss, repair: "hub restore BACKUP")
             }
             if error.code == .missing {
-                return [DoctorFinding(.note, "store", "there is no store yet: \(files.store)", repair: "hub run")]
+                return .one(.note, "store", "there is no store yet: \(files.store)", repair: "hub run")
             }
-            return [DoctorFinding(.error, "store", error.message, repair: Doctor.repair(of: error.code))]
+            return .one(.error, "store", error.message, repair: Doctor.repair(of: error.code))
         }
     }
 
@@ -142,8 +136,7 @@ extension Doctor {
         case .readOnly:
             "ls -ld its folder and ls -l the file: they must belong to the hub's user; hub doctor --fix restores modes"
         case .full: "make room"
-        case .corrupt:
-            "run hub doctor --deep again; if it finds this again, stop the hub, then hub restore BACKUP"
+        case .corrupt: "run hub doctor --deep again; if it finds this again, stop the hub, then hub restore BACKUP"
         default: "stop the hub, then hub restore BACKUP"
         }
     }
@@ -155,18 +148,16 @@ extension Doctor {
         let time = microseconds
         var found: [DoctorFinding] = []
         if let newest = summary.newest, newest > time + 60_000_000 {
-            found.append(
-                DoctorFinding(
-                    .error, "clock",
-                    "the newest record was stored at \(LocalTime.text(newest)), later than it is now: the clock has gone back",
-                    repair: "timedatectl; set the clock right before the next measurement"))
+            found.add(
+                .error, "clock",
+                "the newest record was stored at \(LocalTime.text(newest)), later than it is now: the clock has gone back",
+                repair: "timedatectl; set the clock right before the next measurement")
         }
         if let latest = try file.latestStart(), latest > time + Doctor.patience {
-            found.append(
-                DoctorFinding(
-                    .warning, "store",
-                    "there are samples in the future, up to \(LocalTime.text(latest)): a device's clock is wrong",
-                    repair: "see hub samples --from today; set the device's clock, then hub retract the wrong ones"))
+            found.add(
+                .warning, "store",
+                "there are samples in the future, up to \(LocalTime.text(latest)): a device's clock is wrong",
+                repair: "see hub samples --from today; set the device's clock, then hub retract the wrong ones")
         }
         return found
     }

@@ -73,19 +73,17 @@ struct Doctor: Sendable {
             DoctorFinding(.error, "config", "plugin \(name): \(fault)", repair: "hub check")
         }
         if let configuration, configuration.persons.isEmpty {
-            found.append(
-                DoctorFinding(
-                    .warning, "config", "\(configurationPath) names no person: every record waits in the inbox",
-                    repair: "write [person.me] into it"))
+            found.add(
+                .warning, "config", "\(configurationPath) names no person: every record waits in the inbox",
+                repair: "write [person.me] into it")
         }
-        if found.isEmpty { found.append(DoctorFinding(.good, "config", "\(configurationPath) is right")) }
+        if found.isEmpty { found.add(.good, "config", "\(configurationPath) is right") }
         let alike = configuration.map(Self.indistinct) ?? []
         if !alike.isEmpty {
-            found.append(
-                DoctorFinding(
-                    .note, "config",
-                    "nothing tells \(alike.joined(separator: ", ")) from the others: their first weighings wait in the inbox",
-                    repair: "give slots or expected_weight, or hub assign the first ones"))
+            found.add(
+                .note, "config",
+                "nothing tells \(alike.joined(separator: ", ")) from the others: their first weighings wait in the inbox",
+                repair: "give slots or expected_weight, or hub assign the first ones")
         }
         return found
     }
@@ -100,10 +98,11 @@ struct Doctor: Sendable {
 
     func hub() -> [DoctorFinding] {
         guard let status else {
-            return [
-                DoctorFinding(.note, "hub", "no hub runs here now", repair: "hub run, or systemctl --user start hub")
-            ]
+            return .one(.note, "hub", "no hub runs here now", repair: "hub run, or systemctl --user start hub")
         }
-        return StatusFinding.all(in: status).map { DoctorFinding($0.severity, "hub", $0.text, repair: $0.repair) }
+        guard let answer = try? JSON.decode(HubStatus.self, from: status) else {
+            return .one(.error, "hub", "the hub's status cannot be read", repair: "hub status --json")
+        }
+        return answer.findings.map { DoctorFinding($0.severity, "hub", $0.text, repair: $0.repair) }
     }
 }

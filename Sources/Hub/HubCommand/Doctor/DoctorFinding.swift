@@ -51,3 +51,16 @@ struct DoctorFinding: Encodable, Hashable {
         return [first] + (repair.map { ["                    → \($0)"] } ?? [])
     }
 }
+
+extension [DoctorFinding] {
+    static func one(
+        _ severity: DoctorFinding.Severity, _ subject: String, _ text: String, repair: String? = nil
+    ) -> [DoctorFinding] {
+        [DoctorFinding(severity, subject, text, repair: repair)]
+    }
+
+    mutating func add(
+        _ severity: DoctorFinding.Severity, _ subject: String, _ text: String, repair: String? = nil,
+        mode: DoctorFinding.Mode? = nil
+    ) { append(DoctorFinding(severity, subject, text, repair: repair, mode: mode)) }
+}

@@ -37,8 +37,7 @@ struct ExportRun {
         var done: Int64 = 0
         try output.begin()
         try stream.read { run in
-            try output.write(
-                format == .gpx ? routes.joined(run) : format.joinsCorrelations ? join.joined(run) : run)
+            try output.write(format == .gpx ? routes.joined(run) : format.joinsCorrelations ? join.joined(run) : run)
         } page: { count in
             guard !interruption.isOver else {
                 throw Failure(.interrupted, "\(title): ended before it was done; nothing was left there")
@@ -55,12 +54,7 @@ struct ExportRun {
     private func group(_ name: String, _ plugin: String) throws -> [StoredRecord] {
         var filter = QueryRequest.Filter()
         (filter.group, filter.sources) = (name, [plugin])
-        var reader = RecordReader()
-        var found: [StoredRecord] = []
-        try door.pages(QueryRequest(id: 0, filter: filter)) { records, _ in
-            for json in records { found.append(try reader.record(json)) }
-        }
-        return found
+        return try door.records(QueryRequest(id: 0, filter: filter))
     }
 
     private func output(_ target: ExportTarget, at now: Timestamp) throws -> any ExportOutput {
@@ -73,14 +67,12 @@ struct ExportRun {
         case .openMHealth: WrittenOutput(DataPointExport(.openMHealth, created: now), target)
         case .ieee1752: WrittenOutput(DataPointExport(.ieee1752, created: now), target)
         case .gpx: WrittenOutput(GPXExport(), target)
-        case .appleXML:
-            WrittenOutput(AppleHealthExport(created: now, characteristics: try characteristics()), target)
+        case .appleXML: WrittenOutput(AppleHealthExport(created: now, characteristics: try characteristics()), target)
         }
     }
 
     private func zones() throws -> [String: String] {
-        struct Entry: Decodable { var name: String, zone: String? }
-        let entries = try JSON.answer([Entry].self, try door.ask(.persons))
+        let entries = try door.ask(.persons, as: [HubStatus.PersonStatus].self)
         return Dictionary(
             entries.compactMap { entry in entry.zone.map { (entry.name, $0) } }, uniquingKeysWith: { first, _ in first }
         )
@@ -88,12 +80,7 @@ struct ExportRun {
 
     /// The characteristics of the one person in the file.
     private func characteristics() throws -> [TypeID: String] {
-        struct Known: Decodable { var value: String? }
-        struct Entry: Decodable {
-            var name: String
-            var characteristics: [String: Known]?
-        }
-        let people = try JSON.answer([Entry].self, try door.ask(.persons))
+        let people = try door.ask(.persons, as: [HubStatus.PersonStatus].self)
         let names = filter.persons ?? people.map(\.name)
         guard names.count == 1 else {
             throw Failure(

@@ -43,19 +43,8 @@ struct RecordStream {
 
     /// The current number of records.
     func count() throws -> Int64 {
-        var query = QueryRequest(id: 0, want: .sources, filter: filter)
-        query.filter.kinds = RecordKind.allCases.filter {
-            RecordKind.samples.contains($0) || $0 == .day && withDays
-        }
-        var count: Int64 = 0
-        repeat {
-            guard case .answer(.sources, let page) = try door.ask(query).content else {
-                throw Failure(.dialogue, "the hub answered a question about sources without sources")
-            }
-            let sources = try JSON.answer(SourcesPage.self, page)
-            count += sources.sources.reduce(0) { $0 + $1.count }
-            query.next = sources.next
-        } while query.next != nil
-        return count
+        var filter = filter
+        filter.kinds = RecordKind.allCases.filter { RecordKind.samples.contains($0) || $0 == .day && withDays }
+        return try door.sources(filter).reduce(0) { $0 + $1.count }
     }
 }

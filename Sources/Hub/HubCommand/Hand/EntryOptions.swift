@@ -5,22 +5,15 @@ import HealthText
 struct EntryOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Of a workout, the energy burned; of a food, that eaten.", valueName: "value"))
     var energy: String?
-    @Option(help: ArgumentHelp("Of a workout.", valueName: "value"))
-    var distance: String?
-    @Option(help: ArgumentHelp("Of a food; so are the next ones.", valueName: "value"))
-    var protein: String?
-    @Option(help: ArgumentHelp(valueName: "value"))
-    var carbohydrates: String?
-    @Option(help: ArgumentHelp(valueName: "value"))
-    var fat: String?
-    @Option(help: ArgumentHelp(valueName: "value"))
-    var sugar: String?
-    @Option(help: ArgumentHelp(valueName: "value"))
-    var fiber: String?
+    @Option(help: ArgumentHelp("Of a workout.", valueName: "value")) var distance: String?
+    @Option(help: ArgumentHelp("Of a food; so are the next ones.", valueName: "value")) var protein: String?
+    @Option(help: ArgumentHelp(valueName: "value")) var carbohydrates: String?
+    @Option(help: ArgumentHelp(valueName: "value")) var fat: String?
+    @Option(help: ArgumentHelp(valueName: "value")) var sugar: String?
+    @Option(help: ArgumentHelp(valueName: "value")) var fiber: String?
     @Option(
         name: .customLong("with"),
-        help: ArgumentHelp(
-            "Any other quantity of a food or a workout; may be repeated.", valueName: "TYPE VALUE"))
+        help: ArgumentHelp("Any other quantity of a food or a workout; may be repeated.", valueName: "TYPE VALUE"))
     var others: [String] = []
     @Option(
         name: .customLong("metadata"),

@@ -6,8 +6,7 @@ extension Failure {
     init(_ fault: EntryError) {
         let remedy = fault.remedy.map { "--\($0)" }.joined(separator: ", ")
         self.init(
-            .usage,
-            (fault.field.map { "--\($0): " } ?? "") + fault.message + (remedy.isEmpty ? "" : " (\(remedy))"))
+            .usage, (fault.field.map { "--\($0): " } ?? "") + fault.message + (remedy.isEmpty ? "" : " (\(remedy))"))
     }
 
     /// Reads typed values.

@@ -29,12 +29,7 @@ extension DoorClient {
         var query = QueryRequest(id: 0)
         (query.filter.numbers, query.marksMirrors) = (numbers, true)
         query.filter.kinds = RecordKind.allCases.filter { $0 != .retraction }
-        var records: [StoredRecord] = []
-        var reader = RecordReader()
-        try pages(query) { page, _ in
-            for record in page { records.append(try reader.record(record)) }
-        }
-        return records
+        return try records(query)
     }
 }
 

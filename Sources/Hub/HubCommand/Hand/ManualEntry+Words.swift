@@ -59,9 +59,7 @@ extension ManualEntry {
         return type.kind == .category && values.count == 1 ? values[0].name : nil
     }
 
-    private init(
-        _ activity: WorkoutActivity, _ words: ArraySlice<String>, _ details: EntryDetails
-    ) throws(Failure) {
+    private init(_ activity: WorkoutActivity, _ words: ArraySlice<String>, _ details: EntryDetails) throws(Failure) {
         self = try Failure.entryValue { () throws(EntryError) in try ManualEntry(activity, Array(words), details) }
     }
 
@@ -75,9 +73,7 @@ extension ManualEntry {
         else {
             throw Failure(.usage, "the food's name is missing; it comes first: hub log food 'Ham Sandwich' 350kcal")
         }
-        self = try Failure.entryValue { () throws(EntryError) in
-            try ManualEntry(food: food, energy: energy, details)
-        }
+        self = try Failure.entryValue { () throws(EntryError) in try ManualEntry(food: food, energy: energy, details) }
     }
 
     private static func activity(_ name: String) throws(Failure) -> WorkoutActivity {

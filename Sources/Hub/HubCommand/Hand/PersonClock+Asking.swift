@@ -7,9 +7,7 @@ extension PersonClock {
     /// The instant of a typed moment, and the zone's name if it was needed; asks the person if the hour occurs twice.
     ///
     /// - Parameter takesDay: whether a day without a time is allowed.
-    func moment(
-        _ argument: MomentArgument, takesDay: Bool
-    ) throws(Failure) -> (time: Timestamp, zone: String?) {
+    func moment(_ argument: MomentArgument, takesDay: Bool) throws(Failure) -> (time: Timestamp, zone: String?) {
         let reading = try Failure.entryValue { () throws(EntryError) in
             if !takesDay { try argument.refuseDay() }
             return try argument.reading(now: now, in: zone)

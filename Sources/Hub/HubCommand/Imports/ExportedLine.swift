@@ -43,9 +43,7 @@ struct ExportedLine {
     init(_ bytes: ArraySlice<UInt8>, named name: (String) -> String = { $0 }) throws(LineError) {
         let members = try ExportedLine.members(bytes)
         func raw(_ name: String) -> ArraySlice<UInt8>? { members.first { $0.name == name }?.value }
-        func text(_ name: String) -> String? {
-            raw(name).flatMap { JSONTree(Array($0)) }?.text
-        }
+        func text(_ name: String) -> String? { raw(name).flatMap { JSONTree(Array($0)) }?.text }
         guard let type = text("type") else {
             throw LineError(reason: "type: missing; a record of a hub has one (Docs/Samples.md)")
         }
@@ -113,9 +111,7 @@ struct ExportedLine {
                 try scanner.expect(UInt8(ascii: "}"))
                 try scanner.finish()
                 return .success(members)
-            } catch {
-                return .failure(LineError(reason: "\(error)"))
-            }
+            } catch { return .failure(LineError(reason: "\(error)")) }
         }
         return try found.get()
     }

@@ -47,21 +47,14 @@ struct FileImport {
     }
 
     /// The account of earlier records from this person's files of this kind, else the person's name.
-    private func account(
-        of person: Welcome.PersonEntry?, _ kind: String?, _ owner: DoorClient
-    ) throws -> String? {
+    private func account(of person: Welcome.PersonEntry?, _ kind: String?, _ owner: DoorClient) throws -> String? {
         guard let person, let kind else { return nil }
         var filter = QueryRequest.Filter()
         (filter.persons, filter.sources) = ([person.name], [kind])
-        var reader = RecordReader()
         var found: String??
         do {
-            try owner.pages(QueryRequest(id: 0, filter: filter, limit: 1)) { records, _ in
-                for json in records {
-                    if case .sample(let sample) = try reader.record(json).record {
-                        found = .some(sample.source.account)
-                    }
-                }
+            try owner.records(QueryRequest(id: 0, filter: filter, limit: 1)) { stored in
+                if case .sample(let sample) = stored.record { found = .some(sample.source.account) }
             }
         } catch let failure as Failure where failure.member == "QUERY.persons" {
             // The hub has no record of this person yet.
@@ -73,7 +66,7 @@ struct FileImport {
 
     private func tell(_ report: ImportReport, _ clock: PersonClock) throws {
         guard !json else { return try Output.json(try JSON.line(report)) }
-        for line in ImportReportText(zone: clock.zone).lines(report) { try Output.print(line) }
+        try Output.print(ImportReportText(zone: clock.zone).lines(report))
     }
 
     private func failure(_ report: ImportReport?, _ ending: ImportDialogue.Ending?) -> Failure? {
@@ -88,8 +81,7 @@ struct FileImport {
             return failure(report)
         case .unreadable: return Failure(.usage, ending.text)
         case .unreachable: return Failure(.system, ending.text)
-        case .stopped:
-            return Failure(.tryAgain, "ended before the end of the file; give it again for the rest")
+        case .stopped: return Failure(.tryAgain, "ended before the end of the file; give it again for the rest")
         case .store: return StoreFault.failure(ending.text)
         case .session:
             return BridgeExit.failure(ending.exit.flatMap(PluginExit.init) ?? .failed, door: door)

@@ -24,8 +24,7 @@ struct FileImportOptions: ParsableArguments {
         help: ArgumentHelp("Of an export: only records that begin before the end of this.", valueName: "when"),
         transform: DateArgument.parsed)
     var to: DateArgument?
-    @Option(
-        help: ArgumentHelp("The person of the export; needed if hub.conf has several people.", valueName: "name"))
+    @Option(help: ArgumentHelp("The person of the export; needed if hub.conf has several people.", valueName: "name"))
     var person: String?
     @Option(
         help: ArgumentHelp(
@@ -45,9 +44,7 @@ struct FileImportOptions: ParsableArguments {
     /// The work for the program that reads the file.
     ///
     /// - Parameter clock: the clock that defines days.
-    func job(
-        at door: String, isDryRun: Bool, account: String?, by clock: PersonClock
-    ) throws -> ImportDialogue.Job {
+    func job(at door: String, isDryRun: Bool, account: String?, by clock: PersonClock) throws -> ImportDialogue.Job {
         var job = ImportDialogue.Job(
             door: door, instance: LineImport.instance, version: HubProgram.version, dayZone: clock.zone.identifier,
             isDryRun: isDryRun)

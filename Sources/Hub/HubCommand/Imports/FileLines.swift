@@ -75,8 +75,6 @@ struct FileLines {
             isAtEnd = piece.isEmpty
             position += Int64(piece.count)
             buffer += piece
-        } catch {
-            throw Failure(.system, error.description)
-        }
+        } catch { throw Failure(.system, error.description) }
     }
 }

@@ -165,8 +165,7 @@ final class LineImport {
             TypeRegistry.standard.resolve(record.type) == nil,
             let kind = record.isDay ? .quantity : SampleKind(rawValue: record.kind)
         else { return nil }
-        return TypeDeclaration(
-            id: record.type, kind: kind, unit: record.unit, aggregation: aggregations[record.type])
+        return TypeDeclaration(id: record.type, kind: kind, unit: record.unit, aggregation: aggregations[record.type])
     }
 
     private func declare(_ foreign: [String: TypeDeclaration]) throws {
@@ -259,8 +258,7 @@ final class LineImport {
     private var full: [String] {
         waiting.filter {
             $1.count >= LineImport.records || $1.count % 64 == 0 && LineImport.size($1) >= LineImport.bytes
-        }
-        .keys.sorted()
+        }.keys.sorted()
     }
 
     private static func size(_ records: [Waiting]) -> Int { records.reduce(0) { $0 + $1.record.count } }
@@ -390,15 +388,11 @@ final class LineImport {
         let wanted = Dictionary(numbers.map { ($0.number, ($0.owner, $0.isNew)) }) { first, _ in first }
         var filter = QueryRequest.Filter()
         filter.numbers = wanted.keys.sorted()
-        var reader = RecordReader()
         var given: [Owner: [StoredRecord]] = [:]
-        try owner.pages(QueryRequest(id: 0, filter: filter)) { records, _ in
-            for json in records {
-                let stored = try reader.record(json)
-                guard let (whose, isNew) = wanted[stored.number] else { continue }
-                let has = Owner(person: stored.assignment.person?.name, isGuest: stored.assignment.isGuest)
-                if has != whose, isNew || has == .nobody { given[whose, default: []].append(stored) }
-            }
+        try owner.records(QueryRequest(id: 0, filter: filter)) { stored in
+            guard let (whose, isNew) = wanted[stored.number] else { return }
+            let has = Owner(person: stored.assignment.person?.name, isGuest: stored.assignment.isGuest)
+            if has != whose, isNew || has == .nobody { given[whose, default: []].append(stored) }
         }
         for (whose, records) in given {
             let person: String? = if case .person(let name) = whose { name } else { nil }

@@ -65,8 +65,7 @@ final class LogInHandler {
     private static func check(_ url: String) throws {
         let isPlain = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
         guard isPlain, url.hasPrefix("https://") || url.hasPrefix("http://") else {
-            throw Failure(
-                .dialogue, "the page of the plugin has no valid address: expected http:// or https://")
+            throw Failure(.dialogue, "the page of the plugin has no valid address: expected http:// or https://")
         }
     }
 }
@@ -78,13 +77,7 @@ enum Browser {
     /// `$BROWSER` is a program that takes the address; otherwise the desktop decides. Every user of the machine can see the address.
     static func open(_ url: String) -> Bool {
         guard let (program, arguments) = opener else { return false }
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [program] + arguments + [url]
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        return (try? process.run()) != nil
+        return (try? Process.silent(program, arguments + [url]).run()) != nil
     }
 
     private static var opener: (String, [String])? {

@@ -46,8 +46,7 @@ enum LoopbackSocket {
                 .system,
                 code == EADDRINUSE
                     ? "port \(port) of \(host.rawValue) is taken by another program, so the browser cannot come back there; end that program, or use --paste"
-                    : "listening at port \(port) of \(host.rawValue): \(String(cString: strerror(code))); use --paste"
-            )
+                    : "listening at port \(port) of \(host.rawValue): \(String(cString: strerror(code))); use --paste")
         }
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
         return descriptor

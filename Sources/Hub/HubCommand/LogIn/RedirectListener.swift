@@ -60,9 +60,7 @@ final class RedirectListener: Sendable {
         bell = (ends[0], ends[1])
         var sockets: [Int32] = []
         for host in address.hosts {
-            do throws(Failure) {
-                sockets.append(try LoopbackSocket.listen(host, address.port))
-            } catch {
+            do throws(Failure) { sockets.append(try LoopbackSocket.listen(host, address.port)) } catch {
                 // A machine may have only one of the two address families; a port that another program uses is a different case.
                 if host == .six, !sockets.isEmpty, !error.message.contains("taken") { continue }
                 for socket in sockets { close(socket) }
@@ -114,9 +112,7 @@ extension RedirectListener {
     private func serve(_ sockets: [Int32]) {
         var connections: [Connection] = []
         while true {
-            if case .over(let text, let isWell) = state.withLock(\.stage) {
-                return finish(connections, text, isWell)
-            }
+            if case .over(let text, let isWell) = state.withLock(\.stage) { return finish(connections, text, isWell) }
             var polled = sockets.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
             polled.append(pollfd(fd: bell.end, events: Int16(POLLIN), revents: 0))
             polled += connections.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
@@ -215,9 +211,7 @@ extension RedirectListener {
         }
     }
 
-    private func answer(
-        _ connection: Connection, _ status: Int, _ text: String, isScript: Bool = false
-    ) -> Bool {
+    private func answer(_ connection: Connection, _ status: Int, _ text: String, isScript: Bool = false) -> Bool {
         send(connection, response(status, "hub login", text, isScript: isScript))
     }
 

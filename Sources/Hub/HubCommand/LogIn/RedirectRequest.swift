@@ -128,8 +128,7 @@ enum RedirectPage {
     ) -> [UInt8] {
         let reasons = [
             200: "OK", 302: "Found", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-            410: "Gone",
-            421: "Misdirected Request",
+            410: "Gone", 421: "Misdirected Request",
         ]
         let head = """
             HTTP/1.1 \(status) \(reasons[status] ?? "")

@@ -72,9 +72,8 @@ struct SystemdUnit {
         return lines + [
             "ProtectSystem=strict", "ProtectHome=\(isAtHome ? "read-only" : "yes")", "PrivateTmp=yes", "RemoveIPC=yes",
             "# Serial scales; systemctl edit hub adds another: DeviceAllow=char-NAME rw (/proc/devices).",
-            "DevicePolicy=closed",
-            "DeviceAllow=char-ttyUSB rw", "DeviceAllow=char-ttyACM rw", "DeviceAllow=char-ttyS rw",
-            "DeviceAllow=char-rfcomm rw",
+            "DevicePolicy=closed", "DeviceAllow=char-ttyUSB rw", "DeviceAllow=char-ttyACM rw",
+            "DeviceAllow=char-ttyS rw", "DeviceAllow=char-rfcomm rw",
         ] + folders
     }
 
@@ -102,17 +101,14 @@ struct SystemdUnit {
         return lines + others
     }
 
-    private var install: [String] {
-        ["[Install]", "WantedBy=\(manager == .user ? "default" : "multi-user").target"]
-    }
+    private var install: [String] { ["[Install]", "WantedBy=\(manager == .user ? "default" : "multi-user").target"] }
 
     /// A word for a unit file: escapes `%` and `$`, and quotes a word with spaces.
     static func word(_ text: String) -> String {
         let escaped = text.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"")
             .replacingOccurrences(of: "%", with: "%%").replacingOccurrences(of: "$", with: "$$")
         return escaped.contains(where: { $0 == " " || $0 == "\t" || $0 == "'" })
-            || escaped != text && escaped.contains("\\")
-            ? "\"\(escaped)\"" : escaped
+            || escaped != text && escaped.contains("\\") ? "\"\(escaped)\"" : escaped
     }
 
     /// The path of the unit file.

@@ -56,9 +56,7 @@ struct SetupAnswers {
         let table = ["plugin", plugin]
         let settings = try settings(table)
         let isOff = settings.contains { $0.key == "enabled" && $0.value == .boolean(false) }
-        if isOff, settings.count == 1, !draft.plugins.contains(plugin), !editor.has(table + ["grants"]) {
-            return
-        }
+        if isOff, settings.count == 1, !draft.plugins.contains(plugin), !editor.has(table + ["grants"]) { return }
         try draft.enable(plugin)
         if isOff { try draft.setEnabled(plugin, false) }
         for (key, value) in settings where key != "enabled" && SettingDeclaration.reservedNames.contains(key) {
@@ -102,9 +100,7 @@ struct SetupAnswers {
     /// The text of a problem; if its table is in these answers, it names their file, because the draft may never be written.
     func text(of problem: SettingsProblem) -> String {
         let table = (problem.table ?? "").split(separator: ".", maxSplits: 1).map(String.init)
-        guard !table.isEmpty, editor.has(table) else {
-            return problem.description
-        }
+        guard !table.isEmpty, editor.has(table) else { return problem.description }
         return problem.description.replacing("\(problem.file):\(problem.line): ", with: "\(file): ", maxReplacements: 1)
     }
 

@@ -11,8 +11,7 @@ extension SetupDialogue {
         Terminal.say("Plugins connect the hub to scales, phones, files and services:")
         await draft.loadPlugins()
         let offered =
-            draft.plugins.filter { !draft.isRemote($0) }
-            + HubTemplate.plugins.filter { !draft.plugins.contains($0) }
+            draft.plugins.filter { !draft.isRemote($0) } + HubTemplate.plugins.filter { !draft.plugins.contains($0) }
         let width = offered.map(\.count).max() ?? 0
         for (number, plugin) in offered.enumerated() {
             let mark = draft.isEnabled(plugin) ? "on " : "   "

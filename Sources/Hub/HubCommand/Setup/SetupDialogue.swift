@@ -114,11 +114,9 @@ struct SetupDialogue {
                 ? try await prompt.askHidden("\(title) (not displayed) [\(standing)]:") : try await prompt.ask(question)
             switch answer {
             case "?": Terminal.say("  \(declaration.help) It takes \(declaration.type.expected).")
-            case "" where current == nil && declaration.isRequired && usual == nil,
-                "-" where declaration.isRequired:
+            case "" where current == nil && declaration.isRequired && usual == nil, "-" where declaration.isRequired:
                 Terminal.say("  It is needed: \(declaration.type.expected).")
-            case "":
-                return
+            case "": return
             default:
                 if let fault = judged(answer, declaration, table) {
                     Terminal.say("  \(fault)")
@@ -139,9 +137,7 @@ struct SetupDialogue {
     }
 
     /// Sets the answer in the draft; if it is invalid, returns the reason and leaves the draft unchanged.
-    private mutating func judged(
-        _ answer: String, _ declaration: SettingDeclaration, _ table: [String]
-    ) -> String? {
+    private mutating func judged(_ answer: String, _ declaration: SettingDeclaration, _ table: [String]) -> String? {
         let before = draft
         do throws(Failure) {
             if answer == "-" {

@@ -62,9 +62,7 @@ struct SetupDraft: Sendable {
     func isNew(_ plugin: String) -> Bool { old.map { !names("plugin", in: $0).contains(plugin) } ?? true }
 
     /// Whether the section was already there and enabled.
-    func ran(_ plugin: String) -> Bool {
-        old.flatMap(Self.editor)?.isEnabled(plugin) == true && !isNew(plugin)
-    }
+    func ran(_ plugin: String) -> Bool { old.flatMap(Self.editor)?.isEnabled(plugin) == true && !isNew(plugin) }
 
     func value(_ table: [String], _ key: String) -> SettingValue? { Self.editor(text)?.value(key, in: table) }
 

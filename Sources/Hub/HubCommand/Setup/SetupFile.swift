@@ -34,12 +34,8 @@ struct SetupFile {
         do throws(FileError) {
             lock = try Descriptor(folder, O_RDONLY | O_DIRECTORY)
             isFree = try lock.lock()
-        } catch {
-            throw Failure(.system, error.description)
-        }
-        guard isFree else {
-            throw Failure(.tryAgain, "another hub setup is at work in \(folder); end that first")
-        }
+        } catch { throw Failure(.system, error.description) }
+        guard isFree else { throw Failure(.tryAgain, "another hub setup is at work in \(folder); end that first") }
     }
 
     /// The file that every command of hub finds, or its future path.
@@ -109,9 +105,7 @@ struct SetupFile {
     func formerText() throws(Failure) -> String {
         guard text != nil, access(former, F_OK) == 0 else {
             throw Failure(
-                .unhealthy,
-                "there is no \(former): hub setup keeps a replaced hub.conf there, and has replaced none"
-            )
+                .unhealthy, "there is no \(former): hub setup keeps a replaced hub.conf there, and has replaced none")
         }
         return try ConfigurationFile.text(former)
     }

@@ -87,16 +87,14 @@ struct ImportReportText {
     private func table(_ name: String, _ parts: [ImportReport.Part]) -> [String] {
         guard !parts.isEmpty else { return [] }
         let shown = parts.prefix(40)
-        var table = Table([
-            (name.uppercased(), .left), ("RECORDS", .right), ("NEW", .right), ("FROM", .left), ("TO", .left),
-        ])
-        for part in shown {
-            table.add([
+        let lines = Table.lines([.left(name.uppercased()), .right("RECORDS"), .right("NEW"), "FROM", "TO"], of: shown) {
+            part in
+            [
                 Terminal.cut(part.name.isEmpty ? "(none)" : part.name), NumberText.grouped(part.records),
                 part.new.map { NumberText.grouped($0) } ?? "", day(part.from), day(part.to),
-            ])
+            ]
         }
         let rest = parts.count - shown.count
-        return table.takeLines() + (rest > 0 ? ["and \(rest) more; --json has all"] : [])
+        return lines + (rest > 0 ? ["and \(rest) more; --json has all"] : [])
     }
 }

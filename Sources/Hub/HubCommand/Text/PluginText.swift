@@ -1,71 +1,22 @@
 import HealthText
 import HubClient
-import HubCore
 import HubWire
 import Samples
 
-/// One entry of the hub's answer about its plugins, and its text.
-struct PluginText: Codable {
-    var name: String
-    var kind: String
-    var enabled: Bool
-    var executable: String?
-    var summary: String?
-    var version: String?
-    var remote: Bool?
-    /// The types that its manifest asks for.
-    var reads: [String]?
-    var writes: [String]?
-    /// Its grants, as narrowed by `hub.conf`.
-    var grants: Grants?
-    /// The decision about each type that it asks for.
-    var permissions: [Permission]?
-    /// The limit on how far back it may read.
-    var history: String?
-    var persons: [String]?
-    /// Whether it gets the profiles of its persons from `hub.conf`.
-    var profiles: Bool?
-    /// Values from `hub.conf` and the defaults; secrets as `<secret>`.
-    var settings: [String: SettingValue]
-    var declarations: [SettingDeclaration]?
-    /// Its commands.
-    var commands: [CommandDeclaration]?
-    /// The services that its program reaches beyond its own files.
-    var reaches: [String]?
-    /// The owner's rights that its manifest asks for.
-    var owner: [String]?
-    /// The confinement of its program; nil if it is not confined.
-    var isolation: Isolation?
-    /// The reliability that was found for its program.
-    var tier: PluginTier?
-    /// The reason why its program cannot be asked or started.
-    var fault: String?
-
-    struct Grants: Codable {
-        var read, write: Scope
-        /// The owner's rights that it has.
-        var owner: [String]?
-
-        struct Scope: Codable {
-            var types: [String]
-            var denied: [String]?
-            var persons: [String]
-        }
-    }
-
+/// An entry of the hub's answer about its plugins, for people.
+extension PluginEntry {
     /// - Parameter tokens: the state of its log-ins; `nil` if not known.
     func lines(tokens: [TokenStatus]?) -> [String] {
         var facts: [(String, String?)] = [
             ("what", summary), ("program", executable.map { version == nil ? $0 : "\($0), version \(version ?? "")" }),
             ("where", remote == true ? "another machine; it comes with a key (hub keys list)" : nil),
-            ("reads", PluginText.types(asked: reads, grants?.read).map { $0 + (history.map { ", \($0)" } ?? "") }),
-            ("writes", PluginText.types(asked: writes, grants?.write)),
+            ("reads", PluginEntry.types(asked: reads, grants?.read).map { $0 + (history.map { ", \($0)" } ?? "") }),
+            ("writes", PluginEntry.types(asked: writes, grants?.write)),
             ("persons", (persons.map { $0.joined(separator: ", ") } ?? "all") + told), ("owner's", ownersRights),
-            ("confined", confined),
-            ("tier", tier?.text), ("fault", fault),
+            ("confined", confined), ("tier", tier?.text), ("fault", fault),
         ]
         if commands?.contains(where: { $0.name == "login" }) == true || tokens?.isEmpty == false {
-            let logIns = (tokens ?? []).map(PluginText.logIn)
+            let logIns = (tokens ?? []).map(PluginEntry.logIn)
             facts.append(
                 (
                     "log-in",
@@ -76,7 +27,7 @@ struct PluginText: Codable {
         facts.removeAll { $0.1 == nil }
         var lines = [name + (kind == name ? "" : " (\(kind))") + (enabled ? "" : ", not enabled")]
         lines += facts.map { "  \($0.0)\(String(repeating: " ", count: 9 - $0.0.count))\($0.1 ?? "")" }
-        var table = Table([("  SETTING", .left), ("VALUE", .left), ("FROM", .left), ("MEANING", .left)])
+        var table = Table(["  SETTING", "VALUE", "FROM", "MEANING"])
         for declaration in declarations ?? [] {
             let value = settings[declaration.name]
             let from = value == nil ? "" : value == declaration.defaultValue ? "default" : "hub.conf"
@@ -107,15 +58,15 @@ struct PluginText: Codable {
     /// The hub's entry for an instance.
     ///
     /// - Throws: ``HubExit/usage`` if there is none of that name.
-    static func named(_ name: String, _ door: DoorClient) throws -> PluginText {
-        let plugins = try JSON.answer([PluginText].self, try door.ask(.plugins))
+    static func named(_ name: String, _ door: DoorClient) throws -> PluginEntry {
+        let plugins = try door.ask(.plugins, as: [PluginEntry].self)
         if let plugin = plugins.first(where: { $0.name == name }) { return plugin }
         throw Failure(.usage, try absence(of: name, among: plugins.map(\.name), door))
     }
 
     /// The fault of the section of a plugin that is missing in the hub's answer; `nil` if there is no such section.
     static func refusal(of name: String, _ door: DoorClient) throws -> String? {
-        let status = try JSON.answer(HubStatus.self, try door.ask(.status))
+        let status = try door.ask(.status, as: HubStatus.self)
         return status.plugins.first { $0.name == name }.map {
             "\(name): \($0.advice ?? "hub check says what is wrong")"
         }
@@ -136,12 +87,12 @@ struct PluginText: Codable {
     func listCommands(json: Bool) throws {
         if json { return try Output.json(try JSON.line(commands ?? [])) }
         if commandLines.isEmpty { Terminal.say("\(name) has no commands") }
-        for line in commandLines { try Output.print(line) }
+        try Output.print(commandLines)
     }
 
     /// One line for each command, and one for each of its arguments.
     var commandLines: [String] {
-        var table = Table([("  COMMAND", .left), ("ARGUMENT", .left), ("DEFAULT", .left), ("MEANING", .left)])
+        var table = Table(["  COMMAND", "ARGUMENT", "DEFAULT", "MEANING"])
         for command in commands ?? [] {
             table.add(["  " + command.name, "", "", command.help + (command.canDryRun ? " (--dry-run)" : "")])
             for argument in command.arguments {
@@ -159,7 +110,7 @@ struct PluginText: Codable {
     }
 
     /// The granted types, and the others that it asks for.
-    private static func types(asked: [String]?, _ scope: Grants.Scope?) -> String? {
+    private static func types(asked: [String]?, _ scope: PluginEntry.Scope?) -> String? {
         guard let scope else { return asked.flatMap(types) }
         let granted = scope.types
         if granted == ["*"], let denied = scope.denied { return "all types but \(denied.joined(separator: ", "))" }

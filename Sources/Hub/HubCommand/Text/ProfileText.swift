@@ -1,7 +1,7 @@
 import Foundation
 import HealthText
 import HubClient
-import HubCore
+import HubWire
 import Samples
 
 /// The characteristics of a person on a day.
@@ -34,9 +34,7 @@ enum ProfileText {
         .dateOfBirth, .biologicalSex, .bloodType, .fitzpatrickSkinType, .wheelchairUse, .activityMoveMode,
     ]
 
-    static func table() -> Table {
-        Table([("PERSON", .left), ("WHAT", .left), ("VALUE", .left), ("SAID BY", .left)])
-    }
+    static func table() -> Table { Table(["PERSON", "WHAT", "VALUE", "SAID BY"]) }
 
     static func rows(_ profile: ProfileReport, _ reader: DisplayPreferences) -> [[String]] {
         let others = profile.characteristics.keys.compactMap { try? TypeID($0) }
@@ -65,7 +63,7 @@ enum ProfileText {
         case .record:
             let since = known.start.flatMap { LocalDate($0.prefix(10)) }.map { " since \(reader.date($0))" }
             return "record \(known.number ?? 0)" + (since ?? "")
-        case nil: return ""
+        default: return known.from?.rawValue ?? ""
         }
     }
 }
@@ -85,9 +83,7 @@ enum ProfileWords {
     }
 
     /// `Blood type`.
-    static func title(_ type: TypeID) -> String {
-        TypeRegistry.standard.type(type)?.displayName ?? type.rawValue
-    }
+    static func title(_ type: TypeID) -> String { TypeRegistry.standard.type(type)?.displayName ?? type.rawValue }
 
     /// - Parameter value: the stored value; `nil` if it is not set.
     static func text(_ value: String?, of type: TypeID, _ reader: DisplayPreferences) -> String {
@@ -111,9 +107,7 @@ enum ProfileWords {
             return date.text
         }
         guard let value = values.first(where: { plain($0) == typed || plain(word($0, of: type)) == typed }) else {
-            let known = values.map {
-                $0 == notSet ? "not-set" : word($0, of: type).replacing(" ", with: "-")
-            }
+            let known = values.map { $0 == notSet ? "not-set" : word($0, of: type).replacing(" ", with: "-") }
             throw Failure(
                 .usage, "\"\(Terminal.cut(text))\" is not a value of \(type); it has \(known.joined(separator: ", "))")
         }

@@ -17,12 +17,7 @@ extension RecordText {
     }
 
     /// The columns of a list of records.
-    static func table() -> Table {
-        Table([
-            ("TIME", .left), ("PERSON", .left), ("TYPE", .left), ("VALUE", .left), ("SOURCE", .left),
-            ("NUMBER", .right),
-        ])
-    }
+    static func table() -> Table { Table(["TIME", "PERSON", "TYPE", "VALUE", "SOURCE", .right("NUMBER")]) }
 
     /// A table of records; empty if there are none.
     static func lines(of records: [StoredRecord], _ units: ReadingUnits, _ door: DoorClient) throws -> [String] {
@@ -81,10 +76,7 @@ extension DoorClient {
         var query = QueryRequest(id: 0, limit: Self.maximumMembers + 1)
         query.filter.group = group
         (query.filter.sources, query.filter.types) = ([plugin], types.map(\.rawValue))
-        var members: [StoredRecord] = []
-        var reader = RecordReader()
-        try pages(query) { records, _ in for record in records { members.append(try reader.record(record)) } }
-        return members
+        return try records(query)
     }
 
     /// Maximum number of records of a group that are added up for one line.

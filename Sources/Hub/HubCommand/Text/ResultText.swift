@@ -73,11 +73,9 @@ struct ResultText {
         // People recognize things by their position or slot.
         let places = ["position", "slot"].filter(names.contains)
         names = places + names.filter { !places.contains($0) }
-        var table = Table(names.map { (title: Self.words($0).uppercased(), alignment: .left) })
-        for row in rows {
-            table.add(names.map { name in row.last { $0.name == name }.map { inline($0.value, depth) } ?? "-" })
+        return Table.lines(names.map { .left(Self.words($0).uppercased()) }, of: rows) { row in
+            names.map { name in row.last { $0.name == name }.map { inline($0.value, depth) } ?? "-" }
         }
-        return table.takeLines()
     }
 
     // MARK: - One line

@@ -17,8 +17,7 @@ struct SourceRankReason {
     /// The reason for its rank.
     func reason(_ tally: SourceTally) -> String {
         let order = tally.person.flatMap { orders[$0] }?.first { $0.types?.contains(tally.type) ?? true }?.sources ?? []
-        let source = Source(
-            plugin: tally.source.plugin, device: tally.source.device, account: tally.source.account)
+        let source = Source(plugin: tally.source.plugin, device: tally.source.device, account: tally.source.account)
         let named = source.device.map { "\(source.plugin)/\($0)" }
         if order.contains(where: { $0 == named || $0 == source.plugin }) { return "hub.conf" }
         if source.isSumAccount { return "sums of spans" }

@@ -60,8 +60,7 @@ extension StatisticsPage {
     var thinnedAdvice: String? {
         thinned.map { thinned in
             let series = thinned.series.map { " --series \($0)" }.joined()
-            return
-                "\(NumberText.count(thinned.days, "day")) from \(thinned.first) to \(thinned.last) "
+            return "\(NumberText.count(thinned.days, "day")) from \(thinned.first) to \(thinned.last) "
                 + "\(thinned.days == 1 ? "does" : "do") not count here, or not whole: samples were thinned to a value a day "
                 + "([retention.NAME] in hub.conf). hub days \(type) --person \(person)\(series) --from \(thinned.first) "
                 + "--to \(thinned.last) shows them"

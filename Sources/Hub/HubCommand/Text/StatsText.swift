@@ -38,14 +38,12 @@ struct StatsText {
         guard !isEmpty else { return [] }
         let figures = statistics.figures
         let hasSources = statistics.intervals.contains { $0.sources != nil }
-        var header: [(title: String, alignment: Table.Alignment)] = [
-            (unit?.rawValue.uppercased() ?? "FROM", .left)
-        ]
-        if unit == nil { header.append(("TO", .left)) }
-        if hasSources { header.append(("SOURCE", .left)) }
-        header += figures.map { ($0.title, .right) } + [("SAMPLES", .right)]
+        var header: [Table.Column] = [.left(unit?.rawValue.uppercased() ?? "FROM")]
+        if unit == nil { header.append("TO") }
+        if hasSources { header.append("SOURCE") }
+        header += figures.map { .right($0.title) } + [.right("SAMPLES")]
         let bars = hasChart && unit != nil ? self.bars() : nil
-        if bars != nil { header.append(("", .left)) }
+        if bars != nil { header.append("") }
         var table = Table(header)
         for (place, interval) in statistics.intervals.enumerated() {
             let time = label(interval)

@@ -15,44 +15,6 @@ struct StatusText {
         (self.status, showsAll, self.colours) = (status, all, colours)
     }
 
-    /// Whether nothing needs a person's attention.
-    ///
-    /// That is so if the store works, and every enabled plugin is alive or done, delivers, is logged in if it needs to be, and has no unresolved
-    /// error.
-    ///
-    /// A scale that was not used since yesterday is not fresh, but well; so is one that warns.
-    static func isWell(_ status: HubStatus) -> Bool { problems(status).isEmpty }
-
-    /// One sentence for each problem that needs a person's attention, the store first.
-    static func problems(_ status: HubStatus) -> [String] {
-        var problems: [String] = []
-        let store = status.store
-        if store.state != "ok" {
-            problems.append("the store is \(store.state)" + (store.error.map { ": \($0)" } ?? ""))
-        } else if let warning = store.warning {
-            problems.append("the store: \(warning)")
-        }
-        if let fault = status.endpoints.tcpFault { problems.append("the network door is closed: \(fault)") }
-        return problems + status.plugins.compactMap { problem(of: $0, status) }
-    }
-
-    /// The problem of a plugin and its repair; `nil` if it is well.
-    private static func problem(of plugin: PluginStatus, _ status: HubStatus) -> String? {
-        guard plugin.enabled else { return nil }
-        let isUp = plugin.alive || plugin.state == .finished || plugin.state == .resting
-        let device = status.devices.first { $0.instance == plugin.name && $0.lastErrorSeverity == "error" }
-        let token = plugin.tokens?.first(where: \.needsLogIn)
-        guard
-            !isUp || plugin.delivering == false || plugin.isFallback == true || token != nil
-                || plugin.hasError == true || device != nil
-        else { return nil }
-        let sink = status.sinks.first { $0.instance == plugin.name && !$0.isWell && $0.note != nil }
-        let reason =
-            plugin.advice ?? token?.advice ?? plugin.lastError ?? device?.lastError ?? sink?.note
-            ?? (isUp ? "it does not deliver" : "it is \(plugin.state.rawValue)")
-        return "\(plugin.name): \(reason)"
-    }
-
     var lines: [String] {
         var lines = [summary, ""] + head + [""] + plugins + advice
         if !status.devices.isEmpty { lines += [""] + DeviceText.lines(status.devices, colours: colours) }
@@ -65,7 +27,7 @@ struct StatusText {
 
     /// Whether all is well, or the gravest problem and the number of problems.
     private var summary: String {
-        let problems = StatusText.problems(status)
+        let problems = status.problems.map(\.text)
         let waiting = (status.inbox ?? 0) + (status.implausible ?? 0)
         let inbox = waiting > 0 ? "; \(NumberText.count(waiting, "record")) in the inbox (hub inbox)" : ""
         guard let first = problems.first else { return StatusColour.good.paint("All well", colours) + inbox }
@@ -77,10 +39,10 @@ struct StatusText {
         let store = status.store
         var storeLine = "store    \(store.path)  "
         storeLine +=
-            store.state == "ok"
+            store.isWell
             ? StatusColour.good.paint("ok", colours)
             : StatusColour.bad.paint(store.state, colours) + (store.error.map { ": \($0)" } ?? "")
-        if store.state == "ok", let warning = store.warning {
+        if store.isWell, let warning = store.warning {
             storeLine += ", but " + StatusColour.doubtful.paint(warning, colours)
         }
         if let whole = store.check?.whole.flatMap({ LocalTime.text($0) }) {
@@ -120,14 +82,7 @@ struct StatusText {
                         : "erasing  no record left; the store's log is emptied as soon as no program reads it, such as a backup"
                 )
             }
-            if erasure.named > 0 {
-                let sinks = erasure.waitingFor.joined(separator: ", ")
-                let keys =
-                    sinks.isEmpty
-                    ? "which are being removed"
-                    : "until \(sinks) \(erasure.waitingFor.count == 1 ? "has" : "have") been notified"
-                lines.append("erased   \(NumberText.count(erasure.named, "record")) but for their keys, \(keys)")
-            }
+            if let erased = erasure.erased { lines.append("erased   \(erased)") }
             if let failed = erasure.failed {
                 let first = erasure.faults?.first.map { ": \($0.number), for \($0.reason)" } ?? ""
                 lines.append(
@@ -163,8 +118,7 @@ struct StatusText {
     private var plugins: [String] {
         guard !status.plugins.isEmpty else { return ["no plugins: hub setup adds one"] }
         var table = Table([
-            ("PLUGIN", .left), ("STATE", .left), ("ALIVE", .left), ("FRESH", .left), ("DELIVERING", .left),
-            ("RECORDS", .right), ("RESTARTS", .right), ("LAST RECORD", .left),
+            "PLUGIN", "STATE", "ALIVE", "FRESH", "DELIVERING", .right("RECORDS"), .right("RESTARTS"), "LAST RECORD",
         ])
         let shown = status.plugins.filter { showsAll || $0.enabled }
         let hidden = status.plugins.count - shown.count
@@ -197,10 +151,10 @@ struct StatusText {
         return switch plugin.state {
         case .disabled: StatusColour.faint.paint("disabled", colours)
         case .running, .finished, .resting: StatusColour.good.paint(plugin.state.rawValue, colours)
-        case .starting, .ending, .stopped: plugin.state.rawValue
         case .away: StatusColour.doubtful.paint("away", colours)
         case .restarting: StatusColour.doubtful.paint("restarting\(pause)", colours)
         case .silent, .quarantined, .failed: StatusColour.bad.paint(plugin.state.rawValue, colours)
+        default: plugin.state.rawValue
         }
     }
 
@@ -228,10 +182,7 @@ struct StatusText {
 
     /// The log-ins at services with their accounts and expiry.
     private var logIns: [String] {
-        var table = Table([
-            ("LOG-IN", .left), ("ACCOUNT", .left), ("AS", .left), ("STATE", .left), ("UNTIL", .left),
-            ("LAST TOKEN", .left),
-        ])
+        var table = Table(["LOG-IN", "ACCOUNT", "AS", "STATE", "UNTIL", "LAST TOKEN"])
         for plugin in status.plugins where plugin.enabled {
             for token in plugin.tokens ?? [] {
                 let shade: StatusColour = token.needsLogIn ? .bad : token.state == .failing ? .doubtful : .good
@@ -254,18 +205,18 @@ struct StatusText {
     }
 
     private var accounts: [String] {
-        var table = Table([
-            ("ACCOUNT", .left), ("RECEIVED", .right), ("STORED", .right), ("NEW VERSIONS", .right),
-            ("RETRACTIONS", .right), ("DUPLICATES", .right), ("REJECTED", .right),
-        ])
-        for account in status.accounts {
-            let counts = [
-                account.received, account.stored, account.versions, account.retractions, account.duplicates,
-                account.rejected,
-            ]
-            table.add([account.instance] + counts.map { NumberText.grouped($0) })
+        let columns: [Table.Column] = [
+            "ACCOUNT", .right("RECEIVED"), .right("STORED"), .right("NEW VERSIONS"), .right("RETRACTIONS"),
+            .right("DUPLICATES"), .right("REJECTED"),
+        ]
+        let table = Table.lines(columns, of: status.accounts) { account in
+            [account.instance]
+                + [
+                    account.received, account.stored, account.versions, account.retractions, account.duplicates,
+                    account.rejected,
+                ].map { NumberText.grouped($0) }
         }
-        return table.takeLines()
+        return table
             + status.accounts.filter(\.isByHand).map {
                 "\($0.instance): entries and changes by hand, and a retraction for each person or type that a record has left"
             }
@@ -273,19 +224,20 @@ struct StatusText {
 
     /// Each sink's account if requested, and one sentence for each sink with a note.
     private var sinks: [String] {
-        var table = Table([
-            ("SINK", .left), ("WANTED", .right), ("DELIVERED", .right), ("PENDING", .right), ("RETRYING", .right),
-            ("REFUSED", .right), ("SUPERSEDED", .right), ("SKIPPED", .right),
-        ])
-        for sink in status.sinks {
-            let counts = [
-                sink.wanted, sink.delivered, sink.pending, sink.retrying, sink.refused, sink.superseded, sink.skipped,
-            ]
-            table.add([sink.name] + counts.map { NumberText.grouped($0) })
+        let columns: [Table.Column] = [
+            "SINK", .right("WANTED"), .right("DELIVERED"), .right("PENDING"), .right("RETRYING"), .right("REFUSED"),
+            .right("SUPERSEDED"), .right("SKIPPED"),
+        ]
+        let table = Table.lines(columns, of: status.sinks) { sink in
+            [sink.name]
+                + [
+                    sink.wanted, sink.delivered, sink.pending, sink.retrying, sink.refused, sink.superseded,
+                    sink.skipped,
+                ].map { NumberText.grouped($0) }
         }
         let notes = status.sinks.compactMap { sink in
             sink.note.map { "\((sink.isWell ? StatusColour.faint : .bad).paint(sink.name, colours)): \($0)" }
         }
-        return (showsAll ? [""] + table.takeLines() : notes.isEmpty ? [] : [""]) + notes
+        return (showsAll ? [""] + table : notes.isEmpty ? [] : [""]) + notes
     }
 }

@@ -51,26 +51,19 @@ struct TraceText {
     }
 
     private static func versions(_ versions: [RecordStory.Version], _ units: ReadingUnits) -> [String] {
-        var table = Table([
-            ("STORED", .left), ("VERSION", .right), ("TIME", .left), ("VALUE", .left), ("PERSON", .left),
-            ("HOW", .left),
-        ])
-        for version in versions {
+        return Table.lines(["STORED", .right("VERSION"), "TIME", "VALUE", "PERSON", "HOW"], of: versions) { version in
             let text = RecordText(version.record, units)
-            table.add([
+            return [
                 version.stored(units[version.record.assignment.person?.name]) ?? "-", String(version.record.sequence),
                 text.time, text.value, text.person, version.how,
-            ])
+            ]
         }
-        return table.takeLines()
     }
 
     /// One line for each sink that the record concerns.
     private static func deliveries(_ deliveries: [RecordStory.Delivery], _ reader: DisplayPreferences) -> [String] {
         guard !deliveries.isEmpty else { return [] }
-        var table = Table([
-            ("SINK", .left), ("STATE", .left), ("VERSION", .right), ("SINCE", .left), ("", .left),
-        ])
+        var table = Table(["SINK", "STATE", .right("VERSION"), "SINCE", ""])
         for delivery in deliveries {
             table.add([
                 delivery.sink, delivery.state, String(delivery.seq), delivery.since(reader) ?? "-",
@@ -83,10 +76,7 @@ struct TraceText {
     /// One line for each day that is computed from the record, and for each of its sinks.
     private static func days(_ days: [RecordStory.Day], _ units: ReadingUnits) -> [String] {
         guard !days.isEmpty else { return [] }
-        var table = Table([
-            ("DAY", .left), ("SERIES", .left), ("VALUE", .left), ("HOW", .left), ("NUMBER", .right), ("SINK", .left),
-            ("STATE", .left), ("", .left),
-        ])
+        var table = Table(["DAY", "SERIES", "VALUE", "HOW", .right("NUMBER"), "SINK", "STATE", ""])
         for day in days {
             let reader = units[day.value.person]
             let cells = [

@@ -67,8 +67,7 @@ struct ConfigurationEdit: Sendable {
         if let asker, let instance = section.plugin {
             guard asker != instance else {
                 throw OwnCommandFailure(
-                    "forbidden",
-                    "\(asker) cannot change its own section; use hub configure \(asker), or edit hub.conf")
+                    "forbidden", "\(asker) cannot change its own section; use hub configure \(asker), or edit hub.conf")
             }
             guard isConfined else {
                 throw OwnCommandFailure(
@@ -89,11 +88,10 @@ struct ConfigurationEdit: Sendable {
         guard let instance = section.plugin else {
             // A slot decides which person records are assigned to, so only the owner may set it.
             let slots = section.person != nil && asker == nil
-            let others = names.filter {
-                !known.contains($0) && !(slots && HubConfiguration.configuredSlot($0) != nil)
-            }.map { name in
-                "\(name.prefix(64)): of \(ConfigurationEditor.header(section.table)) only \(known.joined(separator: ", ")) can be set; the owner writes others into hub.conf"
-            }
+            let others = names.filter { !known.contains($0) && !(slots && HubConfiguration.configuredSlot($0) != nil) }
+                .map { name in
+                    "\(name.prefix(64)): of \(ConfigurationEditor.header(section.table)) only \(known.joined(separator: ", ")) can be set; the owner writes others into hub.conf"
+                }
             guard others.isEmpty else { throw OwnCommandFailure(problems: Array(others.prefix(20))) }
             return
         }
@@ -103,8 +101,7 @@ struct ConfigurationEdit: Sendable {
             problems.append(
                 isHubs
                     ? "\(name): is not a setting of the program; the owner changes it "
-                        + (name == "enabled"
-                            ? "with hub configure \(instance) --enable or --disable" : "in hub.conf")
+                        + (name == "enabled" ? "with hub configure \(instance) --enable or --disable" : "in hub.conf")
                     : "\(name.prefix(64)): \(instance) has no such setting; \(hint ?? (known.isEmpty ? "it has none" : "it has \(known.sorted().joined(separator: ", "))"))"
             )
         }
@@ -154,18 +151,14 @@ struct ConfigurationEdit: Sendable {
                 try editor.set(name, in: table, to: value, isSecret: declaration.isSecret)
                 guard editor.text != before else { continue }
                 changes.append(
-                    declaration.isSecret
-                        ? .init(secret: name, wasSet: wasThere)
-                        : .init(name, from: was, to: value))
+                    declaration.isSecret ? .init(secret: name, wasSet: wasThere) : .init(name, from: was, to: value))
             }
             return (editor.text, changes)
         } catch let failure as OwnCommandFailure {
             throw failure
         } catch let refusal as ConfigurationEditor.EditError {
             throw OwnCommandFailure("file", refusal.text(in: "hub.conf"))
-        } catch {
-            throw OwnCommandFailure("file", "hub.conf: \(error)")
-        }
+        } catch { throw OwnCommandFailure("file", "hub.conf: \(error)") }
     }
 
     /// - Throws: `forbidden` for a value that would let a program reach another place, or that refers to a value outside the file.

@@ -68,9 +68,7 @@ public struct ConfigurationLoader: Sendable {
         _ former: String? = nil, asksPlugins: Bool = true, knowing known: CheckedConfiguration? = nil
     ) async -> CheckedConfiguration {
         let text: String
-        do {
-            text = try former ?? String(decoding: environment.readFile(path), as: UTF8.self)
-        } catch {
+        do { text = try former ?? String(decoding: environment.readFile(path), as: UTF8.self) } catch {
             let problem = SettingsProblem(
                 file: path, position: SourcePosition(line: 1, column: 1), message: "cannot be read: \(error)")
             let loaded = LoadedConfiguration(configuration: nil, problems: [problem], refusedInstances: [])
@@ -104,8 +102,7 @@ public struct ConfigurationLoader: Sendable {
             let said = await SettingsInquiry(patience: patience) {
                 ConfinementRules($0.confinement, $1, $0, isolation, hidden: hidden)
             }.answers(on: loaded.askedInstances, answers.manifests, answers.executables)
-            let missing =
-                loaded.configuration.map { DayProducers($0, said.compactMapValues(\.days)).warnings } ?? [:]
+            let missing = loaded.configuration.map { DayProducers($0, said.compactMapValues(\.days)).warnings } ?? [:]
             let objections = Self.objections(said, loaded).merging(missing, uniquingKeysWith: +).filter { !$1.isEmpty }
             if !objections.isEmpty { loaded = reading(objections) }
         }

@@ -23,8 +23,7 @@ extension ConfigurationManager {
             if manifest == nil { manifest = await reload(text).manifests[instance] }
             declarations = manifest?.settings
         }
-        try edit.judge(
-            declarations, isConfined: instance.flatMap { checked.loaded.confinements[$0]?.isOn } ?? true)
+        try edit.judge(declarations, isConfined: instance.flatMap { checked.loaded.confinements[$0]?.isOn } ?? true)
         let (changed, changes) = try edit.apply(
             to: text, declarations ?? [], known: configuration.plugins.map(\.name) + checked.loaded.refusedInstances)
         // An edit that changes nothing of a person or `[hub]` needs no answer of a program.
@@ -32,8 +31,7 @@ extension ConfigurationManager {
         try Task.checkCancellation()
         if let instance, wanted.manifests[instance]?.settings != declarations {
             throw OwnCommandFailure(
-                "changed",
-                "the program of \(instance) declares other settings now; run hub apply, then try again")
+                "changed", "the program of \(instance) declares other settings now; run hub apply, then try again")
         }
         if let instance, edit.enabled == true, let reason = wanted.faults[instance] {
             throw OwnCommandFailure("absent", "\(instance) cannot run, so it stays as it is: \(reason)")
@@ -49,8 +47,7 @@ extension ConfigurationManager {
                 "hub.conf was changed",
                 metadata: [
                     "section": "\(edit.section.table.joined(separator: "."))",
-                    "settings": "\(changes.map(\.name).joined(separator: ", "))",
-                    "by": "\(edit.asker ?? "the owner")",
+                    "settings": "\(changes.map(\.name).joined(separator: ", "))", "by": "\(edit.asker ?? "the owner")",
                 ])
         }
         plan.dryRun = isDryRun
@@ -82,9 +79,7 @@ extension ConfigurationManager {
         let bytes: [UInt8]?
         do throws(FileError) {
             bytes = try PrivateFile.read(checked.file, upTo: ConfigurationEditor.maximumBytes)
-        } catch {
-            throw OwnCommandFailure("file", "hub.conf: \(error.description)")
-        }
+        } catch { throw OwnCommandFailure("file", "hub.conf: \(error.description)") }
         guard let bytes, let followed = checked.text, followed.utf8.elementsEqual(bytes) else {
             throw OwnCommandFailure(
                 "changed", "hub.conf has changes that the hub has not applied yet: run hub apply first, or undo them")

@@ -46,9 +46,7 @@ extension ConfigurationManager {
         else { return }
         settledAt = nil
         guard text != good.read() else { return }
-        do throws(HubError) {
-            try good.write(text)
-        } catch {
+        do throws(HubError) { try good.write(text) } catch {
             parts.logger.error("the last good hub.conf is not kept", metadata: ["reason": "\(error.message)"])
         }
     }
@@ -77,8 +75,6 @@ extension ConfigurationManager {
         do throws(HubError) {
             try await adopt(wanted, next, restarting: [])
             parts.logger.notice("programs were found", metadata: ["plugins": "\(found.joined(separator: ", "))"])
-        } catch {
-            parts.logger.error("plugins cannot be started", metadata: ["reason": "\(error.message)"])
-        }
+        } catch { parts.logger.error("plugins cannot be started", metadata: ["reason": "\(error.message)"]) }
     }
 }

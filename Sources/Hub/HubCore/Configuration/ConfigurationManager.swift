@@ -131,9 +131,7 @@ extension ConfigurationManager {
             return zip(configuration.retention.filter { plan.retention.contains($0.name) }, counts).map {
                 RetentionReport($0.name, $1)
             }
-        } catch {
-            throw OwnCommandFailure("store", error.message)
-        }
+        } catch { throw OwnCommandFailure("store", error.message) }
     }
 
     func follow(_ wanted: CheckedConfiguration, isDryRun: Bool) async throws(OwnCommandFailure) -> ApplyReport {
@@ -156,9 +154,7 @@ extension ConfigurationManager {
         guard !isDryRun else { return report }
         let restarting = plan.instances(.restart)
         let former = await healthyInstances(restarting)
-        do throws(HubError) {
-            try await adopt(wanted, plan.configuration, restarting: restarting)
-        } catch {
+        do throws(HubError) { try await adopt(wanted, plan.configuration, restarting: restarting) } catch {
             throw OwnCommandFailure("store", error.message)
         }
         settledAt = now + policy.watchPeriod
@@ -211,9 +207,7 @@ extension ConfigurationManager {
         guard let index = next.plugins.firstIndex(where: { $0.name == instance }) else { return }
         next.plugins[index] = former.section
         (wanted.manifests[instance], wanted.executables[instance]) = (former.manifest, former.executable)
-        do throws(HubError) {
-            try await adopt(wanted, next, restarting: [instance])
-        } catch {
+        do throws(HubError) { try await adopt(wanted, next, restarting: [instance]) } catch {
             parts.logger.error(
                 "a plugin's former settings cannot be restored",
                 metadata: ["plugin": "\(instance)", "reason": "\(error.message)"])

@@ -25,9 +25,7 @@ struct ConfiguredParts: Sendable {
         do throws(StoreError) {
             persons = try await store.ensurePersons(configuration.persons.map(\.name), recordedAt: clock.now())
             known = try await store.persons()
-        } catch {
-            throw HubError(.store, error.message)
-        }
+        } catch { throw HubError(.store, error.message) }
         let policies = configuration.plugins.filter(\.enabled).map { instance in
             (instance.name, InstancePolicy(instance, checked.manifests[instance.name]))
         }
@@ -62,9 +60,8 @@ struct ConfiguredParts: Sendable {
                 }
                 return Supervisor.Program(
                     instance: instance.name, executable: executable,
-                    stateDirectory: try directories.state(of: instance.name),
-                    memoryLimit: instance.memoryLimit.bytes, secrets: instance.secrets,
-                    temporaryDirectory: try directories.temporary(of: instance.name),
+                    stateDirectory: try directories.state(of: instance.name), memoryLimit: instance.memoryLimit.bytes,
+                    secrets: instance.secrets, temporaryDirectory: try directories.temporary(of: instance.name),
                     reach: try reach(of: instance, checked, configuration), run: instance.run,
                     zone: configuration.hub.zone)
             } catch {

@@ -51,9 +51,7 @@ enum ConfiguredSection: Sendable, Hashable {
     /// - Throws: `command` for a name that no person can have; errors of the editor.
     func add(to editor: inout ConfigurationEditor) throws {
         guard plugin == nil, !editor.has(table) else { return }
-        if let person,
-            let fault = HubConfiguration.fault(ofPerson: person, besides: editor.names(in: ["person"]))
-        {
+        if let person, let fault = HubConfiguration.fault(ofPerson: person, besides: editor.names(in: ["person"])) {
             throw OwnCommandFailure(problems: ["person: \(fault)"])
         }
         try editor.add(table)

@@ -21,9 +21,7 @@ struct DayProducers {
         let made = Set(uses.values.flatMap { $0.makes ?? [] })
         // A program on another machine cannot be asked for the values that it makes.
         guard !configuration.plugins.contains(where: { $0.enabled && !$0.startsHere && $0.kind == Self.usualKind })
-        else {
-            return [:]
-        }
+        else { return [:] }
         return uses.compactMapValues { use in
             let missing = Set(use.reads ?? []).subtracting(made).sorted()
             guard !missing.isEmpty else { return nil }

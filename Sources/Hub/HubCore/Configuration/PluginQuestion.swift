@@ -37,9 +37,7 @@ struct PluginQuestion: Sendable {
                 let manifest = try PrintedAnswer(bytes).read(Manifest.self)
                 let faults = manifest.faults
                 return faults.isEmpty ? .success(manifest) : .failure(.init(reason: faults.joined(separator: "; ")))
-            } catch {
-                return .failure(.init(reason: error.description))
-            }
+            } catch { return .failure(.init(reason: error.description)) }
         }
     }
 
@@ -58,11 +56,8 @@ struct PluginQuestion: Sendable {
                         .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .seconds(1))
                     ]
                     let command = reach.command(path, arguments, own)
-                    let variables = PluginEnvironment.of(
-                        temporary: own?.temporary, zone.map { ["TZ": $0] } ?? [:]
-                    ).compactMap { name, value in
-                        Environment.Key(rawValue: name).map { ($0, value) }
-                    }
+                    let variables = PluginEnvironment.of(temporary: own?.temporary, zone.map { ["TZ": $0] } ?? [:])
+                        .compactMap { name, value in Environment.Key(rawValue: name).map { ($0, value) } }
                     let result = try await run(
                         .path(FilePath(command.program)), arguments: Arguments(command.words),
                         environment: .custom(Dictionary(variables, uniquingKeysWith: { $1 })), platformOptions: options,
@@ -86,9 +81,7 @@ struct PluginQuestion: Sendable {
                     return read(result.standardOutput)
                 } catch let error as SubprocessError where error.code == .outputLimitExceeded {
                     return .failure(QuestionError(reason: "it printed more than the limit of \(Self.longest) bytes"))
-                } catch {
-                    return .failure(QuestionError(reason: "it cannot be run: \(error)"))
-                }
+                } catch { return .failure(QuestionError(reason: "it cannot be run: \(error)")) }
             }
             group.addTask { [patience] in
                 try? await Task.sleep(for: patience)

@@ -21,8 +21,7 @@ struct SettingsInquiry: Sendable {
         on plugins: [PluginInstance], _ manifests: [String: Manifest], _ executables: [String: String]
     ) async -> [String: Answer] {
         await withTaskGroup(of: (String, Answer).self) { group in
-            for plugin in plugins
-            where plugin.startsHere && manifests[plugin.name]?.checksSettings == true {
+            for plugin in plugins where plugin.startsHere && manifests[plugin.name]?.checksSettings == true {
                 guard let path = executables[plugin.name] else { continue }
                 let reach = reach(plugin, manifests[plugin.name])
                 group.addTask { (plugin.name, await judgement(of: path, on: plugin, reach)) }
@@ -38,9 +37,7 @@ struct SettingsInquiry: Sendable {
         let answer = await question.ask { bytes in
             do throws(PrintedAnswer.InvalidAnswer) {
                 return .success(try PrintedAnswer(bytes).read(SettingsVerdict.self))
-            } catch {
-                return .failure(.init(reason: error.description))
-            }
+            } catch { return .failure(.init(reason: error.description)) }
         }
         switch answer {
         case .success(let verdict):

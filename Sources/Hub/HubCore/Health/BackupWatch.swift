@@ -1,5 +1,6 @@
 import Glibc
 import HubStore
+import HubWire
 import Samples
 
 /// The newest backup of the store that `hub backup` has made, from the list beside the store; no other disk is accessed.
@@ -29,8 +30,8 @@ extension HubStatus.Backup {
     ///   - epoch: the current epoch of the store.
     ///   - head: the newest sequence of the store.
     init(_ backup: KnownBackup, epoch: String, head: Int64) {
-        path = backup.path
-        time = backup.time.map { Timestamp(microseconds: $0).text }
-        behind = backup.epoch == epoch ? backup.head.map { max(0, head - $0) } : nil
+        self.init(
+            path: backup.path, time: backup.time.map { Timestamp(microseconds: $0).text },
+            behind: backup.epoch == epoch ? backup.head.map { max(0, head - $0) } : nil)
     }
 }

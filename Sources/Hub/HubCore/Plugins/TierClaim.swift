@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import HubWire
 package import Platform
 
 /// The result of `hub plugin test` for a program: it is valid for exactly the file that was examined.
@@ -67,13 +68,7 @@ package struct FileDigest: Hashable, Sendable {
     }
 }
 
-/// The tested reliability of a plugin's program and its origin, as `hub plugins` shows it.
-package struct PluginTier: Codable, Hashable, Sendable {
-    package var tier: String
-    /// `examined` by `hub plugin test` on this machine, or `declared` by the maker of its pack.
-    package var origin: String
-    package var examined: String
-
+extension PluginTier {
     /// The valid claim for the current program; one that was examined on this machine takes precedence over one in its pack.
     ///
     /// - Parameter version: the version in its manifest.
@@ -85,13 +80,6 @@ package struct PluginTier: Codable, Hashable, Sendable {
             let claim = claims.first(where: { $0.holds(of: now, version: version) })
         else { return nil }
         let isOurs = claim == kept && claim.host == TierClaim.thisHost
-        (tier, origin, examined) = (claim.tier, isOurs ? "examined" : "declared", claim.examined)
-    }
-
-    /// The tier as a text for people.
-    package var text: String {
-        origin == "examined"
-            ? "\(tier), as hub plugin test found here on \(examined)"
-            : "\(tier), say those who made it (\(examined)); not examined here"
+        self.init(tier: claim.tier, origin: isOurs ? "examined" : "declared", examined: claim.examined)
     }
 }

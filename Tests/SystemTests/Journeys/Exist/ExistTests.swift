@@ -1,6 +1,7 @@
 import Foundation
 import HubCore
 import HubProcess
+import HubWire
 import Samples
 import Testing
 

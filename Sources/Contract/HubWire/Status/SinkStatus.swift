@@ -1,5 +1,3 @@
-import HubWire
-
 /// One subscription: its counts, and its condition.
 ///
 /// wanted = delivered + pending + retrying + refused + superseded + skipped. Times are RFC 3339.
@@ -26,6 +24,20 @@ public struct SinkStatus: Codable, Hashable, Sendable {
     public var lastFailureReason: String?
     /// The number of skipped records, by reason.
     public var skips: [String: Int64]
+
+    package init(
+        name: String, instance: String, isOpen: Bool, isWell: Bool, note: String?, wanted: Int64, delivered: Int64,
+        pending: Int64, retrying: Int64, refused: Int64, superseded: Int64, skipped: Int64, cursor: String,
+        isCounting: Bool?, oldestPending: String?, nextRetry: String?, lastDelivered: String?, lastFailure: String?,
+        lastFailureReason: String?, skips: [String: Int64]
+    ) {
+        (self.name, self.instance, self.isOpen, self.isWell, self.note) = (name, instance, isOpen, isWell, note)
+        (self.wanted, self.delivered, self.pending, self.retrying) = (wanted, delivered, pending, retrying)
+        (self.refused, self.superseded, self.skipped, self.skips) = (refused, superseded, skipped, skips)
+        (self.cursor, self.isCounting, self.oldestPending) = (cursor, isCounting, oldestPending)
+        (self.nextRetry, self.lastDelivered) = (nextRetry, lastDelivered)
+        (self.lastFailure, self.lastFailureReason) = (lastFailure, lastFailureReason)
+    }
 
     private enum CodingKeys: String, CodingKey {
         case name, instance

@@ -1,6 +1,3 @@
-import HubStore
-public import HubWire
-
 /// The state of the hub and its plugins, as `hub status --json` prints it and the door returns it to the owner.
 public struct HubStatus: Codable, Hashable, Sendable {
     /// The store's permanent random name.
@@ -47,12 +44,33 @@ public struct HubStatus: Codable, Hashable, Sendable {
     /// LIVE and EVENT messages beyond the allowance.
     public var dropped: Int64
 
+    package init(
+        hub: String, version: String, epoch: String, head: Int64, records: Int64?, inbox: Int64?, implausible: Int64?,
+        time: String, clock: String, uptime: Double, endpoints: Endpoints, store: StoreState, backup: Backup?,
+        erasure: Erasure?, retention: [RetentionReport]?, retentionHeld: String?, plugins: [PluginStatus],
+        sessions: [SessionStatus], accounts: [AccountStatus], sinks: [SinkStatus], persons: [PersonStatus],
+        devices: [DeviceStatus], residentBytes: Int64, memory: Memory?, dropped: Int64
+    ) {
+        (self.hub, self.version, self.epoch, self.head) = (hub, version, epoch, head)
+        (self.records, self.inbox, self.implausible) = (records, inbox, implausible)
+        (self.time, self.clock, self.uptime) = (time, clock, uptime)
+        (self.endpoints, self.store, self.backup, self.erasure) = (endpoints, store, backup, erasure)
+        (self.retention, self.retentionHeld) = (retention, retentionHeld)
+        (self.plugins, self.sessions, self.accounts, self.sinks) = (plugins, sessions, accounts, sinks)
+        (self.persons, self.devices) = (persons, devices)
+        (self.residentBytes, self.memory, self.dropped) = (residentBytes, memory, dropped)
+    }
+
     public struct Endpoints: Codable, Hashable, Sendable {
         public var door, feed: String
         /// The endpoint for plugins on other machines; absent if there are none.
         public var tcp: String?
         /// Why no client can connect to `tcp`.
         public var tcpFault: String?
+
+        package init(door: String, feed: String, tcp: String? = nil, tcpFault: String? = nil) {
+            (self.door, self.feed, self.tcp, self.tcpFault) = (door, feed, tcp, tcpFault)
+        }
     }
 
     /// The memory that sessions and listeners make the hub hold, in bytes unless noted otherwise.
@@ -69,6 +87,13 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var onFeeds: Int64
         /// The credit of all sessions together.
         public var credit: Int64
+
+        package init(
+            limit: Int64?, atDoor: Int64, mostOf: String?, recordsForStore: Int64, onFeeds: Int64, credit: Int64
+        ) {
+            (self.limit, self.atDoor, self.mostOf) = (limit, atDoor, mostOf)
+            (self.recordsForStore, self.onFeeds, self.credit) = (recordsForStore, onFeeds, credit)
+        }
     }
 
     public struct StoreState: Codable, Hashable, Sendable {
@@ -86,6 +111,13 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var check: Check?
         /// A condition that will become a failure unless a person acts, with the remedy: little space, a growing log.
         public var warning: String?
+
+        public var isWell: Bool { state == "ok" }
+
+        package init(path: String, state: String, free: Int64?, size: Int64?, log: Int64?, warning: String?) {
+            (self.path, self.state, self.warning) = (path, state, warning)
+            (self.free, self.size, self.log) = (free, size, log)
+        }
     }
 
     public struct Backup: Codable, Hashable, Sendable {
@@ -95,6 +127,10 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var time: String?
         /// How many newer sequences the store has; absent after a restore of another backup.
         public var behind: Int64?
+
+        package init(path: String, time: String?, behind: Int64?) {
+            (self.path, self.time, self.behind) = (path, time, behind)
+        }
     }
 
     public struct Erasure: Codable, Hashable, Sendable {
@@ -108,6 +144,13 @@ public struct HubStatus: Codable, Hashable, Sendable {
         /// They are tried again every hour.
         public var failed: Int64?
         public var faults: [ErasureFailure]?
+
+        package init(
+            records: Int64?, left: Int64?, named: Int64, waitingFor: [String], failed: Int64?, faults: [ErasureFailure]?
+        ) {
+            (self.records, self.left, self.named, self.waitingFor) = (records, left, named, waitingFor)
+            (self.failed, self.faults) = (failed, faults)
+        }
     }
 
     public struct Check: Codable, Hashable, Sendable {
@@ -115,6 +158,10 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var read, pages: Int64
         /// RFC 3339; absent until it has been done once.
         public var whole: String?
+
+        package init(read: Int64, pages: Int64, whole: String?) {
+            (self.read, self.pages, self.whole) = (read, pages, whole)
+        }
     }
 
     /// The records that an instance or script gave, by result: received = stored + versions + retractions + duplicates + rejected.
@@ -122,14 +169,24 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var instance: String
         public var received, stored, versions, retractions, duplicates, rejected: Int64
 
-        /// Whether it counts manual changes, and the notices that a record has left a person.
-        public var isByHand: Bool { instance == IntakeCounts.hand }
+        package init(
+            instance: String, received: Int64, stored: Int64, versions: Int64, retractions: Int64, duplicates: Int64,
+            rejected: Int64
+        ) {
+            (self.instance, self.received, self.stored, self.versions) = (instance, received, stored, versions)
+            (self.retractions, self.duplicates, self.rejected) = (retractions, duplicates, rejected)
+        }
     }
 
     public struct SessionStatus: Codable, Hashable, Sendable {
         public var instance, plugin, version, mode: String
         /// `owner`, `plugin` or `remote`.
         public var endpoint: String
+
+        package init(instance: String, plugin: String, version: String, mode: String, endpoint: String) {
+            (self.instance, self.plugin, self.version) = (instance, plugin, version)
+            (self.mode, self.endpoint) = (mode, endpoint)
+        }
     }
 
     public struct DeviceStatus: Codable, Hashable, Sendable {
@@ -188,9 +245,12 @@ public struct HubStatus: Codable, Hashable, Sendable {
     /// A characteristic of a person, such as the date of birth.
     public struct Characteristic: Codable, Hashable, Sendable {
         /// The source of a value.
-        public enum Origin: String, Codable, Hashable, Sendable {
-            case configuration = "hub.conf"
-            case record
+        public struct Origin: RawRepresentable, Codable, Hashable, Sendable {
+            public let rawValue: String
+            public init(rawValue: String) { self.rawValue = rawValue }
+
+            public static let configuration = Origin(rawValue: "hub.conf")
+            public static let record = Origin(rawValue: "record")
         }
 
         /// The value of a record that does not count.
@@ -221,58 +281,4 @@ public struct HubStatus: Codable, Hashable, Sendable {
             (self.start, self.overruled) = (start, overruled)
         }
     }
-}
-
-/// One `[plugin.…]` of `hub.conf` and its three lamps.
-public struct PluginStatus: Codable, Hashable, Sendable {
-    public var name: String
-    public var kind: String
-    public var enabled: Bool
-    public var executable: String?
-    /// Whether it runs on another machine and comes with a key.
-    public var remote: Bool?
-    public var state: InstanceState
-    /// Seconds until it is started again; absent if it will not be.
-    public var restartIn: Double?
-    /// When its program runs, if not always: `immediate`, `hourly`, `daily`, `weekly`.
-    public var run: String?
-    /// Of such a program: its last start, and the earliest time of its next start, RFC 3339.
-    public var lastRun: String?
-    public var nextRun: String?
-    /// Process id while it runs.
-    public var pid: Int?
-    /// Whether it runs and has a session.
-    public var alive: Bool
-    /// Whether it gave a record within the last day by the hub's clock; absent until it gave one.
-    public var fresh: Bool?
-    /// Whether everything wanted was delivered; absent for a plugin without subscriptions.
-    public var delivering: Bool?
-    /// Processes started after the first.
-    public var restarts: Int
-    public var lastError: String?
-    /// Whether it has reported an error, of itself or a device, that is not resolved; absent if it has not.
-    public var hasError: Bool?
-    /// One line if something is wrong: the problem and the remedy, with the command; follows the name.
-    public var advice: String?
-    /// Its log-ins; absent if it has none.
-    public var tokens: [TokenStatus]?
-    /// Whether it runs with its former settings because it failed with those of `hub.conf`.
-    public var isFallback: Bool?
-    /// When it last gave a record, RFC 3339.
-    public var lastRecord: String?
-    /// Records it gave since the hub started.
-    public var records: Int64
-    public var sessions: Int
-
-    /// - Parameter fault: why it cannot be started at all.
-    init(name: String, kind: String, enabled: Bool, executable: String?, fault: String? = nil) {
-        (self.name, self.kind, self.enabled, self.executable) = (name, kind, enabled, executable)
-        (lastError, alive, restarts, records, sessions) = (fault, false, 0, 0, 0)
-        state = !enabled ? .disabled : fault == nil ? .stopped : .failed
-        advice = fault.map { "\($0); then hub apply" }
-    }
-}
-
-extension ErasureFailure {
-    init(_ fault: ErasureFault) { self.init(number: fault.number, reason: fault.reason) }
 }
