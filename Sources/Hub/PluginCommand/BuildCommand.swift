@@ -5,8 +5,7 @@ import Platform
 
 struct BuildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "build",
-        abstract: "Make the program of a plugin in Swift.",
+        commandName: "build", abstract: "Make the program of a plugin in Swift.",
         discussion: """
             If the plugin needs only PluginKit of the sources that this hub was built from,
             as hub plugin new makes it, the PluginKit built there is used: that takes
@@ -27,10 +26,8 @@ struct BuildCommand: ParsableCommand {
             was done.
             """)
 
-    @Argument(help: "The plugin's folder.", completion: .directory)
-    var path = "."
-    @Flag(help: "By swift build, from the sources of all that it needs.")
-    var whole = false
+    @Argument(help: "The plugin's folder.", completion: .directory) var path = "."
+    @Flag(help: "By swift build, from the sources of all that it needs.") var whole = false
 
     func run() throws {
         let folder = URL(filePath: path).standardizedFileURL.path

@@ -7,8 +7,7 @@ import HubWire
 
 /// The choice of a `hub.conf`.
 struct ConfigurationChoice: ParsableArguments {
-    @Option(
-        help: ArgumentHelp("The hub's settings; as for every command of hub if not given.", valueName: "file"))
+    @Option(help: ArgumentHelp("The hub's settings; as for every command of hub if not given.", valueName: "file"))
     var config: String?
 
     func path() throws(Failure) -> String {

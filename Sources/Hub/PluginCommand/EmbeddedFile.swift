@@ -5,8 +5,7 @@ enum EmbeddedFile {
     /// - Parameter name: a name for ``plugin_file_named(_:)``.
     static func text(_ name: String) -> String {
         guard let file = plugin_file_named(name) else { preconditionFailure("files.c has no \(name)") }
-        return String(
-            decoding: UnsafeBufferPointer(start: file.pointee.bytes, count: file.pointee.size), as: UTF8.self)
+        return String(decoding: UnsafeBufferPointer(start: file.pointee.bytes, count: file.pointee.size), as: UTF8.self)
     }
 
     /// A template with its names filled in.

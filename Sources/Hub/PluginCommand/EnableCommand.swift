@@ -8,8 +8,7 @@ import Platform
 
 struct EnableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "enable",
-        abstract: "Write the section of an installed plugin into hub.conf.",
+        commandName: "enable", abstract: "Write the section of an installed plugin into hub.conf.",
         discussion: """
             The section has the plugin's settings with their help: the required ones as
             --set gives them, the others commented out with their defaults. It grants all
@@ -28,23 +27,18 @@ struct EnableCommand: AsyncParsableCommand {
             it is not installed; 71 it could not be written.
             """)
 
-    @Argument(help: "The installed plugin, or with a section its name in hub.conf.")
-    var name: String
+    @Argument(help: "The installed plugin, or with a section its name in hub.conf.") var name: String
     @Option(name: .customLong("set"), help: "A line of its section; may be given more than once.")
     var settings: [String] = []
-    @Option(name: .customLong("as"), help: "The name of the section, if it is not the plugin's.")
-    var instance: String?
-    @Flag(help: "Change nothing; show what would be written.")
-    var dryRun = false
-    @OptionGroup var noQuestion: PluginAssumeYesOption
+    @Option(name: .customLong("as"), help: "The name of the section, if it is not the plugin's.") var instance: String?
+    @Flag(help: "Change nothing; show what would be written.") var dryRun = false
+    @OptionGroup var noQuestion: AssumeYesOption
     @OptionGroup var options: ConfigurationChoice
 
     func run() async throws {
         try await PackFailure.told(name) {
             let (path, instance) = (try options.path(), instance ?? name)
-            guard PeerName.isValid(instance) else {
-                throw PackError("\(instance): expected \(PeerName.expected)")
-            }
+            guard PeerName.isValid(instance) else { throw PackError("\(instance): expected \(PeerName.expected)") }
             let old = try ConfigurationFile.text(path)
             var editor = try ConfigurationFile.editor(old, of: path)
             if editor.hasPlugin(instance) {
@@ -107,8 +101,7 @@ struct EnableCommand: AsyncParsableCommand {
 
 struct DisableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "disable",
-        abstract: "Write enabled = false into the section of a plugin.",
+        commandName: "disable", abstract: "Write enabled = false into the section of a plugin.",
         discussion: """
             Nothing else of hub.conf changes; hub apply has a running hub end it.
 
@@ -120,11 +113,9 @@ struct DisableCommand: AsyncParsableCommand {
             could not be written.
             """)
 
-    @Argument(help: "The plugin, as hub.conf calls it.")
-    var name: String
-    @Flag(help: "Change nothing; show what would be written.")
-    var dryRun = false
-    @OptionGroup var noQuestion: PluginAssumeYesOption
+    @Argument(help: "The plugin, as hub.conf calls it.") var name: String
+    @Flag(help: "Change nothing; show what would be written.") var dryRun = false
+    @OptionGroup var noQuestion: AssumeYesOption
     @OptionGroup var options: ConfigurationChoice
 
     func run() async throws {

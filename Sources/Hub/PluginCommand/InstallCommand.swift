@@ -6,8 +6,7 @@ import Platform
 
 struct InstallCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "install",
-        abstract: "Install a plugin from its pack, after showing its requests.",
+        commandName: "install", abstract: "Install a plugin from its pack, after showing its requests.",
         discussion: """
             Shows name, version, the types that it reads and writes, its reach, its
             settings and commands, its signer, and the new requests of an update, before
@@ -35,23 +34,15 @@ struct InstallCommand: AsyncParsableCommand {
             is none; 71 it could not be written; 130 the answer was no.
             """)
 
-    @Argument(
-        help: "A pack, a file or an address; or NAME or NAME@VERSION of a catalogue.", completion: .file())
+    @Argument(help: "A pack, a file or an address; or NAME or NAME@VERSION of a catalogue.", completion: .file())
     var pack: String
-    @Option(help: "The catalogue that has the name; $HUB_CATALOGUE if not given.")
-    var catalogue: String?
-    @Option(help: "Trust this key: a public key of minisign, or the file that has it.")
-    var key: [String] = []
-    @Flag(help: "Take a pack that no trusted key has signed.")
-    var unsigned = false
-    @Flag(help: "Install a version that is older than the installed one.")
-    var downgrade = false
-    @Flag(help: "Install without asking.")
-    var yes = false
-    @Flag(help: "Go back to the version installed before.")
-    var undo = false
-    @Flag(help: "Show its requests, and install nothing.")
-    var dryRun = false
+    @Option(help: "The catalogue that has the name; $HUB_CATALOGUE if not given.") var catalogue: String?
+    @Option(help: "Trust this key: a public key of minisign, or the file that has it.") var key: [String] = []
+    @Flag(help: "Take a pack that no trusted key has signed.") var unsigned = false
+    @Flag(help: "Install a version that is older than the installed one.") var downgrade = false
+    @Flag(help: "Install without asking.") var yes = false
+    @Flag(help: "Go back to the version installed before.") var undo = false
+    @Flag(help: "Show its requests, and install nothing.") var dryRun = false
     @OptionGroup var options: ConfigurationChoice
 
     func run() async throws {
@@ -85,7 +76,7 @@ struct InstallCommand: AsyncParsableCommand {
             reader.bytes, signature: beside.map { String(decoding: $0, as: UTF8.self) }, keys: keys)
         let (index, programs) = (reader.index, InstalledPrograms(data: files.data))
         let text = PackText(reader, origin)
-        for line in text.lines { try Output.print(line) }
+        try Output.print(text.lines)
         let current = try programs.account(of: index.name)?.current
         if let current { try tell(current, of: programs, text, index, isSame: current.sha256 == reader.sha256) }
         try refuse(origin, current, hasKeys: !keys.isEmpty)
@@ -99,8 +90,7 @@ struct InstallCommand: AsyncParsableCommand {
         let installer = try ProgramInstaller(data: files.data)
         let inquiry = await ManifestInquiry(
             programPath: HubProgram.path, hidden: [try options.path(), files.data, files.run])
-        let before = try await installer.install(
-            reader, signer: origin.signer, downgrade: downgrade, inquiry: inquiry)
+        let before = try await installer.install(reader, signer: origin.signer, downgrade: downgrade, inquiry: inquiry)
         try Output.print("\(index.name) \(index.version) is installed in \(programs.folder(of: index.name))")
         Terminal.say(
             before == nil

@@ -6,8 +6,7 @@ import Samples
 
 struct NewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "new",
-        abstract: "Make a plugin: a folder that runs as it is, in the language of your choice.",
+        commandName: "new", abstract: "Make a plugin: a folder that runs as it is, in the language of your choice.",
         discussion: """
             The folder NAME gets the program hub-NAME, which is a whole small plugin, the
             hub's client library if the language has one, README.md, the lines for hub.conf
@@ -32,8 +31,7 @@ struct NewCommand: ParsableCommand {
             71 the folder could not be written.
             """)
 
-    @Argument(help: "Of the plugin kind and of the folder, such as kitchen-scale.")
-    var name: String
+    @Argument(help: "Of the plugin kind and of the folder, such as kitchen-scale.") var name: String
     @Option(
         name: .customLong("lang"), help: "The language.", completion: .list(PluginLanguage.allCases.map(\.rawValue)))
     var language = PluginLanguage.python.rawValue
@@ -41,14 +39,11 @@ struct NewCommand: ParsableCommand {
     var source: String?
     @Option(defaultAsFlag: "weight", help: ArgumentHelp("Takes records of this type.", valueName: "type"))
     var sink: String?
-    @Option(name: .customLong("in"), help: "The folder in which NAME is made; this one, if not given.")
-    var place = "."
-    @Option(
-        help: "For Swift: the folder or address of this project; if not given, the folder of this program's build.")
+    @Option(name: .customLong("in"), help: "The folder in which NAME is made; this one, if not given.") var place = "."
+    @Option(help: "For Swift: the folder or address of this project; if not given, the folder of this program's build.")
     var package: String?
-    @Flag(help: "List the files, and make none.")
-    var dryRun = false
-    @OptionGroup var noQuestion: PluginAssumeYesOption
+    @Flag(help: "List the files, and make none.") var dryRun = false
+    @OptionGroup var noQuestion: AssumeYesOption
 
     func run() throws {
         let folder = try checked()
@@ -57,20 +52,18 @@ struct NewCommand: ParsableCommand {
             for file in files { try Output.print("\(name)/\(file.path)  \(file.text.utf8.count) bytes") }
             return
         }
-        do { try folder.write(files) } catch {
-            throw Failure(.system, "\(folder.path): \(error.localizedDescription)")
-        }
+        do { try folder.write(files) } catch { throw Failure(.system, "\(folder.path): \(error.localizedDescription)") }
         let language = folder.language
         try Output.print(
             "\(name): a \(folder.role) of \(folder.type.id) in \(language.name), \(files.count) files. Next:")
         // The printed commands run in this folder, whatever the new folder is called.
-        let path = place == "." ? name : Self.quoted("\(place)/\(name)")
+        let path = place == "." ? name : OwnerEndpoints.quoted("\(place)/\(name)")
         if !folder.build.isEmpty { try Output.print("  hub plugin build \(path)") }
         try Output.print("  hub plugin test \(path)")
         // Print the path of the file that the hub reads now: a new hub.conf in this folder would take its place.
         if let configuration = try? ConfigurationFile.path(named: nil) {
             let absolute = URL(filePath: configuration).standardizedFileURL.path
-            try Output.print("  cat \(path)/sample.conf >> \(Self.quoted(absolute))")
+            try Output.print("  cat \(path)/sample.conf >> \(OwnerEndpoints.quoted(absolute))")
             try Output.print("  hub apply")
         } else {
             try Output.print("  hub setup                 makes hub.conf, which this machine does not have")
@@ -83,8 +76,7 @@ struct NewCommand: ParsableCommand {
         }
         if !language.isOnThisMachine {
             let looked = language.interpreter.map { " Looked at: \($0)." } ?? ""
-            Terminal.explain(
-                "It needs \(language.needs.replacing("`", with: "")), which this machine lacks.\(looked)")
+            Terminal.explain("It needs \(language.needs.replacing("`", with: "")), which this machine lacks.\(looked)")
         }
     }
 
@@ -119,8 +111,7 @@ struct NewCommand: ParsableCommand {
         guard !FileManager.default.fileExists(atPath: path) else {
             throw Failure(.usage, "\(path) is there already: choose another name, or remove it")
         }
-        return PluginFolder(
-            name: name, language: language, role: role, type: type, path: path, package: package)
+        return PluginFolder(name: name, language: language, role: role, type: type, path: path, package: package)
     }
 
     private static func type(_ name: String) throws -> HealthType {
@@ -135,14 +126,5 @@ struct NewCommand: ParsableCommand {
                     + "begin with a type of a number or of named values, and see Docs/Samples.md")
         }
         return type
-    }
-
-    /// Quotes a word for a shell.
-    private static func quoted(_ text: String) -> String {
-        let isPlain = text.utf8.allSatisfy { byte in
-            UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
-                || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || "/._-".utf8.contains(byte)
-        }
-        return isPlain && !text.isEmpty ? text : "'\(text.replacing("'", with: #"'\''"#))'"
     }
 }

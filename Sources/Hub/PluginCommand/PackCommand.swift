@@ -7,8 +7,7 @@ import Platform
 
 struct PackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pack",
-        abstract: "Make one file of a plugin, which hub plugin install takes.",
+        commandName: "pack", abstract: "Make one file of a plugin, which hub plugin install takes.",
         discussion: """
             NAME-VERSION.hubplugin has the files of the folder and an index with the
             SHA-256 of each and the manifest, for which the program is asked, confined. The
@@ -35,19 +34,15 @@ struct PackCommand: AsyncParsableCommand {
             could not be written.
             """)
 
-    @Argument(help: "The plugin's folder, or its program.", completion: .file())
-    var path: String?
-    @Option(help: "The folder of a catalogue, which has the pack then.", completion: .directory)
-    var index: String?
+    @Argument(help: "The plugin's folder, or its program.", completion: .file()) var path: String?
+    @Option(help: "The folder of a catalogue, which has the pack then.", completion: .directory) var index: String?
     @Option(name: .customLong("in"), help: "The folder in which the pack is made; this one, if not given.")
     var place = "."
     @Option(help: "Take this file or folder, though it looks like data.", completion: .file())
     var include: [String] = []
-    @Option(help: "Sign it with this secret key of minisign.", completion: .file())
-    var sign: String?
-    @Flag(help: "Show what would be in it, and write nothing.")
-    var dryRun = false
-    @OptionGroup var noQuestion: PluginAssumeYesOption
+    @Option(help: "Sign it with this secret key of minisign.", completion: .file()) var sign: String?
+    @Flag(help: "Show what would be in it, and write nothing.") var dryRun = false
+    @OptionGroup var noQuestion: AssumeYesOption
 
     func validate() throws {
         guard path != nil || index != nil else { throw ValidationError("name a plugin's folder or program") }
@@ -74,7 +69,7 @@ struct PackCommand: AsyncParsableCommand {
             }
             let (contents, bytes) = try folder.pack(manifest, tier: TierClaim.kept(beside: program))
             let pack = try PackReader(bytes)
-            for line in PackText(pack, .unsigned).lines where !line.hasPrefix("  signed") { try Output.print(line) }
+            try Output.print(PackText(pack, .unsigned).lines.filter { !$0.hasPrefix("  signed") })
             for file in contents.files { try Output.print("  file     \(file.path), \(PackText.size(file.bytes))") }
             if !folder.leftOut.isEmpty {
                 Terminal.say(
@@ -110,9 +105,7 @@ struct PackCommand: AsyncParsableCommand {
             let key = try Minisign.SecretKey(text, password: password)
             return key.sign(
                 bytes, comment: "timestamp:\(Int(Date().timeIntervalSince1970))\tfile:\(index.fileName)\thashed")
-        } catch {
-            throw PackError("--sign \(path): \(error)")
-        }
+        } catch { throw PackError("--sign \(path): \(error)") }
     }
 }
 
@@ -133,17 +126,13 @@ enum HiddenPassword {
 
 /// Maps errors of packs to the exit codes of `hub`.
 enum PackFailure {
-    static func told<Value>(
-        _ what: String, _ body: () async throws -> Value
-    ) async throws -> Value {
+    static func told<Value>(_ what: String, _ body: () async throws -> Value) async throws -> Value {
         do { return try await body() } catch let error as PackError {
             throw Failure(.badConfiguration, "\(what): \(error)")
         } catch let error as FileError {
             throw Failure(.system, error.description)
         } catch let error as HubError {
             throw Failure(.badConfiguration, "\(what): \(error.message)")
-        } catch let error as CocoaError {
-            throw Failure(.system, "\(what): \(error.localizedDescription)")
-        }
+        } catch let error as CocoaError { throw Failure(.system, "\(what): \(error.localizedDescription)") }
     }
 }

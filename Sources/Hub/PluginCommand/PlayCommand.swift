@@ -6,8 +6,7 @@ import HubWire
 
 struct PlayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "play",
-        abstract: "Run a hub that misbehaves on command, for authors of client libraries.",
+        commandName: "play", abstract: "Run a hub that misbehaves on command, for authors of client libraries.",
         discussion: """
             A play is a hub with a separate door and feed that forgets sessions, is killed,
             loses answers, has no disk left, is restored from a backup. Nothing of yours is
@@ -40,20 +39,13 @@ struct PlayCommand: AsyncParsableCommand {
             "Names of plays with commas between them, or publisher, follower or sink for all of these.",
             valueName: "plays"))
     var names: String?
-    @Argument(parsing: .postTerminator, help: "After --, the client and its arguments.")
-    var client: [String] = []
-    @Option(help: "A play of your own: a file with a line for each step.", completion: .file())
-    var script: String?
-    @Option(help: "Number of records that a publisher gives.")
-    var records: Int = 100
-    @Option(help: "Seconds to wait for each expected event.")
-    var patience: Int = 30
-    @Flag(help: "List the plays, and the client's task in each.")
-    var list = false
-    @Flag(help: "List the lines that a play may have.")
-    var lines = false
-    @Flag(help: "A JSON object a line.")
-    var json = false
+    @Argument(parsing: .postTerminator, help: "After --, the client and its arguments.") var client: [String] = []
+    @Option(help: "A play of your own: a file with a line for each step.", completion: .file()) var script: String?
+    @Option(help: "Number of records that a publisher gives.") var records: Int = 100
+    @Option(help: "Seconds to wait for each expected event.") var patience: Int = 30
+    @Flag(help: "List the plays, and the client's task in each.") var list = false
+    @Flag(help: "List the lines that a play may have.") var lines = false
+    @Flag(help: "A JSON object a line.") var json = false
 
     private var plays: [String] { names.map { $0.split(separator: ",").map(String.init) } ?? [] }
 
@@ -122,9 +114,7 @@ struct PlayCommand: AsyncParsableCommand {
             }
             await hub.close()
             return outcome
-        } catch let refusal as PluginUnderTest.SetupError {
-            throw Failure(.badConfiguration, refusal.description)
-        }
+        } catch let refusal as PluginUnderTest.SetupError { throw Failure(.badConfiguration, refusal.description) }
     }
 
     private func show(_ play: Play, _ outcome: Play.Outcome) throws {

@@ -35,9 +35,7 @@ struct PlayTable {
             }
         }
         let json = json
-        let hub = try await PlayHub(patience: .seconds(patience)) { line in
-            try? Self.say("printed", line, json)
-        }
+        let hub = try await PlayHub(patience: .seconds(patience)) { line in try? Self.say("printed", line, json) }
         let interruption = Interruption()
         try say(hub)
         let watch = Task { try await Self.observe(hub, json) }
@@ -78,8 +76,7 @@ struct PlayTable {
     /// Plays the lines of stdin as they come.
     private func byHand(_ hub: PlayHub) async throws -> Play.Outcome {
         if isatty(STDIN_FILENO) == 1, !json {
-            try Output.print(
-                "Type a line, such as silent, forget, kill or back; hub plugin play --lines lists all.")
+            try Output.print("Type a line, such as silent, forget, kill or back; hub plugin play --lines lists all.")
         }
         for await line in Self.typed() {
             let words = line.prefix { $0 != "#" }.split(separator: " ").joined(separator: " ")
@@ -91,9 +88,7 @@ struct PlayTable {
                 } else {
                     try Self.say("done", words, json)
                 }
-            } catch let refusal as PluginUnderTest.SetupError {
-                try Self.say("refused", refusal.description, json)
-            }
+            } catch let refusal as PluginUnderTest.SetupError { try Self.say("refused", refusal.description, json) }
         }
         return .held
     }

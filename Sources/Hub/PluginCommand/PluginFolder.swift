@@ -29,9 +29,8 @@ struct PluginFolder {
             "NAME": name,
             // A dot in a bare key would begin a nested table.
             "SECTION": name.contains(".") ? "\"\(name)\"" : name, "TYPE": type.id.rawValue, "UNIT": type.unit ?? "",
-            "LINE": line,
-            "FOLDER": path.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""), "NEEDS": language.needs,
-            "PACKAGES": language.packages.isEmpty ? "" : " \(language.packages)",
+            "LINE": line, "FOLDER": path.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""),
+            "NEEDS": language.needs, "PACKAGES": language.packages.isEmpty ? "" : " \(language.packages)",
             "DEPENDENCY": package?.dependency ?? "", "PACKAGE": package?.identity ?? "", "BUILD": buildSteps,
             "FILES": parts.filter { !$0.meaning.isEmpty }.map { "| `\($0.shownPath)` | \($0.meaning) |" }
                 .joined(separator: "\n"),
@@ -54,9 +53,7 @@ struct PluginFolder {
     }
 
     /// The command that builds the program; empty if it needs no build.
-    var build: String {
-        language.build(program)
-    }
+    var build: String { language.build(program) }
 
     private var buildSteps: String {
         build.isEmpty ? "      # The program is there as it is." : "      - run: \(build)"
@@ -64,8 +61,7 @@ struct PluginFolder {
 
     /// A description of a line of the file of readings.
     private var line: String {
-        let value =
-            type.unit.map { "a number in \($0)" } ?? "one of \(values.map(\.name).joined(separator: ", "))"
+        let value = type.unit.map { "a number in \($0)" } ?? "one of \(values.map(\.name).joined(separator: ", "))"
         return "a time with its offset, then the end of what lasts, and \(value)"
     }
 
@@ -118,9 +114,7 @@ struct PluginFolder {
 
 extension PluginLanguage.Part {
     /// The path shown in lists: a package is shown as its folder.
-    fileprivate var shownPath: String {
-        path.hasPrefix("health_hub/") ? "health_hub/" : path
-    }
+    fileprivate var shownPath: String { path.hasPrefix("health_hub/") ? "health_hub/" : path }
 }
 
 /// The location of the package with PluginKit.

@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 
 /// A language in which `hub plugin new` writes a plugin.
 enum PluginLanguage: String, CaseIterable {
@@ -131,12 +132,7 @@ enum PluginLanguage: String, CaseIterable {
     /// Whether a plugin in this language can run here.
     var isOnThisMachine: Bool {
         guard let interpreter else { return false }
-        let process = Process()
-        process.executableURL = URL(filePath: interpreter)
-        process.arguments = Array(probe.dropFirst())
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
+        let process = Process.silent(interpreter, Array(probe.dropFirst()))
         guard (try? process.run()) != nil else { return false }
         process.waitUntilExit()
         return process.terminationStatus == 0

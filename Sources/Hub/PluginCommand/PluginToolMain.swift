@@ -1,37 +1,20 @@
 import ArgumentParser
-import Foundation
 import HubClient
 
 /// The program `hub-plugin` for plugin authors; `hub plugin` executes it.
-@main
-enum PluginToolMain {
+@main enum PluginToolMain {
     static func main() async {
-        signal(SIGPIPE) { _ in }
-        do {
-            var command = try PluginToolCommand.parseAsRoot()
-            if var command = command as? any AsyncParsableCommand {
-                try await command.run()
-            } else {
-                try command.run()
-            }
-        } catch let failure as Failure {
-            Terminal.complain(failure.message)
-            exit(failure.exit.rawValue)
-        } catch is OutputClosed {
-            exit(0)
-        } catch  where PluginToolCommand.exitCode(for: error) == .validationFailure {
-            Terminal.explain(PluginToolCommand.fullMessage(for: error))
-            exit(HubExit.usage.rawValue)
-        } catch {
-            PluginToolCommand.exit(withError: error)
+        await CommandProgram.main(PluginToolCommand.self) {
+            try PluginToolCommand.parseAsRoot()
+        } usage: {
+            PluginToolCommand.fullMessage(for: $0)
         }
     }
 }
 
 struct PluginToolCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "hub plugin",
-        abstract: "Make plugins, examine them, pass them on, install them.",
+        commandName: "hub plugin", abstract: "Make plugins, examine them, pass them on, install them.",
         discussion: """
             For authors of plugins:
               hub plugin new NAME        make a folder that runs as it is, in six languages
@@ -52,9 +35,8 @@ struct PluginToolCommand: ParsableCommand {
             The plugins of a hub are shown by hub plugins.
             """,
         subcommands: [
-            NewCommand.self, BuildCommand.self, DevCommand.self, TestCommand.self, RulesCommand.self,
-            PlayCommand.self, PackCommand.self, SearchCommand.self, InstallCommand.self, EnableCommand.self,
-            DisableCommand.self,
+            NewCommand.self, BuildCommand.self, DevCommand.self, TestCommand.self, RulesCommand.self, PlayCommand.self,
+            PackCommand.self, SearchCommand.self, InstallCommand.self, EnableCommand.self, DisableCommand.self,
             RemoveCommand.self,
         ])
 }

@@ -7,8 +7,7 @@ import Platform
 
 struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove",
-        abstract: "Take an installed plugin away; its samples stay.",
+        commandName: "remove", abstract: "Take an installed plugin away; its samples stay.",
         discussion: """
             Its files stay below the hub's data until another pack of it is installed, and
             hub plugin install NAME --undo brings it back. Its records stay in the hub. A
@@ -23,13 +22,10 @@ struct RemoveCommand: AsyncParsableCommand {
             71 it could not be written.
             """)
 
-    @Argument(help: "The installed plugin.")
-    var name: String
-    @Flag(help: "Take its sections out of hub.conf too.")
-    var settings = false
-    @Flag(help: "Change nothing; show what would be done.")
-    var dryRun = false
-    @OptionGroup var noQuestion: PluginAssumeYesOption
+    @Argument(help: "The installed plugin.") var name: String
+    @Flag(help: "Take its sections out of hub.conf too.") var settings = false
+    @Flag(help: "Change nothing; show what would be done.") var dryRun = false
+    @OptionGroup var noQuestion: AssumeYesOption
     @OptionGroup var options: ConfigurationChoice
 
     func run() async throws {

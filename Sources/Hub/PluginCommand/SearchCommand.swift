@@ -3,8 +3,7 @@ import HubClient
 
 struct SearchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "search",
-        abstract: "List the plugins of a catalogue, with their summaries and requests.",
+        commandName: "search", abstract: "List the plugins of a catalogue, with their summaries and requests.",
         discussion: """
             A catalogue is a file catalogue.json beside packs, in a folder or at any web
             server; hub plugin pack --index FOLDER writes it. Its contents are its maker's
@@ -19,12 +18,9 @@ struct SearchCommand: AsyncParsableCommand {
             71 it cannot be read or downloaded.
             """)
 
-    @Argument(help: "Found in names, summaries and types; all, if not given.")
-    var word: String?
-    @Option(help: "The catalogue; $HUB_CATALOGUE if not given.")
-    var catalogue: String?
-    @Flag(help: "A JSON object a line.")
-    var json = false
+    @Argument(help: "Found in names, summaries and types; all, if not given.") var word: String?
+    @Option(help: "The catalogue; $HUB_CATALOGUE if not given.") var catalogue: String?
+    @Flag(help: "A JSON object a line.") var json = false
 
     func run() async throws {
         try await PackFailure.told("search") {

@@ -6,8 +6,7 @@ import Platform
 
 struct TestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "test",
-        abstract: "Examine a plugin: start it with a hub that misbehaves, and report its faults.",
+        commandName: "test", abstract: "Examine a plugin: start it with a hub that misbehaves, and report its faults.",
         discussion: """
             The plugin runs as the hub would start it, confined, with a separate state
             directory, against a hub of this program that forgets sessions, is silent,
@@ -40,28 +39,18 @@ struct TestCommand: AsyncParsableCommand {
             each time; 1 it does not; 65 it cannot be examined.
             """)
 
-    @Argument(help: "The plugin's program, or its folder.", completion: .file())
-    var path: String
+    @Argument(help: "The plugin's program, or its folder.", completion: .file()) var path: String
     @Option(name: .customLong("set"), help: "A line of its section of hub.conf; may be given more than once.")
     var settings: [String] = []
-    @Option(name: .customLong("rule"), help: "Only this rule; may be given more than once.")
-    var rules: [String] = []
-    @Option(help: "The tier that it must have: bronze, silver, gold or platinum.")
-    var tier: TierArgument = .bronze
-    @Option(help: "Seconds without a new record after which a source has given all.")
-    var settle: Double = 2
-    @Option(help: "Number of examinations; the worst one counts.")
-    var times = 1
-    @Option(help: "Number of examinations at the same time.")
-    var atOnce = 1
-    @Option(help: "Write a report for continuous integration to this file.", completion: .file())
-    var junit: String?
-    @Flag(help: "Keep the tier beside the program, for hub plugins and hub plugin pack.")
-    var keep = false
-    @Flag(help: "Show the rules that it keeps too.")
-    var all = false
-    @Flag(help: "One JSON document.")
-    var json = false
+    @Option(name: .customLong("rule"), help: "Only this rule; may be given more than once.") var rules: [String] = []
+    @Option(help: "The tier that it must have: bronze, silver, gold or platinum.") var tier: TierArgument = .bronze
+    @Option(help: "Seconds without a new record after which a source has given all.") var settle: Double = 2
+    @Option(help: "Number of examinations; the worst one counts.") var times = 1
+    @Option(help: "Number of examinations at the same time.") var atOnce = 1
+    @Option(help: "Write a report for continuous integration to this file.", completion: .file()) var junit: String?
+    @Flag(help: "Keep the tier beside the program, for hub plugins and hub plugin pack.") var keep = false
+    @Flag(help: "Show the rules that it keeps too.") var all = false
+    @Flag(help: "One JSON document.") var json = false
 
     func validate() throws {
         guard settle >= 0.1, settle <= 60 else { throw ValidationError("--settle takes 0.1 to 60 seconds") }
@@ -104,8 +93,8 @@ struct TestCommand: AsyncParsableCommand {
         if json {
             try Output.json(try JSON.line(report.document))
         } else {
-            for line in report.lines(showsAll: all) { try Output.print(line) }
-            if times > 1 { for line in RepeatedConformanceTest.lines(reports) { try Output.print(line) } }
+            try Output.print(report.lines(showsAll: all))
+            if times > 1 { try Output.print(RepeatedConformanceTest.lines(reports)) }
         }
         let isWell = rules.isEmpty ? report.tier.map { $0 >= tier.tier } ?? false : report.broken.isEmpty
         if !isWell { throw ExitCode(HubExit.unhealthy.rawValue) }
@@ -126,9 +115,7 @@ extension TestCommand {
                 examined: String(Date().formatted(.iso8601).prefix(10)))
             guard let line = try? JSON.line(claim) else { return }
             try PrivateFile.write(Array((line + "\n").utf8), to: path, mode: 0o644)
-        } catch {
-            throw Failure(.system, "--keep: \(error)")
-        }
+        } catch { throw Failure(.system, "--keep: \(error)") }
     }
 }
 
@@ -150,16 +137,14 @@ struct TierArgument: ExpressibleByArgument {
 
 struct RulesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rules",
-        abstract: "The rules by which plugins are examined, and how each is kept.",
+        commandName: "rules", abstract: "The rules by which plugins are examined, and how each is kept.",
         discussion: """
             Examples:
               hub plugin rules
               hub plugin rules --json | jq -r 'select(.tier == "gold").rule'
             """)
 
-    @Flag(help: "A JSON object a line.")
-    var json = false
+    @Flag(help: "A JSON object a line.") var json = false
 
     func run() throws {
         struct Line: Encodable { var rule, tier, text, repair: String }

@@ -35,9 +35,6 @@ package actor ConformanceTest {
         var endsByItself: Bool
     }
 
-    /// The reason why a rule cannot be examined.
-    struct Unknown: Error { let reason: String }
-
     /// Makes a hub and a folder for one plugin; everything that runs there ends with the rule.
     func stage(_ behaviour: @Sendable (inout FakeHub.Behaviour) -> Void = { _ in }) async throws -> PluginTestBench {
         let stage = try await PluginTestBench(subject, knowing: checked, behaviour)
@@ -82,21 +79,21 @@ package actor ConformanceTest {
 
     /// The records that every life gives: a source that never ends, or one of live readings, gives different ones each time.
     ///
-    /// - Throws: ``Unknown`` if two lives have no record in common.
+    /// - Throws: ``Unexamined`` if two lives have no record in common.
     func lasting() async throws -> Set<RecordIdentity> {
         let known = try await course().records
         let task = second ?? Task { try await run() }
         second = task
         let lasting = known.intersection(try await task.value.records)
         if lasting.isEmpty, !known.isEmpty {
-            throw Unknown(reason: "two lives gave different records: it needs a stand-in that says the same each time")
+            throw Unexamined.open("two lives gave different records: it needs a stand-in that says the same each time")
         }
         return lasting
     }
 
     /// The cost of the plugin when it has given all its records and is idle, measured in one life.
     ///
-    /// - Throws: ``Rule/NotApplicable`` if it has done its work and ended by then.
+    /// - Throws: ``Unexamined`` if it has done its work and ended by then.
     func idleCost() async throws -> ProcessUsage {
         let task = cost ?? Task { try await measure() }
         cost = task
@@ -111,8 +108,8 @@ package actor ConformanceTest {
         let cost = await ProcessUsage.watched(await life.pid, for: .seconds(3))
         if !life.hasEnded, let cost { return cost }
         let ending = await life.ending()
-        guard ending == .exited(0) else { throw Unknown(reason: "it \(ending.words) before it was measured") }
-        throw Rule.NotApplicable(reason: "it had done its work and ended before it was measured")
+        guard ending == .exited(0) else { throw Unexamined.open("it \(ending.words) before it was measured") }
+        throw Unexamined.notConcerned("it had done its work and ended before it was measured")
     }
 
     private func run() async throws -> QuietRun {
@@ -175,25 +172,24 @@ package actor ConformanceTest {
         do {
             let seen = try await rule.look(self)
             verdict = seen.isEmpty ? .kept : .broken(seen)
-        } catch let unknown as Unknown {
-            verdict = .open(unknown.reason)
-        } catch let excuse as Rule.NotApplicable {
-            verdict = .notConcerned(excuse.reason)
+        } catch let unexamined as Unexamined {
+            verdict = unexamined.verdict
         } catch let refusal as PluginUnderTest.SetupError {
             await endStages()
             throw refusal
-        } catch {
-            verdict = .broken(["\(error)".split(separator: "\n").joined(separator: "; ")])
-        }
+        } catch { verdict = .broken(["\(error)".split(separator: "\n").joined(separator: "; ")]) }
         await endStages()
         if isClosed { throw CancellationError() }
         return verdict
     }
 }
 
-extension Rule {
-    /// The reason why a rule does not apply to a plugin, if the manifest alone does not show it.
-    struct NotApplicable: Error { let reason: String }
+/// A rule cannot be examined, or does not apply to the plugin, which the manifest alone does not show.
+struct Unexamined: Error {
+    let verdict: ConformanceTest.Verdict
+
+    static func open(_ reason: String) -> Unexamined { Unexamined(verdict: .open(reason)) }
+    static func notConcerned(_ reason: String) -> Unexamined { Unexamined(verdict: .notConcerned(reason)) }
 }
 
 extension Rule.Concern {

@@ -27,8 +27,7 @@ package enum GeneratedRecords {
                     Sample(
                         source: Source(plugin: plugin, device: device), key: key, type: type.id,
                         value: name.map { .category(name: $0.name, raw: Int64($0.raw ?? 0)) }
-                            ?? .quantity(value(type, age), unit: type.unit ?? ""),
-                        start: start))
+                            ?? .quantity(value(type, age), unit: type.unit ?? ""), start: start))
             }
         }
     }

@@ -54,8 +54,7 @@ extension Rule {
                 [
                     (sink.pending, "are not delivered"), (sink.retrying, "are to be tried again"),
                     (sink.refused, "were refused"),
-                ]
-                .compactMap { count, words in
+                ].compactMap { count, words in
                     count > 0 ? "\(sink.name): \(count) \(words)\(sink.lastFailureReason.map { ": \($0)" } ?? "")" : nil
                 }
             }

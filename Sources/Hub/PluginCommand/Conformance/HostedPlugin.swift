@@ -58,9 +58,7 @@ final class HostedPlugin: Sendable {
             hub = try await HubInstance(
                 configuration: configuration, run: "\(folder)/run", instance: subject.name
             ) { [said] line in said.change { $0 = ($0 + [line]).suffix(3) } }
-        } catch {
-            throw ConformanceTest.Unknown(reason: "\(error): \(said.value.joined(separator: "; "))")
-        }
+        } catch { throw Unexamined.open("\(error): \(said.value.joined(separator: "; "))") }
         self.hub.withLock { $0 = hub }
         if isFirst, !subject.records.isEmpty {
             try GeneratedBatch.give(subject.records, as: "before", to: hub.endpoints)
@@ -91,26 +89,20 @@ final class HostedPlugin: Sendable {
     func restore() async throws { try await run(["restore", "\(folder)/before.sqlite", "--yes"]) }
 
     private func run(_ arguments: [String]) async throws {
-        let child = Process()
-        (child.executableURL, child.arguments) = (
-            URL(filePath: HubProgram.beside("hub")), arguments + ["--config", configuration]
-        )
-        (child.standardInput, child.standardOutput, child.standardError) = (
-            FileHandle.nullDevice, FileHandle.nullDevice, FileHandle.nullDevice
-        )
+        let child = Process.silent(HubProgram.beside("hub"), arguments + ["--config", configuration])
         try child.run()
         let code = try await blocking {
             child.waitUntilExit()
             return child.terminationStatus
         }
-        if code != 0 { throw ConformanceTest.Unknown(reason: "hub \(arguments[0]) ended with exit code \(code)") }
+        if code != 0 { throw Unexamined.open("hub \(arguments[0]) ended with exit code \(code)") }
     }
 
     // MARK: - State
 
     private var door: String {
         get throws {
-            guard let hub = hub.withLock(\.self) else { throw ConformanceTest.Unknown(reason: "the hub has ended") }
+            guard let hub = hub.withLock(\.self) else { throw Unexamined.open("the hub has ended") }
             return hub.endpoints.door
         }
     }
@@ -119,14 +111,14 @@ final class HostedPlugin: Sendable {
     func sendGenerated() async throws {
         guard let hub = hub.withLock(\.self) else { return }
         let name = subject.name
-        try await blocking { _ = try GeneratedBatch(name, hub.endpoints).give() }
+        try await blocking { _ = try GeneratedBatch.give(for: name, hub.endpoints) }
     }
 
     func status() async throws -> HubStatus {
         let door = try door
         return try await blocking {
-            try JSON.answer(
-                HubStatus.self, DoorClient(endpoint: door, command: "plugin-test", patience: .seconds(60)).ask(.status))
+            try DoorClient(endpoint: door, command: "plugin-test", patience: .seconds(60))
+                .ask(.status, as: HubStatus.self)
         }
     }
 
@@ -136,17 +128,12 @@ final class HostedPlugin: Sendable {
     func records(of plugin: String) async throws -> [Record] {
         let door = try door
         return try await blocking {
-            var reader = RecordReader()
-            var found: [Record] = []
-            for kinds in [nil, [RecordKind.day]] {
+            try [nil, [RecordKind.day]].flatMap { kinds in
                 var filter = QueryRequest.Filter()
                 (filter.sources, filter.kinds) = ([plugin], kinds)
                 let client = try DoorClient(endpoint: door, command: "plugin-test", patience: .seconds(60))
-                try client.pages(QueryRequest(id: client.nextID(), filter: filter)) { page, _ in
-                    for record in page { found.append(try reader.record(record).record) }
-                }
+                return try client.records(QueryRequest(id: 0, filter: filter)).map(\.record)
             }
-            return found
         }
     }
 
@@ -169,9 +156,7 @@ final class HostedPlugin: Sendable {
 
     /// Whether the plugin has done its work and ended.
     func isAtRest() async throws -> Bool {
-        try await status().plugins.contains {
-            $0.name == subject.name && [.finished, .resting].contains($0.state)
-        }
+        try await status().plugins.contains { $0.name == subject.name && [.finished, .resting].contains($0.state) }
     }
 
     /// Waits until a figure is at least `count` and stays unchanged for a while, or until the patience is over.

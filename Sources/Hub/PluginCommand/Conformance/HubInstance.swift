@@ -21,9 +21,8 @@ package final class HubInstance: Sendable {
     ) async throws {
         let state = AwaitableValue((isReady: false, hasEnded: false))
         (self.instance, endpoints) = (instance, OwnerEndpoints(run: run))
-        program = try HelperProcess(
-            "hub", ["run", "--config", configuration, "--until-eof"], hearsErrors: true
-        ) { line in
+        program = try HelperProcess("hub", ["run", "--config", configuration, "--until-eof"], hearsErrors: true) {
+            line in
             switch line {
             case nil:
                 let wasReady = state.value.isReady

@@ -15,9 +15,7 @@ extension Rule {
             do {
                 _ = try await examination.stage()
                 return []
-            } catch let error as HubError {
-                return error.message.split(separator: "\n").map(String.init)
-            }
+            } catch let error as HubError { return error.message.split(separator: "\n").map(String.init) }
         },
         Rule(
             "describes-only", .bronze,
@@ -98,8 +96,7 @@ extension Rule {
             return seen
         },
         Rule(
-            "hub-gone", .bronze,
-            "When its stdin ends without STOP, because the hub was killed, it ends within 10 s.",
+            "hub-gone", .bronze, "When its stdin ends without STOP, because the hub was killed, it ends within 10 s.",
             repair: "Read stdin to its end in a thread or with poll, and take its end for the end of the hub."
         ) { examination in
             let stage = try await examination.stage()
@@ -111,13 +108,10 @@ extension Rule {
             return life.endsByItself ? [] : ["it had to be sent a signal 10 s after its stdin had ended"]
         },
         Rule(
-            "refused", .gold,
-            "If the hub refuses its HELLO, it ends with exit code 77.",
+            "refused", .gold, "If the hub refuses its HELLO, it ends with exit code 77.",
             repair: "At ERROR forbidden, instance or version in answer to HELLO: say why on stderr, and end with 77."
         ) { examination in
-            let stage = try await examination.stage {
-                $0.refusal = WireError(.instance, "this instance is not wanted")
-            }
+            let stage = try await examination.stage { $0.refusal = WireError(.instance, "this instance is not wanted") }
             let life = stage.start()
             guard let ending = await life.ends(within: examination.subject.patience) else {
                 return ["it still ran long after it had been refused, with \(await stage.hub.hellos.count) HELLO"]

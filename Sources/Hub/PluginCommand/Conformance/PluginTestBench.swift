@@ -127,9 +127,7 @@ final class PluginTestBench: Sendable {
     }
 
     /// Waits until the hub reaches a state, and returns whether it did in time.
-    func comes(
-        within limit: Duration? = nil, _ isMet: @escaping @Sendable (isolated FakeHub) -> Bool
-    ) async -> Bool {
+    func comes(within limit: Duration? = nil, _ isMet: @escaping @Sendable (isolated FakeHub) -> Bool) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
             group.addTask { [hub] in
                 await hub.wait(until: isMet)

@@ -16,9 +16,7 @@ import Samples
 /// The file `records.jsonl` has the records that the hub stores before the plugin comes, one a line, as a source gives them.
 package struct PluginUnderTest: Sendable {
     /// The reason why a plugin cannot be examined, and what to do.
-    package struct SetupError: Error, CustomStringConvertible {
-        package let description: String
-    }
+    package struct SetupError: Error, CustomStringConvertible { package let description: String }
 
     /// Absolute, as all paths here.
     package let program: String
@@ -54,8 +52,7 @@ package struct PluginUnderTest: Sendable {
         var lines = (text ?? "[plugin.\"\(usual)\"]").split(separator: "\n", omittingEmptySubsequences: false)
             .map(String.init)
         guard let header = lines.firstIndex(where: { $0.hasPrefix("[plugin.") }),
-            let end = lines[header].firstIndex(of: "]"),
-            lines.count(where: { $0.hasPrefix("[") }) == 1
+            let end = lines[header].firstIndex(of: "]"), lines.count(where: { $0.hasPrefix("[") }) == 1
         else {
             throw SetupError(
                 description: "\(files[0]): it must have one section, [plugin.NAME], with the settings for the test")
@@ -85,9 +82,7 @@ package struct PluginUnderTest: Sendable {
                     continue
                 case .failure(let rejection): reason = rejection.reason
                 }
-            } catch {
-                reason = "\(error)"
-            }
+            } catch { reason = "\(error)" }
             throw SetupError(description: "\(path), line \(number + 1): \(reason)")
         }
         return records

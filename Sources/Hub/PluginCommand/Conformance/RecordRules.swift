@@ -29,16 +29,12 @@ extension Rule {
             "Killed before its records were confirmed, it gives all of them when it is started again.",
             repair:
                 "Keep records without STORED in HUB_STATE, or read them again from the device; confirm to the device after STORED."
-        ) { examination in
-            try await interrupted(examination) { stage, life in await life.kill() }
-        },
+        ) { examination in try await interrupted(examination) { stage, life in await life.kill() } },
         Rule(
             "stopped", .silver, of: .sources,
             "Stopped before its records were confirmed, it gives all of them at its next start.",
             repair: "At STOP, keep records without STORED in HUB_STATE, or do not confirm them to the device."
-        ) { examination in
-            try await interrupted(examination) { stage, life in _ = await life.stop(stage.hub) }
-        },
+        ) { examination in try await interrupted(examination) { stage, life in _ = await life.stop(stage.hub) } },
         Rule(
             "lost-session", .silver, of: .sources,
             "When its session is lost in the middle of a batch it gives that batch again.",
@@ -124,8 +120,7 @@ extension Rule {
             return missing + (ending == .exited(0) ? [] : ["it \(ending.words)"])
         },
         Rule(
-            "times", .gold, of: .sources,
-            "Each sample has the offset or zone of its time, and none is in the future.",
+            "times", .gold, of: .sources, "Each sample has the offset or zone of its time, and none is in the future.",
             repair:
                 "Write start with the offset of the place of the measurement, or with zone; read the device's clock with care."
         ) { examination in

@@ -58,8 +58,7 @@ extension Rule {
             guard await stage.comes({ !$0.hellos.isEmpty }) else { return ["it never came"] }
             let missing = await stage.missing(lasting)
             let ending = await life.stop(stage.hub)
-            return missing + (ending == .exited(0) ? [] : ["it \(ending.words)"])
-                + (await stage.hub.violations)
+            return missing + (ending == .exited(0) ? [] : ["it \(ending.words)"]) + (await stage.hub.violations)
         },
     ]
 }

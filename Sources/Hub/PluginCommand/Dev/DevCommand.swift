@@ -45,8 +45,7 @@ struct DevCommand: AsyncParsableCommand {
             settings cannot be used; 71 the hub could not be started, or ended early.
             """)
 
-    @Argument(help: "The plugin's folder, or its program.", completion: .file())
-    var path: String = "."
+    @Argument(help: "The plugin's folder, or its program.", completion: .file()) var path: String = "."
     @Option(name: .customLong("set"), help: "A line of its section of hub.conf; may be given more than once.")
     var settings: [String] = []
     @Option(
@@ -55,8 +54,7 @@ struct DevCommand: AsyncParsableCommand {
     var build: String?
     @Option(help: ArgumentHelp("Keep the store in this folder, and go on with it next time.", valueName: "folder"))
     var keep: String?
-    @Option(help: ArgumentHelp("End when n records were given or delivered.", valueName: "n"))
-    var count: Int?
+    @Option(help: ArgumentHelp("End when n records were given or delivered.", valueName: "n")) var count: Int?
     @Option(name: .customLong("for"), help: ArgumentHelp("End after this time.", valueName: "seconds"))
     var duration: Int?
     @Flag(help: "A JSON object a line: {\"event\",\"text\",…}, or {\"event\":\"record\",\"topic\",\"record\"}.")

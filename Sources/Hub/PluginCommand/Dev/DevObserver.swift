@@ -79,22 +79,20 @@ final class DevObserver: Sendable {
                     patience = .zero
                 }
                 if view.json { state.withLock { $0.cursor = feed.cursor?.description ?? $0.cursor } }
-            } catch {
-                usleep(100_000)
-            }
+            } catch { usleep(100_000) }
             show(&reader)
             guard asked.map({ ContinuousClock.now - $0 > Self.pause }) ?? true else { continue }
             do {
                 let client = try door ?? DoorClient(endpoint: endpoints.door, command: "dev")
                 door = client
-                look(try JSON.answer(HubStatus.self, try client.ask(.status)), &word)
+                look(try client.ask(.status, as: HubStatus.self), &word)
             } catch {
                 // The hub is starting or ending.
                 door = nil
             }
             asked = .now
         }
-        if let status = try? door?.ask(.status) { try? look(JSON.answer(HubStatus.self, status), &word) }
+        if let status = try? door?.ask(.status, as: HubStatus.self) { look(status, &word) }
         end.change { $0.hasLooked = true }
         while !isHubGone.withLock(\.self) { usleep(20_000) }
         show(&reader)
@@ -135,8 +133,7 @@ final class DevObserver: Sendable {
             view.say(.refused, text, .bad)
         } else if news.event == nil, news.subject != "plugin" {
             view.say(.notice, news.text, .doubtful)
-        }
-        // Other events of a plugin are in its log.
+        }  // Other events of a plugin are in its log.
     }
 
     // MARK: - Status
@@ -159,9 +156,7 @@ final class DevObserver: Sendable {
                 return wants
             })
         else { return }
-        do {
-            view.say(.madeUp, try GeneratedBatch(instance, endpoints).give())
-        } catch {
+        do { view.say(.madeUp, try GeneratedBatch.give(for: instance, endpoints)) } catch {
             view.say(.madeUp, "no records could be given to it: \(error)", .bad)
         }
     }
@@ -214,8 +209,7 @@ final class DevObserver: Sendable {
         let isBad = facts.refused != 0 || facts.retrying != 0
         if !parts.isEmpty {
             let reason = isBad ? sink.lastFailureReason.map { ": \($0)" } ?? "" : ""
-            view.say(
-                .took, "\(sink.name): \(parts.joined(separator: ", "))\(reason)", isBad ? .doubtful : .good, facts)
+            view.say(.took, "\(sink.name): \(parts.joined(separator: ", "))\(reason)", isBad ? .doubtful : .good, facts)
             view.add(Int(facts.delivered ?? 0))
         }
         if let note = sink.note, note != before?.note, !sink.isWell { view.say(.took, "\(sink.name): \(note)", .bad) }

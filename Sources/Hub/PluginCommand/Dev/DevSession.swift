@@ -69,9 +69,8 @@ actor DevSession {
         }
         standIn = try startStandIn(subject)
         _ = try place.write(configuration(subject))
-        let hub = try await HubInstance(
-            configuration: place.configuration, run: place.run, instance: subject.name
-        ) { [view] in
+        let hub = try await HubInstance(configuration: place.configuration, run: place.run, instance: subject.name) {
+            [view] in
             view.say(.hub, $0)
         } ended: { [hubEnded] in
             hubEnded()
@@ -86,8 +85,7 @@ actor DevSession {
             nil, facts)
         let shown = place.lastShown()
         if !view.json { tap = try startTap(shown) }
-        let observer = DevObserver(
-            subject.name, hub.endpoints, data: "\(place.scratch)/data", shown: shown, view)
+        let observer = DevObserver(subject.name, hub.endpoints, data: "\(place.scratch)/data", shown: shown, view)
         self.observer = observer
         observer.start()
         view.say(.hub, "watching \(folder)\(view.json ? "" : "; Ctrl-C ends it")")
@@ -111,8 +109,7 @@ actor DevSession {
     private func startTap(_ shown: DevObserver.Shown) throws -> HelperProcess {
         try HelperProcess(
             "hub",
-            ["tap", "--until-eof", "--config", place.configuration, "--since", shown.cursor ?? "0"]
-                + DevObserver.topics
+            ["tap", "--until-eof", "--config", place.configuration, "--since", shown.cursor ?? "0"] + DevObserver.topics
         ) { [view] line in if let line { view.record(line) } }
     }
 
@@ -136,8 +133,7 @@ actor DevSession {
         view.say(.saved, names, nil, facts)
         let isSettings = parts.allSatisfy { ["test.conf", "sample.conf"].contains($0) }
         if let build, subject == nil || !isSettings, !(try await make(build)) {
-            return view.say(
-                .build, subject == nil ? "waiting for a change" : "the former program keeps running", .bad)
+            return view.say(.build, subject == nil ? "waiting for a change" : "the former program keeps running", .bad)
         }
         guard let hub, let before = subject else { return try await begin() }
         let subject = try PluginUnderTest(path, settings: settings)

@@ -95,24 +95,20 @@ final class FolderWatch: Sendable {
         mutating func forget(_ told: Set<String>) { created.subtract(told) }
 
         /// Whether it was created and deleted again since the last report, as editors' drafts are.
-        func isPassing(_ place: String) -> Bool {
-            created.contains(place) && access(path(place), F_OK) != 0
-        }
+        func isPassing(_ place: String) -> Bool { created.contains(place) && access(path(place), F_OK) != 0 }
 
         /// Watches a folder and its subfolders.
         mutating func add(_ place: String) throws(Failure) {
             guard path(place) != except else { return }
             guard folders.count < maximumFolders else {
-                throw Failure(
-                    .usage, "\(root) has more than \(maximumFolders) folders: name only the plugin's folder")
+                throw Failure(.usage, "\(root) has more than \(maximumFolders) folders: name only the plugin's folder")
             }
             let number = inotify_add_watch(file, path(place), Self.events)
             guard number >= 0 else {
                 // It may have been deleted meanwhile.
                 if errno == ENOENT || errno == ENOTDIR, !place.isEmpty { return }
                 let hint = errno == ENOSPC ? "; raise the sysctl fs.inotify.max_user_watches" : ""
-                throw Failure(
-                    .system, "\(path(place)) cannot be watched: \(String(cString: strerror(errno)))\(hint)")
+                throw Failure(.system, "\(path(place)) cannot be watched: \(String(cString: strerror(errno)))\(hint)")
             }
             folders[number] = place
             for name in (try? FileManager.default.contentsOfDirectory(atPath: path(place))) ?? []

@@ -58,9 +58,7 @@ package struct Catalogue: Codable, Hashable, Sendable {
                         name: index.name, version: index.version, summary: manifest.summary, file: name,
                         bytes: bytes.count, sha256: pack.sha256, reads: manifest.reads, writes: manifest.writes,
                         reaches: manifest.reaches, tier: index.tier?.tier))
-            } catch let refusal as PackError {
-                throw PackError("\(folder)/\(name): \(refusal)")
-            }
+            } catch let refusal as PackError { throw PackError("\(folder)/\(name): \(refusal)") }
         }
         (catalogue, plugins) = (Self.form, entries.sorted { $0.isBefore($1) })
     }

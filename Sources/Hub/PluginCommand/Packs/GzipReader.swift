@@ -27,11 +27,9 @@ struct GzipReader: ~Copyable {
                 }
             case .ended:
                 guard taken == bytes.count else {
-                    throw PackError(
-                        "\(bytes.count - taken) bytes come after its end: it is not a pack as it was made")
+                    throw PackError("\(bytes.count - taken) bytes come after its end: it is not a pack as it was made")
                 }
-            case .damaged:
-                throw PackError("it is not a pack, or is damaged: its gzip data cannot be read")
+            case .damaged: throw PackError("it is not a pack, or is damaged: its gzip data cannot be read")
             }
         }
         return Array(piece.prefix(filled))

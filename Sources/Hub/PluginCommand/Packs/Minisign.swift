@@ -109,12 +109,10 @@ extension Minisign {
                         Array(password.utf8), salt: Array(bytes[6..<38]), operations: operations, memory: Int(memory),
                         length: secret.count)
                 else {
-                    throw PackError(
-                        "to open it takes \(memory >> 20) MiB of memory, which this machine does not give")
+                    throw PackError("to open it takes \(memory >> 20) MiB of memory, which this machine does not give")
                 }
                 secret = zip(secret, mask).map { $0 ^ $1 }
-            case [0, 0]:
-                guard password == nil else { throw PackError("it has no password") }
+            case [0, 0]: guard password == nil else { throw PackError("it has no password") }
             default: throw PackError("it is encrypted in a way that is not known here")
             }
             let (number, key, sum) = (Array(secret[..<8]), Array(secret[8..<72]), Array(secret[72...]))

@@ -18,9 +18,7 @@ package struct PackFolder: Sendable {
     ///   - place: the path of the folder, or of a program, which is then packed alone.
     ///   - included: files or folders in it to pack although they look like data.
     package init(_ place: String, including included: [String] = []) throws {
-        guard let real = realpath(place, nil) else {
-            throw PackError("\(place) is not there: name a plugin's folder")
-        }
+        guard let real = realpath(place, nil) else { throw PackError("\(place) is not there: name a plugin's folder") }
         let found = String(cString: real)
         free(real)
         guard Self.kind(found) == S_IFDIR else {
@@ -67,8 +65,7 @@ package struct PackFolder: Sendable {
             case S_IFDIR: try collect(path, of: root, included, &files, &leftOut)
             case S_IFREG: files.append(path)
             case S_IFLNK: files.append(try link(path, of: root))
-            default:
-                throw PackError("\(root)/\(path) is neither a file nor a folder: take it away, or pack elsewhere")
+            default: throw PackError("\(root)/\(path) is neither a file nor a folder: take it away, or pack elsewhere")
             }
             guard files.count <= PackLimits.files else {
                 throw PackError("\(root) has more than \(PackLimits.files) files: is it the plugin's folder?")
@@ -102,8 +99,7 @@ package struct PackFolder: Sendable {
         ["readings.txt", "hub.conf", "data", "run", "state"].contains(name)
             || [
                 ".db", ".db-wal", ".db-shm", ".sqlite", ".sqlite-wal", ".sqlite-shm", ".log", ".jsonl", ".csv",
-                ".secret",
-                ".pem", ".env",
+                ".secret", ".pem", ".env",
             ].contains { name.hasSuffix($0) } || access("\(path)/pyvenv.cfg", F_OK) == 0
     }
 

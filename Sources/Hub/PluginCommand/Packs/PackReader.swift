@@ -36,9 +36,7 @@ package struct PackReader: Sendable {
     private static func content(_ entry: Tar.Entry, _ source: inout GzipReader) throws(PackError) -> [UInt8] {
         let content = try source.read(entry.bytes)
         _ = try source.read(Tar.padding(after: entry.bytes).count)
-        guard content.count == entry.bytes else {
-            throw PackError("it ends in the middle of \(Tar.shown(entry.path))")
-        }
+        guard content.count == entry.bytes else { throw PackError("it ends in the middle of \(Tar.shown(entry.path))") }
         return content
     }
 
@@ -84,9 +82,7 @@ package struct PackReader: Sendable {
         var source = GzipReader(bytes)
         _ = try Self.index(&source)
         for file in index.files {
-            guard let entry = try Tar.next(&source) else {
-                throw PackError("\(Tar.shown(file.path)) is missing in it")
-            }
+            guard let entry = try Tar.next(&source) else { throw PackError("\(Tar.shown(file.path)) is missing in it") }
             guard entry.path == file.path else {
                 throw PackError(
                     "\(Tar.shown(entry.path)) is in it, but its index has \(Tar.shown(file.path)): files come once each, in that order"
@@ -102,8 +98,6 @@ package struct PackReader: Sendable {
             }
             try found(file, content)
         }
-        if let more = try Tar.next(&source) {
-            throw PackError("\(Tar.shown(more.path)) is in it and not in its index")
-        }
+        if let more = try Tar.next(&source) { throw PackError("\(Tar.shown(more.path)) is in it and not in its index") }
     }
 }

@@ -101,8 +101,7 @@ package struct PackText: Sendable {
         }.map(\.name)
         return [
             added("reads", new.reads, old.reads), added("writes", new.writes, old.writes),
-            added("reaches", new.reaches, old.reaches),
-            added("asks for the owner's rights", new.owner, old.owner),
+            added("reaches", new.reaches, old.reaches), added("asks for the owner's rights", new.owner, old.owner),
             added("writes to the path in the setting", written, []),
             new.profiles && !old.profiles ? "gets the facts about persons' bodies in hub.conf" : nil,
             added("needs the setting", needed, []),

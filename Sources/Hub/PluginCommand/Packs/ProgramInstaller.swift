@@ -22,8 +22,7 @@ package struct ProgramInstaller: Sendable {
         try Folder.make(programs.folder)
         do throws(FileLock.LockError) { lock = try FileLock("\(programs.folder)/.lock") } catch {
             switch error {
-            case .held(let holder):
-                throw PackError("\(holder) is installing or removing a plugin: try again after it")
+            case .held(let holder): throw PackError("\(holder) is installing or removing a plugin: try again after it")
             case .refused(let error): throw error
             }
         }

@@ -46,9 +46,7 @@ enum Tar {
         return header
     }
 
-    static func padding(after bytes: Int) -> [UInt8] {
-        [UInt8](repeating: 0, count: (block - bytes % block) % block)
-    }
+    static func padding(after bytes: Int) -> [UInt8] { [UInt8](repeating: 0, count: (block - bytes % block) % block) }
 
     static let end = [UInt8](repeating: 0, count: 2 * block)
 

@@ -206,8 +206,7 @@ package actor PlayHub {
             return StoredRecord(
                 record: record, number: number, sequence: number, assignment: .person(person), type: type.id)
         }
-        return await hub.deliver(stored, to: want) == nil
-            ? ["its credit does not cover \(number) records"] : nil
+        return await hub.deliver(stored, to: want) == nil ? ["its credit does not cover \(number) records"] : nil
     }
 }
 

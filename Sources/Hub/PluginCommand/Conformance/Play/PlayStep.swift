@@ -58,22 +58,17 @@ package enum PlayStep: Hashable, Sendable {
     package static let grammar: [(line: String, text: String)] = [
         ("forget", "all sessions are forgotten; the next message is answered hello-first"),
         ("silent", "SAMPLES are neither stored nor answered, PING is not answered"),
-        ("mute", "SAMPLES are stored, and their answers lost"),
-        ("answer", "ends silent and mute"),
-        ("kill", "the door and the feed are gone; stored records stay"),
-        ("back", "they are there again"),
+        ("mute", "SAMPLES are stored, and their answers lost"), ("answer", "ends silent and mute"),
+        ("kill", "the door and the feed are gone; stored records stay"), ("back", "they are there again"),
         ("restore N", "the newest N records are lost, and the hub is there again in another epoch"),
         ("fail N", "N batches are answered with ERROR store"),
         ("reject N", "the first N records that come are rejected"),
         ("refuse CODE", "every HELLO is answered with ERROR CODE"),
         ("credit N", "sessions that begin from now have credit for N records"),
         ("newer", "every message has members that no version of the protocol knows"),
-        ("drop N", "the feed loses N records"),
-        ("give N [TYPE]", "another source gives N records (of weight)"),
-        ("deliver N [TYPE]", "the sink is given N records (of weight)"),
-        ("ping", "sends PING"),
-        ("pulse", "publishes the position of the store on the feed"),
-        ("stop", "sends STOP"),
+        ("drop N", "the feed loses N records"), ("give N [TYPE]", "another source gives N records (of weight)"),
+        ("deliver N [TYPE]", "the sink is given N records (of weight)"), ("ping", "sends PING"),
+        ("pulse", "publishes the position of the store on the feed"), ("stop", "sends STOP"),
         ("pause MS", "does nothing for MS milliseconds"),
         ("wait WHAT N", "goes on when there are N of these; the play fails if they do not come in time"),
         ("expect WHAT N", "fails unless there are exactly N of these"),
@@ -93,8 +88,7 @@ package enum PlayStep: Hashable, Sendable {
         guard let verb = words.first,
             let entry = Self.grammar.first(where: { $0.line.split(separator: " ")[0] == verb })
         else {
-            throw refusal(
-                "there is no such line; there are \(Self.grammar.map { $0.line }.joined(separator: ", "))")
+            throw refusal("there is no such line; there are \(Self.grammar.map { $0.line }.joined(separator: ", "))")
         }
         let most = entry.line.split(separator: " ").count
         let least = entry.line.split(separator: " ").count { !$0.hasPrefix("[") }
