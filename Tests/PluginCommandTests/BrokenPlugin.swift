@@ -60,8 +60,7 @@ struct BrokenPlugin: Sendable {
             (#"print(json.dumps({"objections": objections(json.load(sys.stdin))}))"#, "print('all is well')")),
         BrokenPlugin(
             "described", "a summary of one letter", (#""summary": "Weights of a text file.""#, #""summary": "w""#)),
-        BrokenPlugin(
-            "described", "no help", (#""Seconds from one look at the file to the next.""#, #""Every""#)),
+        BrokenPlugin("described", "no help", (#""Seconds from one look at the file to the next.""#, #""Every""#)),
     ]
 
     private static let living: [BrokenPlugin] = [

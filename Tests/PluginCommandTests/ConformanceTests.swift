@@ -30,8 +30,7 @@ import Testing
                 text = text.replacing(old, with: new)
             }
             let lines = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
-            let program = try folder.write(
-                "#!\(try Tool.python(with: "zmq"))\n\(lines.last ?? "")", to: "hub-\(name)")
+            let program = try folder.write("#!\(try Tool.python(with: "zmq"))\n\(lines.last ?? "")", to: "hub-\(name)")
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
             try folder.write("[plugin.\(name)]\n\(section)\n", to: "test.conf")
             try folder.write(Self.weights, to: "weights.txt")

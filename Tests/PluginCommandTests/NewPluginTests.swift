@@ -97,9 +97,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.pyzmq.isMet, "\(Need.pyzmq.reason)"))
-    func `a new sink in Python passes its rules unchanged`() async throws {
-        try await expectAllKept("python")
-    }
+    func `a new sink in Python passes its rules unchanged`() async throws { try await expectAllKept("python") }
 
     @Test(.enabled(if: Thoroughness.isWhole && Need.ruby.isMet, "a part of make test-all; \(Need.ruby.reason)"))
     func `a new source in Ruby passes all rules unchanged, and a sink its own`() async throws {
@@ -117,9 +115,7 @@ import Testing
     }
 
     @Test(.enabled(if: Thoroughness.isWhole && Need.jq.isMet, "a part of make test-all; \(Need.jq.reason)"))
-    func `a new sink in shell passes its rules unchanged`() async throws {
-        try await expectAllKept("sh")
-    }
+    func `a new sink in shell passes its rules unchanged`() async throws { try await expectAllKept("sh") }
 
     @Test func `a new sink in Swift passes its rules unchanged`() async throws {
         try await expectAllKept("swift")
@@ -198,8 +194,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: place.path + "/there", withIntermediateDirectories: false)
         let cases: [([String], String)] = [
             (["_x"], "expected 1 to 64 letters"), (["a b"], "expected 1 to 64 letters"),
-            (["a/b"], "expected 1 to 64 letters"),
-            (["hub"], "the hub's own name"), (["there"], "is there already"),
+            (["a/b"], "expected 1 to 64 letters"), (["hub"], "the hub's own name"), (["there"], "is there already"),
             (["x", "--lang", "pyhton"], "did you mean python?"), (["x", "--lang", "cobol"], "there are python, sh"),
             (["x", "--source", "heartRte"], "did you mean heartRate?"),
             (["x", "--source", "bloodPressure"], "of the kind correlation"),

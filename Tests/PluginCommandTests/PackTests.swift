@@ -33,9 +33,7 @@ struct SmallPlugin {
         try text.write(toFile: "\(folder.path)/\(path)", atomically: false, encoding: .utf8)
     }
 
-    var manifest: Manifest {
-        get throws { try JSONDecoder().decode(Manifest.self, from: Data(Self.manifest().utf8)) }
-    }
+    var manifest: Manifest { get throws { try JSONDecoder().decode(Manifest.self, from: Data(Self.manifest().utf8)) } }
 
     func pack() throws -> [UInt8] { try PackFolder(folder.path).pack(try manifest, tier: nil).bytes }
 }
@@ -50,8 +48,7 @@ struct SmallPlugin {
         try PrivateFile.write(pack, to: file)
         try Folder.make("\(one.folder.path)/out")
         #expect(Tool.run("tar", ["-xzf", file, "-C", "\(one.folder.path)/out"]))
-        #expect(
-            try String(contentsOfFile: "\(one.folder.path)/out/lib/part.sh", encoding: .utf8) == "# a part\n")
+        #expect(try String(contentsOfFile: "\(one.folder.path)/out/lib/part.sh", encoding: .utf8) == "# a part\n")
         #expect(access("\(one.folder.path)/out/hub-small", X_OK) == 0)
     }
 
@@ -85,8 +82,7 @@ struct SmallPlugin {
     @Test func `R16.2 personal data and virtual environments are left out unless they are asked for`() throws {
         let data = [
             "readings.txt", "hub.conf", "data/hub.sqlite", "state.db", "lib/export.csv", "venv/pyvenv.cfg",
-            "venv/bin/x",
-            "run.log",
+            "venv/bin/x", "run.log",
         ]
         let plugin = try SmallPlugin(more: Dictionary(uniqueKeysWithValues: data.map { ($0, "") }))
         symlink("/usr/bin/python3", "\(plugin.folder.path)/venv/bin/python3")
@@ -132,9 +128,7 @@ struct SmallPlugin {
             let place = 10 + Int(seed.next() % UInt64(pack.count - 10))
             changed[place] ^= UInt8(1 << (seed.next() % 8))
             // A few bits of a compressed stream have no effect either: the files are then the same.
-            if refusal(changed) == "taken" {
-                #expect(try PackReader(changed).index == PackReader(pack).index)
-            }
+            if refusal(changed) == "taken" { #expect(try PackReader(changed).index == PackReader(pack).index) }
         }
         #expect(throws: PackError.self) { try PackReader(pack + [0]).check() }
         #expect(throws: PackError.self) { try PackReader(pack + pack).check() }
@@ -185,12 +179,10 @@ struct SmallPlugin {
 
     @Test(arguments: [
         ("../hub-evil", "leads out"), ("/etc/cron.d/evil", "absolute"), ("a/../../b", "leads out"),
-        ("a//b", "leads out"),
-        ("./a", "leads out"), ("pack.json", "hub's own"), ("hub-small.tier.json", "hub's own"), ("a\nb", "characters"),
-        ("hub-small", "twice"), ("hub-small/x", "a file and a folder"),
+        ("a//b", "leads out"), ("./a", "leads out"), ("pack.json", "hub's own"), ("hub-small.tier.json", "hub's own"),
+        ("a\nb", "characters"), ("hub-small", "twice"), ("hub-small/x", "a file and a folder"),
         (String(repeating: "a/", count: 120) + "b", "longer"),
-    ])
-    func `R16.6 a path that leads out of the pack, is reserved or occurs twice is refused`(
+    ]) func `R16.6 a path that leads out of the pack, is reserved or occurs twice is refused`(
         _ path: String, _ words: String
     ) throws {
         let sum = Digests.sha256([]).hexadecimal
@@ -205,8 +197,7 @@ struct SmallPlugin {
     @Test(arguments: [
         ("1", "hard link"), ("2", "symbolic link"), ("3", "device"), ("4", "device"), ("5", "folder"),
         ("6", "pipe"), ("x", "extension"), ("L", "extension"),
-    ])
-    func `R16.6 an entry that is not a plain file is refused`(_ type: String, _ words: String) throws {
+    ]) func `R16.6 an entry that is not a plain file is refused`(_ type: String, _ words: String) throws {
         #expect(refusal(try forged { $0[156] = Array(type.utf8)[0] }).contains(words))
     }
 
@@ -222,8 +213,7 @@ struct SmallPlugin {
         #expect(refusal(try forged(files: { $0 + $0 })).contains("not in its index"))
         #expect(refusal(try forged(files: { $0 + [("more", [])] })).contains("not in its index"))
         #expect(
-            refusal(try forged { $0.replaceSubrange(124..<136, with: "77777777777\u{0}".utf8) }).contains("bytes, but")
-        )
+            refusal(try forged { $0.replaceSubrange(124..<136, with: "77777777777\u{0}".utf8) }).contains("bytes, but"))
     }
 
     @Test func `R16.7 a pack that would be too large is refused by its index before it is unpacked`() throws {

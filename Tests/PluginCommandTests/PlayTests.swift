@@ -19,9 +19,8 @@ import Testing
             let library = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Clients/Python")
             var command = ["plugin", "play"] + arguments + ["--patience", "\(patience)"]
             if let client { command += ["--", try Tool.python(with: "zmq"), "\(folder.path)/\(client)"] }
-            return try await ChildProcess(
-                "hub", command, environment: ["PYTHONPATH": library.standardizedFileURL.path]
-            ).result()
+            return try await ChildProcess("hub", command, environment: ["PYTHONPATH": library.standardizedFileURL.path])
+                .result()
         }
     }
 
@@ -163,8 +162,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.pyzmq.isMet, "\(Need.pyzmq.reason)"))
-    func
-        `a follower that relies on the feed alone fails at a hole, and one that takes a restore for a record fails`()
+    func `a follower that relies on the feed alone fails at a hole, and one that takes a restore for a record fails`()
         async throws
     {
         let feedOnly = try Desk(

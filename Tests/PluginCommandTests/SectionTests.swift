@@ -27,9 +27,7 @@ import Testing
     private static let block = "# title\n[plugin.new]\nfile = \"x\"\n# other = 1\n"
 
     @Test(arguments: [file, file.replacing("\n", with: "\r\n"), "", "[hub]\n"])
-    func `R16.20 a section that is added and removed leaves the file as it was, byte for byte`(_ text: String)
-        throws
-    {
+    func `R16.20 a section that is added and removed leaves the file as it was, byte for byte`(_ text: String) throws {
         var editor = try ConfigurationEditor(text)
         try editor.add(["plugin", "new"], Self.block, atEnd: true)
         #expect(editor.isEnabled("new") && editor.text.utf8.starts(with: text.utf8))
