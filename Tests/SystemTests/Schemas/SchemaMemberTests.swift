@@ -75,7 +75,7 @@ import Testing
         func names(_ members: RecordMembers) -> Set<String> {
             Set(RecordMember.allCases.filter(members.contains).map(\.name))
         }
-        let parts: Set = ["workout", "route", "activitySummary"]
+        let parts = Set(Sample.partNames)
         let given = RecordMembers.sample.subtracting(.reserved)
         #expect(
             Set(try Documents.members("record-given.json#/$defs/sample"))

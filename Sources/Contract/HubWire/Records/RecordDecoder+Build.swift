@@ -52,15 +52,15 @@ extension RecordDecoder {
         guard end.microseconds >= start.microseconds else { throw RecordRejection(.time, "end: is before start") }
         let metadata = try metadata()
         let identity = try identity(in: metadata, of: type.id)
-        let hasParts = kind == .workout || type.id == .workoutRoute || type.id == .activitySummary
+        let part = SamplePart(kind, type.id)
         let sample = Sample(
             source: try source(), key: identity.key, type: type.id, value: try value(kind, type.entry), start: start,
             end: end,
             zone: try scan.name(.zone, .time), subject: try scan.subject(),
             group: try scan.name(.group, .group, maximum: RecordKey.maximumBytes), provenance: try scan.provenance(),
             metadata: metadata, sourceVersion: identity.version, origin: try scan.origin(),
-            extra: try scan.extra(known: .sample, isBounded: !hasParts))
-        guard hasParts else { return sample }
+            extra: try scan.extra(known: .sample, isBounded: part?.isLarge != true))
+        guard part != nil else { return sample }
         do throws(PartError) { try sample.checkParts(validation.registry) } catch {
             throw RecordRejection(RecordRejection.Code(received: error.kind.rawValue), error.description)
         }

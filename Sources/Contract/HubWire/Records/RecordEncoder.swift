@@ -103,7 +103,7 @@ private struct RecordWriter {
         if let stored { numbers(stored) }
     }
 
-    /// Writes the extra members; a workout's parts and a route's points are written beside the other members.
+    /// Writes the extra members; the sample's part is written beside the other members.
     private mutating func extra(_ sample: Sample) {
         guard let extra = sample.extra else { return }
         guard let name = sample.partName, let separated = extra.separating(name) else {

@@ -39,7 +39,6 @@ public struct ActivitySummary: Hashable, Sendable {
         (self.appleExerciseTime, self.appleStandHours) = (appleExerciseTime, appleStandHours)
     }
 
-    static let name = "activitySummary"
     /// 25 hours, plus a second for services that cut one off or add one.
     static let longestDay: Int64 = (25 * 3_600 + 1) * 1_000_000
 
@@ -51,7 +50,7 @@ public struct ActivitySummary: Hashable, Sendable {
 
     /// Reads and checks the member of a record.
     init(_ value: JSONTree, _ registry: TypeRegistry) throws(PartError) {
-        let reader = PartReader(value: value, place: Self.name)
+        let reader = PartReader(value: value, place: SamplePart.activitySummary.rawValue)
         let members = try reader.members(Self.members.map(\.name))
         guard !members.isEmpty else { throw reader.fault("one of \(Self.members.map(\.name).joined(separator: ", "))") }
         var figures: [Figure?] = []

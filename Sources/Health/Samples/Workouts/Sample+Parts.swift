@@ -1,33 +1,60 @@
 package import JSON
 
-/// Accessors for the members of workouts, routes and activity summaries, which are stored among the sample's extra members.
-extension Sample {
-    /// The name of the member for the sample's type; `nil` for other types.
-    package var partName: String? {
-        if case .workout = value { return "workout" }
-        return type == .workoutRoute ? "route" : type == .activitySummary ? ActivitySummary.name : nil
+/// A member that only the samples of one kind or type have, by its name.
+///
+/// This is the one table of the parts: the codec, the reader of plain records and the tests of the schemas ask it. A sample has at most one part, and stores
+/// it among its extra members.
+package enum SamplePart: String, CaseIterable, Sendable {
+    case workout, route, activitySummary
+
+    /// The part that samples of a kind and type have; `nil` if they have none.
+    package init?(_ kind: SampleKind, _ type: TypeID) {
+        if kind == .workout {
+            self = .workout
+        } else if type == .workoutRoute {
+            self = .route
+        } else if type == .activitySummary {
+            self = .activitySummary
+        } else {
+            return nil
+        }
     }
+
+    /// Whether only the size of the record limits it, and not the bound of extra members (R6.19).
+    package var isLarge: Bool {
+        switch self {
+        case .workout, .route, .activitySummary: true
+        }
+    }
+}
+
+/// Accessors for the parts.
+extension Sample {
+    /// The names of all parts.
+    package static let partNames = SamplePart.allCases.map(\.rawValue)
+
+    /// The name of the part that samples of this kind and type have; `nil` if they have none.
+    package var partName: String? { part?.rawValue }
+
+    private var part: SamplePart? { SamplePart(value.kind, type) }
 
     /// The source's details of a workout besides activity and interval; `nil` for other types and if the source has none.
     public var workout: WorkoutParts? {
-        get {
-            guard case .workout = value, let part else { return nil }
-            // A person may have shortened the interval since the check, so do not check it here.
-            return try? WorkoutParts(part, seconds: .infinity, .standard)
-        }
-        set { extra = JSONObject.setting("workout", to: newValue?.json, in: extra) }
+        // A person may have shortened the interval since the check, so do not check it here.
+        get { json(of: .workout).flatMap { try? WorkoutParts($0, seconds: .infinity, .standard) } }
+        set { setPart(.workout, newValue?.json) }
     }
 
     /// The points of a `workoutRoute`, in order of time; `nil` for other types.
     public var route: [RoutePoint]? {
-        get { type == .workoutRoute ? part.flatMap { try? RoutePoint.list($0) } : nil }
-        set { extra = JSONObject.setting("route", to: newValue.map { .list($0.map(\.json)) }, in: extra) }
+        get { json(of: .route).flatMap { try? RoutePoint.list($0) } }
+        set { setPart(.route, newValue.map { .list($0.map(\.json)) }) }
     }
 
     /// The figures of an `activitySummary`, with their goals; `nil` for other types.
     public var activitySummary: ActivitySummary? {
-        get { type == .activitySummary ? part.flatMap { try? ActivitySummary($0, .standard) } : nil }
-        set { extra = JSONObject.setting(ActivitySummary.name, to: newValue?.json, in: extra) }
+        get { json(of: .activitySummary).flatMap { try? ActivitySummary($0, .standard) } }
+        set { setPart(.activitySummary, newValue?.json) }
     }
 
     /// The day of an `activitySummary`, taken from its key; `nil` for other types.
@@ -39,23 +66,33 @@ extension Sample {
         return (workout ?? WorkoutParts()).duration(from: start, to: end)
     }
 
-    private var part: JSONTree? { partName.flatMap { extra?.separating($0)?.value } }
+    private func json(of part: SamplePart) -> JSONTree? {
+        self.part == part ? extra?.separating(part.rawValue)?.value : nil
+    }
 
-    /// Throws the first error in the member.
+    private mutating func setPart(_ part: SamplePart, _ value: JSONTree?) {
+        extra = JSONObject.setting(part.rawValue, to: value, in: extra)
+    }
+
+    /// Throws the first error in the part.
     package func checkParts(_ registry: TypeRegistry) throws(PartError) {
-        if type == .activitySummary { return try checkSummary(registry) }
         guard let part else { return }
-        if case .workout = value {
+        let value = json(of: part)
+        switch part {
+        case .workout:
+            guard let value else { return }
             let seconds = Double(end.microseconds - start.microseconds) / 1_000_000
-            _ = try WorkoutParts(part, seconds: seconds, registry)
-        } else {
-            _ = try RoutePoint.list(part)
+            _ = try WorkoutParts(value, seconds: seconds, registry)
+        case .route:
+            guard let value else { return }
+            _ = try RoutePoint.list(value)
+        case .activitySummary: try checkSummary(value, registry)
         }
     }
 
-    private func checkSummary(_ registry: TypeRegistry) throws(PartError) {
-        guard let part else { throw PartError(.value, "\(ActivitySummary.name): missing") }
-        _ = try ActivitySummary(part, registry)
+    private func checkSummary(_ value: JSONTree?, _ registry: TypeRegistry) throws(PartError) {
+        guard let value else { throw PartError(.value, "\(SamplePart.activitySummary.rawValue): missing") }
+        _ = try ActivitySummary(value, registry)
         guard zone != nil || start.offsetMinutes != nil else {
             throw PartError(.time, "start: expected the local clock of the day, by an offset or by zone")
         }
