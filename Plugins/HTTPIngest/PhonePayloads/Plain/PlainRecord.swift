@@ -130,9 +130,8 @@ struct PlainRecord {
         "group", "metadata", "note",
     ]
     /// Further members of the protocol's samples (Protocol §6.1).
-    private static let further = [
-        "raw", "provenance", "sourceVersion", "origin", "extra", "reason", "workout", "route", "summary",
-    ]
+    private static let further =
+        ["raw", "provenance", "sourceVersion", "origin", "extra", "reason"] + Sample.partNames
 
     /// The first member that is neither a record's nor a type, with a suggestion if a known name is near.
     private var unknownMember: String? {

@@ -133,6 +133,17 @@ import Testing
             .plain)
         #expect(names(records) == ["person_name", "body_fat"])
         #expect(records.ignored.last.map { "\($0.place) \($0.points ?? 0)" } == "/records/0/body_fat 2")
+        let start = #""start":"2026-11-20T00:00:00+01:00""#
+        for name in Sample.partNames {
+            let part = try Reading(#"{"type":"weight","value":80.4,\#(start),"\#(name)":{},"bmi":25.1}"#, .plain)
+            #expect(names(part) == ["bmi"], "\(name)")
+        }
+        let figures = #"{"appleStandHours":{"value":11,"unit":"count"}}"#
+        let day = try Reading(
+            #"{"type":"activitySummary",\#(start),"key":"2026-11-20","activitySummary":\#(figures),"summary":1}"#,
+            .plain)
+        #expect(names(day) == ["summary"])
+        #expect(day.samples.map { $0.activitySummary?.appleStandHours?.value } == [11])
         let point = #"{"date":"2026-11-20 07:00:00 +0100","qty":80,"source":"W","metadata":{"a":1},"note":""}"#
         #expect(names(try Reading(metric: "weight_body_mass", "kg", [point])) == ["metadata"])
         let pressure = #"{"date":"2026-11-20 07:00:00 +0100","systolic":120,"diastolic":80,"pulse":60}"#
