@@ -37,6 +37,20 @@ import Testing
         return tested
     }
 
+    @Test func `every requirement that a test or a vector names is in the documents`() throws {
+        var written: Set<String> = []
+        for name in ["Protocol.md", "Clients.md"] {
+            let text = try String(contentsOf: ProtocolVectors.root.appending(path: "Docs/\(name)"), encoding: .utf8)
+            written.formUnion(text.matches(of: /\[(R\d+\.\d+)\]/).map { String($0.1) })
+        }
+        let vectors = try String(
+            contentsOf: ProtocolVectors.root.appending(path: "Docs/ProtocolVectors.jsonl"), encoding: .utf8)
+        let cited = Set(vectors.matches(of: /"(R\d+\.\d+)"/).map { String($0.1) })
+        #expect(cited.count > 50)
+        let unknown = try Self.testedRequirements().union(cited).subtracting(written)
+        #expect(unknown.isEmpty, "no document has \(unknown.sorted().joined(separator: " "))")
+    }
+
     @Test func `every requirement of the served chapters has a test that names it`() throws {
         let served = try Self.servedRequirements()
         #expect(served.count > 70)

@@ -66,6 +66,15 @@ import Testing
         }
     }
 
+    @Test(arguments: Sample.partNames)
+    func `each part of a sample has a good and a bad vector`(name: String) {
+        let vectors = Self.of("record").filter { JSONTree(Array(($0.in ?? "").utf8))?[name] != nil }
+        #expect(
+            vectors.contains { $0.out != nil }, "Docs/ProtocolVectors.jsonl has no record that is taken with \(name)")
+        #expect(
+            vectors.contains { $0.code != nil }, "Docs/ProtocolVectors.jsonl has no record that is refused for \(name)")
+    }
+
     @Test(arguments: of("stored"))
     func `canonical bytes round-trip`(vector: Vector) throws {
         let text = try #require(vector.text)
