@@ -41,10 +41,8 @@ struct StoryTables: Sendable {
     }
 
     /// Facts that appear nowhere else on the page.
-    ///
-    /// The names of type and topic in `hub trace` are for programs and are omitted.
     var facts: [(String, HTML)] {
-        story.facts(readers).filter { ["key", "group", "made of"].contains($0.name) }
+        story.facts(readers).filter(\.isOnPage)
             .map { ($0.name.prefix(1).uppercased() + $0.name.dropFirst(), "\($0.text)") }
     }
 

@@ -73,37 +73,51 @@ extension RecordStory.Day {
 }
 
 extension RecordStory {
-    /// The facts about the record, each with its name; empty on a page that does not have the current version.
+    /// A fact about the record, with its name in `hub trace`.
+    package struct Fact: Sendable {
+        package let name, text: String
+        /// Whether the page of the record shows it too.
+        ///
+        /// Other facts are elsewhere on that page, or are only for programs, such as the names of type and topic.
+        package let isOnPage: Bool
+    }
+
+    /// The facts about the record; empty on a page that does not have the current version.
     ///
     /// - Parameter readers: how each person reads values and dates.
-    package func facts(_ readers: (String?) -> DisplayPreferences) -> [(name: String, text: String)] {
+    package func facts(_ readers: (String?) -> DisplayPreferences) -> [Fact] {
         guard let current else { return [] }
         let shown = retracted ?? current
-        var facts = [(name: "record", text: "\(current.number)"), (name: "type", text: current.type.rawValue)]
+        var facts: [Fact] = []
+        func add(_ name: String, _ text: String, isOnPage: Bool = false) {
+            facts.append(Fact(name: name, text: text, isOnPage: isOnPage))
+        }
+        add("record", "\(current.number)")
+        add("type", current.type.rawValue)
         switch current.assignment {
         case .person(let person):
             let shown = readers(person.name).displayName
-            facts.append(("person", shown.map { "\($0) (\(person.name))" } ?? person.name))
-        case .guest: facts.append(("person", "none: a guest's"))
-        case .nobody(let reason): facts.append(("person", "none: \(reason)"))
+            add("person", shown.map { "\($0) (\(person.name))" } ?? person.name)
+        case .guest: add("person", "none: a guest's")
+        case .nobody(let reason): add("person", "none: \(reason)")
         }
-        facts.append(("source", RecordText.source(current.record.source)))
+        add("source", RecordText.source(current.record.source))
         if case .sample(let sample) = shown.record {
-            facts.append(("key", sample.key.text))
+            add("key", sample.key.text, isOnPage: true)
             if let place = Self.place(of: sample, readers(current.assignment.person?.name)) {
-                facts.append(("local time", place))
+                add("local time", place)
             }
-            if let group = sample.group { facts.append(("group", "\(group)")) }
+            if let group = sample.group { add("group", "\(group)", isOnPage: true) }
             // The only place that shows every digit: the values of the versions are rounded and converted to the person's unit.
-            if shown.canonical != nil { facts.append(("given as", ValueText.word(sample.value))) }
+            if shown.canonical != nil { add("given as", ValueText.word(sample.value)) }
         }
         if case .day(let day) = shown.record {
             let reader = readers(day.person)
-            facts.append(("day", "\(reader.date(day.date)) of \(day.series), \(DayWords.how(day, reader))"))
-            if let basis = Self.basis(of: day) { facts.append(("made of", basis)) }
+            add("day", "\(reader.date(day.date)) of \(day.series), \(DayWords.how(day, reader))")
+            if let basis = Self.basis(of: day) { add("made of", basis, isOnPage: true) }
         }
-        if case .retraction = current.record { facts.append(("state", RecordText(current, readers).value)) }
-        if let topic { facts.append(("published", topic)) }
+        if case .retraction = current.record { add("state", RecordText(current, readers).value) }
+        if let topic { add("published", topic) }
         return facts
     }
 

@@ -26,8 +26,8 @@ struct TraceText {
         }
         var lines: [String] = []
         if isFirst {
-            lines = story.facts { units[$0] }.map { name, text in
-                name + String(repeating: " ", count: 11 - name.count) + text
+            lines = story.facts { units[$0] }.map { fact in
+                fact.name + String(repeating: " ", count: 11 - fact.name.count) + fact.text
             }
             if let current = story.current, story.retracted == nil, let figures = try workout(current) {
                 lines += figures.facts(units[current.assignment.person?.name]).map { name, text in
