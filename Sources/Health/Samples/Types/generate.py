@@ -20,25 +20,6 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 OUTPUT = HERE / "Generated"
 
-# Base dimensions in the order of `UnitDimension.Base`; derived ones as (base, exponent) pairs.
-BASES = ["mass", "length", "time", "temperature", "angle", "illuminance", "conductance", "electricPotential",
-         "amount", "internationalUnit", "soundPressureLevel", "hearingSensitivity", "diopter", "prismDiopter",
-         "effortScore"]
-DERIVED = {
-    "none": [],
-    "volume": [("length", 3)],
-    "pressure": [("mass", 1), ("length", -1), ("time", -2)],
-    "energy": [("mass", 1), ("length", 2), ("time", -2)],
-    "power": [("mass", 1), ("length", 2), ("time", -3)],
-    "frequency": [("time", -1)],
-}
-
-# The order of the factors in a printed unit. HealthKit's own is known for a few pairs (L·hr, min·kg, hr·kg, g·s,
-# min·count); this order agrees with all of them and is ours for the rest.
-PRINT_ORDER = """kcal Cal cal J W m in ft yd mi L fl_oz_us fl_oz_imp cup_us cup_imp pt_us pt_imp Pa mmHg inHg cmAq atm
-    min hr d mol mol<M> g oz lb st s K degC degF S V Hz rad deg lx dBASPL dBHL IU D pD appleEffortScore
-    count %""".split()
-
 # Factors that a decimal cannot say exactly; the table's value must agree to the last digit it has.
 PI = Fraction("3.14159265358979323846264338327950288419716939937510")
 EXACT_FACTOR = {"degF": Fraction(5, 9), "deg": PI / 180, "mol<M>": Fraction(1, 1000)}
@@ -116,13 +97,37 @@ def double_double(value):
     return f"DoubleDouble(high: {high!r}, low: {low!r})"
 
 
+def dimensions(tables):
+    """Every dimension of a unit as (base, exponent) pairs; the bases are those of `UnitDimension.Base`."""
+    found = {}
+    for row in rows(tables, "unit-dimensions.csv"):
+        name, powers = row["dimension"], row["powers"]
+        if powers == "base":
+            found[name] = [(name, 1)]
+            continue
+        pairs = [factor.partition("^") for factor in powers.split("·") if factor]
+        found[name] = [(base, int(exponent or 1)) for base, _, exponent in pairs]
+        for base, _ in found[name]:
+            if found.get(base) != [(base, 1)]:
+                raise TableError(f"unit-dimensions.csv: {name} has the factor {base}, which is no base above it")
+    return found
+
+
+def unit_rows(tables):
+    """The units of HealthKit and those of the hub, as the tables list them."""
+    return rows(tables, "hk-units.csv") + rows(tables, "hub-units.csv")
+
+
 def units(tables):
-    atoms = []
-    by_name = {row["unit"]: row for row in rows(tables, "hk-units.csv")}
-    if sorted(by_name) != sorted(PRINT_ORDER):
-        raise TableError(f"PRINT_ORDER and hk-units.csv differ: {sorted(set(by_name) ^ set(PRINT_ORDER))}")
-    for name in PRINT_ORDER:
-        row = by_name[name]
+    atoms, known = [], dimensions(tables)
+    # The order of the factors in a printed unit. HealthKit's own is known for a few pairs (L·hr, min·kg, hr·kg, g·s,
+    # min·count); the column agrees with all of them and is ours for the rest.
+    ordered = sorted(unit_rows(tables), key=lambda row: int(row["print_order"]))
+    for column in ("unit", "print_order"):
+        if len({row[column] for row in ordered}) != len(ordered):
+            raise TableError(f"hk-units.csv and hub-units.csv: two units have the same {column}")
+    for row in ordered:
+        name = row["unit"]
         if name in EXACT_FACTOR:
             scale = EXACT_FACTOR[name]
             if name != "mol<M>" and abs(scale / Fraction(row["factor"]) - 1) > Fraction(1, 10**15):
@@ -132,12 +137,9 @@ def units(tables):
         shift = SHIFT.get(name, Fraction(0))
         if abs(shift * scale - Fraction(row["offset"])) > Fraction(1, 10**12):
             raise TableError(f"hk-units.csv: offset of {name} is not {shift} * {scale}")
-        exponents = DERIVED.get(row["dimension"])
-        if exponents is None:
-            if row["dimension"] not in BASES:
-                raise TableError(f"hk-units.csv: dimension {row['dimension']} of {name} is unknown")
-            exponents = [(row["dimension"], 1)]
-        pairs = ", ".join(f"(.{base}, {exponent})" for base, exponent in exponents)
+        if row["dimension"] not in known:
+            raise TableError(f"unit-dimensions.csv lacks the dimension {row['dimension']} of {name}")
+        pairs = ", ".join(f"(.{base}, {exponent})" for base, exponent in known[row["dimension"]])
         atoms.append(
             f'    UnitAtom("{name}", UnitDimension({pairs}), scale: {double_double(scale)}, '
             f'shift: {double_double(shift)}, takesPrefix: {str(row["prefixable"] == "yes").lower()}, '
@@ -396,5 +398,5 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except (OSError, KeyError, TableError) as error:
+    except (OSError, KeyError, ValueError, TableError) as error:
         sys.exit(f"generate.py: {type(error).__name__}: {error}")

@@ -4,7 +4,7 @@
 public struct UnitDimension: Hashable, Sendable, CustomStringConvertible {
     /// The base dimensions.
     ///
-    /// Volume is length³, pressure mass · length⁻¹ · time⁻², a frequency time⁻¹.
+    /// Every other dimension is a product of these, by Types/Tables/unit-dimensions.csv.
     public enum Base: Int, CaseIterable, Sendable {
         /// Kilograms.
         case mass
