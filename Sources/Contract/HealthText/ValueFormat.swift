@@ -17,13 +17,8 @@ public struct ValueFormat: Sendable {
     /// The minimum and maximum number of decimals by unit, as in the table of Docs/Samples.md.
     ///
     /// Other units have up to two.
-    package static let decimals: [String: ClosedRange<Int>] = [
-        "kg": 1...1, "lb": 1...1, "degC": 1...1, "degF": 1...1, "mmol/L": 1...1,
-        "g": 0...1, "mg": 0...1, "mcg": 0...1, "oz": 0...1, "%": 0...1, "cm": 0...1, "in": 0...1, "ft": 0...1,
-        "min": 0...1, "s": 0...1, "dBASPL": 0...1, "km/hr": 0...1, "mi/hr": 0...1, "IU": 0...1, "mL/kg·min": 0...1,
-        "count": 0...0, "count/min": 0...0, "kcal": 0...0, "kJ": 0...0, "kcal/d": 0...0, "W": 0...0, "mmHg": 0...0,
-        "mg/dL": 0...0, "ms": 0...0, "mL": 0...0, "fl_oz_us": 0...0, "L/min": 0...0,
-    ]
+    package static let decimals = Dictionary(
+        uniqueKeysWithValues: UnitText.all.compactMap { unit in unit.decimals.map { (unit.spelling, $0) } })
 
     /// Decimals of the smaller of two combined units.
     private static let pairDecimals = ["st": 0...1, "ft": 0...0, "hr": 0...0]

@@ -164,6 +164,38 @@ def common_units(tables):
                  [[unit] for unit in sorted(found)])
 
 
+def unit_names(tables):
+    """How people write each unit. An empty symbol is the unit's spelling, `none` no symbol; `decimals` is `1` or `0-1`.
+
+    A name that is none of the words of a file is understood where a person types it, unless two units have it.
+    """
+    table_rows, lines, owners = rows(tables, "unit-names.csv"), [], {}
+    names = [name.lower() for row in table_rows for name in {row["singular"], row["plural"]} if name]
+    words = {row["unit"]: [column.split("|") if column else [] for column in (row["words"], row["typed_words"])]
+             for row in table_rows}
+    listed = {word for lists in words.values() for part in lists for word in part}
+    if len(words) != len(table_rows):
+        raise TableError("unit-names.csv: two rows have the same unit")
+    for row in table_rows:
+        unit, (sure, typed) = row["unit"], words[row["unit"]]
+        symbol = {"": unit, "none": ""}.get(row["symbol"], row["symbol"])
+        if bool(row["singular"]) != bool(row["plural"]):
+            raise TableError(f"unit-names.csv: {unit} has one name and not two")
+        blank = unit if symbol else ""
+        for name in dict.fromkeys([row["singular"], row["plural"]]):
+            if name and names.count(name.lower()) == 1 and not {name, name.lower()} & listed:
+                typed = typed + [name]
+        for word in sure + typed:
+            if owners.setdefault(word, unit) != unit or (sure + typed).count(word) > 1:
+                raise TableError(f"unit-names.csv: {word} occurs twice, for {owners[word]} and {unit}")
+        least, _, most = row["decimals"].partition("-")
+        lines.append([unit, symbol, row["mark"] or symbol, row["singular"] or blank, row["plural"] or blank, least,
+                      most or least, "|".join(sure), "|".join(typed)])
+    return table("How people read and type units.", "unitNameTable",
+                 ["unit", "symbol", "shortest symbol", "singular", "plural", "fewest decimals", "most decimals", "words",
+                  "words that are certain only if a person types them"], lines)
+
+
 # Types
 
 TYPE_COLUMNS = ["id", "kind", "wire unit", "dimension", "aggregation", "values", "display name", "group",
@@ -376,6 +408,7 @@ def main():
     files = {
         "UnitAtoms.swift": units(tables),
         "CommonUnits.swift": common_units(tables),
+        "UnitNameTable.swift": unit_names(tables),
         "TypeTable.swift": type_table(lines),
         "TypeConstants.swift": type_constants(lines),
         "WorkoutActivities.swift": workouts(tables),

@@ -4,10 +4,7 @@ package enum UnitHints {
     package static func usual(_ name: String) -> String? { UnitWords.spelling(of: name) ?? typed[name] }
 
     /// Words that people type but that may mean another unit in a file.
-    private static let typed = [
-        "kilo": "kg", "kilos": "kg", "C": "degC", "Cel": "degC", "F": "degF", "calories": "kcal", "'": "ft", "′": "ft",
-        "’": "ft", "\"": "in", "″": "in", "”": "in", "''": "in",
-    ]
+    private static let typed = UnitText.spellings(by: \.typedWords)
 
     /// `; did you mean kg?`, or a pointer to the grammar.
     static func hint(for name: String) -> String {
