@@ -23,17 +23,27 @@ import Testing
         }
     }
 
-    @Test func `the registry has as many types of each kind as the tables`() {
+    @Test func `every row of the types that HealthKit lacks is a type of its origin`() throws {
+        let rows = try Tables.rows("hub-types.csv")
+        for row in rows {
+            let type = try #require(registry.type(try TypeID(row["id"] ?? "")), "\(row)")
+            #expect(type.origin != nil && type.origin?.rawValue == row["origin"], "\(row)")
+            #expect(type.unit == row["wireUnit"] && type.aliases.healthKit.isEmpty, "\(row)")
+        }
+        #expect(registry.all.filter { $0.origin != .healthKit }.count == rows.count)
+    }
+
+    @Test func `the registry has as many types of each kind as the tables`() throws {
         let counts = Dictionary(grouping: registry.all, by: \.kind).mapValues(\.count)
-        // Quantities: 121 and 10 of the hub. Categories: 72 less the alias. Characteristics: 6 and one that only exports
-        // have. Others: 12 sample types, 9 clinical types and the sleep goal of exports.
+        // HealthKit's quantities: 121. Categories: 72 less the alias. Characteristics: 6 and one that only exports have.
+        // Others: 12 sample types, 9 clinical types and the sleep goal of exports.
+        let own = try Tables.rows("hub-types.csv").count
         #expect(
             counts == [
-                .quantity: 131, .category: 71, .correlation: 2, .workout: 1, .characteristic: 7, .other: 22,
+                .quantity: 121 + own, .category: 71, .correlation: 2, .workout: 1, .characteristic: 7, .other: 22,
             ])
-        let styles = Dictionary(grouping: registry.all.filter { $0.id.form == .healthKit }.compactMap(\.aggregation)) {
-            $0
-        }
+        let healthKit = registry.all.filter { $0.origin == .healthKit }
+        let styles = Dictionary(grouping: healthKit.compactMap(\.aggregation)) { $0 }
         #expect(
             styles.mapValues(\.count) == [
                 .cumulative: 63, .discreteArithmetic: 48, .discreteTemporallyWeighted: 7,

@@ -2,29 +2,10 @@
 ///
 /// They are for text that people type. A record names its type as the registry does.
 package enum EverydayNames {
-    private static let own: [TypeID: [String]] = [
-        .stepCount: ["steps"], .sleepAnalysis: ["sleep"], .stateOfMind: ["mood"], .heartRate: ["pulse"],
-        .restingHeartRate: ["resting pulse"], .bodyFatPercentage: ["body fat", "fat"], .bodyMassIndex: ["bmi"],
-        .leanBodyMass: ["lean mass"], .bloodPressure: ["bp"], .bloodPressureSystolic: ["systolic"],
-        .bloodPressureDiastolic: ["diastolic"], .bloodGlucose: ["glucose", "blood sugar"],
-        .oxygenSaturation: ["oxygen", "blood oxygen", "spo2"], .bodyTemperature: ["temperature", "temp"],
-        .respiratoryRate: ["breathing rate"], .dietaryWater: ["water"],
-        .dietaryCarbohydrates: ["carbs"], .dietaryFiber: ["fibre"], .numberOfAlcoholicBeverages: ["alcohol", "drinks"],
-        .activeEnergyBurned: ["active energy", "active calories"], .basalEnergyBurned: ["resting energy"],
-        .flightsClimbed: ["flights", "floors", "stairs"], .distanceWalkingRunning: ["walking distance"],
-        .distanceCycling: ["cycling distance"], .distanceSwimming: ["swimming distance"],
-        .appleExerciseTime: ["exercise", "exercise minutes"], .appleStandHour: ["stand hours"],
-        .activitySummary: ["rings"], .mindfulSession: ["meditation", "mindfulness"],
-        .menstrualFlow: ["period", "menstruation"], .vo2Max: ["vo2"], .waistCircumference: ["waist"],
-        .insulinDelivery: ["insulin"], .timeInDaylight: ["daylight"], .food: ["meal", "meals"],
-        .workout: ["workouts"], .weight: ["body weight"],
-    ]
-
     /// The everyday names of a type, the usual one first.
     package static func names(of type: HealthType) -> [String] {
         let nutrient = type.id.rawValue.wholeMatch(of: /dietary([A-Z].*)/).map { [words(String($0.1))] } ?? []
-        let known = own[type.id] ?? []
-        let all = known + nutrient.filter { !known.contains($0) }
+        let all = type.everydayNames + nutrient.filter { !type.everydayNames.contains($0) }
         return all.filter { byName[plain($0)] == type.id }
     }
 
@@ -47,7 +28,9 @@ package enum EverydayNames {
         }
         // An everyday name must not replace another type's registry name.
         let registry = Set(found.keys)
-        for (id, names) in own { for name in names where !registry.contains(plain(name)) { add(name, id) } }
+        for type in TypeRegistry.standard.all {
+            for name in type.everydayNames where !registry.contains(plain(name)) { add(name, type.id) }
+        }
         for type in TypeRegistry.standard.all {
             guard let nutrient = type.id.rawValue.wholeMatch(of: /dietary([A-Z].*)/)?.1,
                 found[plain(String(nutrient))] == nil

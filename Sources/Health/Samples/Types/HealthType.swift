@@ -85,6 +85,9 @@ public final class HealthType: Sendable {
         case disputed
     }
 
+    /// The system that defines a built-in type.
+    package enum Origin: String, Hashable, Sendable { case healthKit, healthConnect, vendor, hub }
+
     /// The id on the bus and in the store.
     public let id: TypeID
     /// The form of the type's samples.
@@ -117,6 +120,10 @@ public final class HealthType: Sendable {
     public let appMayWrite: WritePermission?
     /// For a correlation: the types of its required members, one sample each.
     public let requiredMembers: [TypeID]
+    /// `nil` for declared types.
+    package let origin: Origin?
+    /// The everyday names that the tables list, the usual one first.
+    let everydayNames: [String]
 
     /// Possible and plausible values; `nil` for declared types and for kinds other than quantities.
     public let limits: HealthLimits?
@@ -182,8 +189,8 @@ public final class HealthType: Sendable {
     init(
         id: TypeID, kind: SampleKind, unit: String?, healthUnit: HealthUnit?, dimension: String?,
         aggregation: AggregationStyle?, values: [CategoryValue], displayName: String, group: String?, aliases: Aliases,
-        typicalDisplayUnits: [String], appMayWrite: WritePermission?, requiredMembers: [TypeID],
-        limits: HealthLimits? = nil
+        typicalDisplayUnits: [String], appMayWrite: WritePermission?, requiredMembers: [TypeID], origin: Origin? = nil,
+        everydayNames: [String] = [], limits: HealthLimits? = nil
     ) {
         self.id = id
         self.kind = kind
@@ -198,6 +205,8 @@ public final class HealthType: Sendable {
         self.typicalDisplayUnits = typicalDisplayUnits
         self.appMayWrite = appMayWrite
         self.requiredMembers = requiredMembers
+        self.origin = origin
+        self.everydayNames = everydayNames
         self.limits = limits
     }
 }

@@ -37,7 +37,7 @@ enum TableReader {
     static func types() -> [HealthType] { lines(of: typeTable).map(type) }
 
     private static func type(_ fields: [String]) -> HealthType {
-        precondition(fields.count == 22, "a line of the generated type table is malformed: \(fields)")
+        precondition(fields.count == 24, "a line of the generated type table is malformed: \(fields)")
         guard let kind = SampleKind(rawValue: fields[1]) else {
             preconditionFailure("the generated type table has an unknown kind: \(fields[1])")
         }
@@ -57,10 +57,11 @@ enum TableReader {
                 loinc: list(fields[11]), healthConnect: list(fields[14]), ucum: optional(fields[12]),
                 fhirUCUM: optional(fields[13])),
             typicalDisplayUnits: list(fields[15]), appMayWrite: HealthType.WritePermission(rawValue: fields[16]),
-            requiredMembers: list(fields[17]).map(TypeID.init(known:)),
+            requiredMembers: list(fields[17]).map(TypeID.init(known:)), origin: HealthType.Origin(rawValue: fields[18]),
+            everydayNames: list(fields[19]),
             limits: kind == .quantity
                 ? HealthLimits(
-                    possible: range(fields[18], fields[19]), plausible: range(fields[20], fields[21])) : nil)
+                    possible: range(fields[20], fields[21]), plausible: range(fields[22], fields[23])) : nil)
     }
 
     /// A range; an empty field leaves that end open.

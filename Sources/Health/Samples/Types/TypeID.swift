@@ -1,22 +1,22 @@
 /// The id of a health type on the bus, in topics and in the store.
 ///
-/// Forms: HealthKit's short name in lowerCamel (`weight`, `heartRate`), `hc.<name>` for Health Connect types that
-/// HealthKit lacks, `x.<vendor>.<name>` for the rest, and the full identifier of a HealthKit type newer than the
-/// registry (`HKQuantityTypeIdentifierSomethingNew`). 1 to 128 bytes of `A–Z a–z 0–9 . _ -`, so an id is a topic
-/// segment as it stands. A valid id need not be in the registry.
+/// 1 to 128 bytes of `A–Z a–z 0–9 . _ -`, so an id is a topic segment as it stands. ``TypeID/Form`` has the ways to spell one.
+/// A valid id need not be in the registry.
 public struct TypeID: Hashable, Sendable, CustomStringConvertible {
     /// Longest id, in bytes.
     public static let maximumLength = 128
 
-    /// The organisation that defines a type.
+    /// The spelling of an id.
+    ///
+    /// The registry's tables say which system defines a built-in type; the spelling does not.
     public enum Form: Hashable, Sendable {
-        /// HealthKit, by its short name.
+        /// A short name in lowerCamel, without a dot: `heartRate`.
         case healthKit
-        /// HealthKit, by the full identifier, because the registry does not know the type.
+        /// HealthKit's full identifier, for a type newer than the registry: `HKQuantityTypeIdentifierSomethingNew`.
         case healthKitIdentifier
-        /// Health Connect: `hc.<name>`.
+        /// `hc.<name>`.
         case healthConnect
-        /// A vendor or a plugin: `x.<vendor>.<name>`.
+        /// `x.<vendor>.<name>`.
         case vendor
     }
 
@@ -58,7 +58,7 @@ public struct TypeID: Hashable, Sendable, CustomStringConvertible {
     /// For ids in the generated tables.
     init(known text: String) { rawValue = text }
 
-    /// The organisation that defines the type, derived from the id's spelling.
+    /// The spelling of this id.
     public var form: Form {
         if rawValue.hasPrefix("hc.") { return .healthConnect }
         if rawValue.hasPrefix("x.") { return .vendor }

@@ -1,4 +1,4 @@
-/// All health types: those of HealthKit, those of Health Connect that HealthKit lacks, and declared ones.
+/// All health types: the built-in ones of the tables in Types/Tables, and declared ones.
 ///
 /// A value type: ``registering(_:)`` returns a new registry. Looking up a type or an alias is one hash look-up. The standard
 /// registry is built at its first use, in about a millisecond, and shared. Safe on every thread.

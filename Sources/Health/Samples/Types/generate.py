@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes Generated/*.swift, the unit and type tables of `Samples`, from the files in Tables/.
+"""Writes Generated/*.swift, the unit and type tables of `Samples`, and the generated parts of Docs/Samples.md, from the
+files in Tables/.
 
     python3 Sources/Health/Samples/Types/generate.py            writes the files
     python3 Sources/Health/Samples/Types/generate.py --check    exits 1 and names the files that are not current
@@ -14,11 +15,13 @@ import fnmatch
 import json
 import re
 import sys
+import textwrap
 from fractions import Fraction
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 OUTPUT = HERE / "Generated"
+DOCUMENT = HERE.parents[3] / "Docs" / "Samples.md"
 
 # Factors that a decimal cannot say exactly; the table's value must agree to the last digit it has.
 PI = Fraction("3.14159265358979323846264338327950288419716939937510")
@@ -200,16 +203,17 @@ def unit_names(tables):
 
 TYPE_COLUMNS = ["id", "kind", "wire unit", "dimension", "aggregation", "values", "display name", "group",
                 "HealthKit identifiers", "further names", "Open mHealth", "LOINC", "UCUM of the wire unit", "UCUM in FHIR",
-                "Health Connect", "display units", "an app may write", "required members", "least possible",
-                "most possible", "least plausible", "most plausible"]
+                "Health Connect", "display units", "an app may write", "required members", "origin", "everyday names",
+                "least possible", "most possible", "least plausible", "most plausible"]
 LIMITS = ["possible_least", "possible_most", "plausible_least", "plausible_most"]
 
 
 def entry(identifier, kind, **fields):
     fields = {name: "|".join(value) if isinstance(value, list) else value for name, value in fields.items()}
     order = ["unit", "dimension", "aggregation", "values", "display", "group", "healthkit", "names", "omh", "loinc",
-             "ucum", "fhir", "connect", "units", "write", "members"]
+             "ucum", "fhir", "connect", "units", "write", "members", "origin", "everyday"]
     fields.setdefault("display", display_name(identifier))
+    fields.setdefault("origin", "healthKit")
     unknown = set(fields) - set(order)
     if unknown:
         raise TableError(f"{identifier}: no column for {unknown}")
@@ -262,13 +266,22 @@ def loinc_codes(tables):
     return codes
 
 
+# How the id of a type begins that HealthKit lacks, by its origin.
+PREFIXES = {"healthConnect": r"hc\.\w+", "vendor": r"x\.(?!hub\.)\w+\.\w+", "hub": r"x\.hub\.\w+"}
+
+
 def hub_types(tables):
     """Types that HealthKit lacks."""
-    return [entry(row["id"], "quantity", unit=row["wireUnit"], dimension=row["dimension"],
-                  aggregation=row["aggregation"], group=row["group"], ucum=row["ucum_of_wireUnit"],
-                  fhir=row["ucum_of_wireUnit"], connect=health_connect(row["health_connect"]),
-                  units=row["typical_display_unit"].split("|"))
-            for row in rows(tables, "hub-types.csv")]
+    lines = []
+    for row in rows(tables, "hub-types.csv"):
+        if not re.fullmatch(PREFIXES[row["origin"]], row["id"]):
+            raise TableError(f"hub-types.csv: {row['id']} is not how an id of the origin {row['origin']} is spelled")
+        lines.append(entry(
+            row["id"], "quantity", unit=row["wireUnit"], dimension=row["dimension"], aggregation=row["aggregation"],
+            group=row["group"], ucum=row["ucum_of_wireUnit"], fhir=row["ucum_of_wireUnit"],
+            connect=health_connect(row["health_connect"]), units=row["typical_display_unit"].split("|"),
+            origin=row["origin"], everyday=row["everyday_names"]))
+    return lines
 
 
 def types(tables):
@@ -281,7 +294,8 @@ def types(tables):
             group=row["group"], healthkit=row["hk_identifier"], names="bodyMass" if row["id"] == "weight" else "",
             omh=open_mhealth(row["omh"]), loinc=row["loinc"].split(";"), ucum=row["ucum_of_wireUnit"],
             fhir=row["fhir_ucum"], connect=health_connect(row["health_connect"]),
-            units=row["typical_display_unit"].split("|"), write=row["app_may_write"]))
+            units=row["typical_display_unit"].split("|"), write=row["app_may_write"],
+            everyday=row["everyday_names"]))
 
     enums = document(tables, "hk-category-values.json")
     categories = rows(tables, "hk-category-types.csv")
@@ -298,7 +312,8 @@ def types(tables):
             row["id"], "category", values=category_values(row, enums), group=row["group"],
             healthkit=[row["hk_identifier"]] + [other["hk_identifier"] for other in same],
             names=[other["id"] for other in same], omh=open_mhealth(row["omh"]),
-            connect=health_connect(row["health_connect"]), write=row["app_may_write"]))
+            connect=health_connect(row["health_connect"]), write=row["app_may_write"],
+            everyday=row["everyday_names"]))
     if aliases:
         raise TableError(f"hk-category-types.csv: aliases of unknown types: {sorted(aliases)}")
 
@@ -306,14 +321,15 @@ def types(tables):
     for name, item in other["correlations"].items():
         lines.append(entry(name, "correlation", healthkit=item["hk"], omh=open_mhealth(item.get("omh", "")),
                            loinc=item["loinc"], connect=EXTRA_HEALTH_CONNECT.get(name, []),
-                           members=item.get("must_contain", [])))
+                           members=item.get("must_contain", []), everyday=item.get("everyday_names", "")))
     for name, item in other["characteristics"].items():
         members = [(str(raw), value, False, [item["export_prefix"] + healthkit_case(value)])
                    for value, raw in item.get("values", {}).items()]
         lines.append(entry(name, "characteristic", healthkit=item["hk"], values=values(members)))
     for name, item in other["other_sample_types"].items():
         lines.append(entry(name, "workout" if name == "workout" else "other", healthkit=item["hk"],
-                           loinc=item.get("loinc", ""), connect=EXTRA_HEALTH_CONNECT.get(name, [])))
+                           loinc=item.get("loinc", ""), connect=EXTRA_HEALTH_CONNECT.get(name, []),
+                           everyday=item.get("everyday_names", "")))
     for name, identifier in other["clinical_types"].items():
         lines.append(entry(name, "other", healthkit=identifier, group="clinical"))
     for name, item in other["export_only_record_types"].items():
@@ -322,13 +338,24 @@ def types(tables):
     return lines
 
 
+def limit_rows(tables):
+    """The rows of limits by id or pattern: those of HealthKit's types, then those of the types that it lacks."""
+    found = {row["types"]: row for row in rows(tables, "hub-limits.csv")}
+    for row in rows(tables, "hub-types.csv"):
+        if not row["possible_least"]:
+            raise TableError(f"hub-types.csv: {row['id']}: `possible_least` is a number or `none`")
+        found[row["id"]] = row | {"possible_least": row["possible_least"].replace("none", "")}
+    return found
+
+
 def limits(tables, lines):
-    """Every line with the limits of its quantity; an id counts before a pattern, and of patterns the longest.
+    """Every line with the limits of its quantity, and the types of each row; an id counts before a pattern, and of
+    patterns the longest.
 
     A type that no row names stops the run: whether its values can be negative has to be said.
     """
-    found = {row["types"]: row for row in rows(tables, "hub-limits.csv")}
-    used = set()
+    found = limit_rows(tables)
+    used = {name: [] for name in found}
     for line in lines:
         if line[1] != "quantity":
             line += [""] * len(LIMITS)
@@ -337,16 +364,16 @@ def limits(tables, lines):
         if not names:
             raise TableError(f"hub-limits.csv: no row for {line[0]}")
         name = max(names, key=lambda name: (name == line[0], len(name)))
-        used.add(name)
+        used[name].append(line)
         least, most, low, high = (found[name][column] for column in LIMITS)
         low, high = low or least, high or most
         order = [Fraction(number) for number in (least, low, high, most) if number]
         if order != sorted(order) or (least and not low) or (most and not high):
-            raise TableError(f"hub-limits.csv: {name}: what is plausible is not within what is possible")
+            raise TableError(f"limits of {name}: what is plausible is not within what is possible")
         line += [least, most, low, high]
-    if used != set(found):
-        raise TableError(f"hub-limits.csv: no type has the limits of {sorted(set(found) - used)}")
-    return lines
+    if not all(used.values()):
+        raise TableError(f"hub-limits.csv: no type has the limits of {sorted(name for name in used if not used[name])}")
+    return used
 
 
 def type_table(lines):
@@ -397,6 +424,91 @@ def metadata_keys(tables):
                  ["id", "kind", "unit", "values", "HealthKit's names", "required on"], lines)
 
 
+# Docs/Samples.md
+
+
+def cells(*fields):
+    return "| " + " | ".join(fields) + " |"
+
+
+def code(words):
+    return f"`{' '.join(words)}`"
+
+
+def documented_units(tables):
+    """The names of the grammar: dimensions with at least three units each, then the rest."""
+    groups, rest = {}, []
+    for row in unit_rows(tables):
+        if row["unit"] != "mol<M>":
+            groups.setdefault(row["dimension"], []).append(row["unit"])
+    for units in [units for units in groups.values() if len(units) < 3]:
+        rest += units
+    lists = [units for units in groups.values() if len(units) >= 3] + [rest]
+    prefixed = [row["unit"] for row in unit_rows(tables) if row["prefixable"] == "yes" and row["unit"] != "mol<M>"]
+    prefixes = [row["prefix"] for row in rows(tables, "hk-unit-prefixes.csv") if row["prefix"]]
+    own = [row["unit"] for row in rows(tables, "hub-units.csv")]
+    text = f"Names: {', '.join(map(code, lists))}. "
+    text += f"HealthKit lacks {code(own)}. " if own else ""
+    text += f"Prefixes,\0on\0{code(prefixed)}: {code(prefixes)}; micro is `mc`."
+    # Lines break between code, not within it.
+    unbroken = re.sub(r"`[^`]*`", lambda match: match.group().replace(" ", "\0"), text)
+    return textwrap.fill(unbroken, 158, break_long_words=False, break_on_hyphens=False).replace("\0", " ")
+
+
+def documented_decimals(tables):
+    groups = {}
+    for row in rows(tables, "unit-names.csv"):
+        if row["decimals"]:
+            least, _, most = row["decimals"].partition("-")
+            groups.setdefault((int(least), int(most or least)), []).append(f"`{row['unit']}`")
+    lines = [cells("decimals", "units"), "|---|---|"]
+    for (least, most), units in sorted(groups.items(), reverse=True):
+        word = "none" if most == 0 else f"always {most}" if least == most else f"up to {most}"
+        lines.append(cells(word, " ".join(units)))
+    return "\n".join(lines + [cells("up to 2", "all others")])
+
+
+def documented_counts(tables, lines):
+    kinds, origins = [line[1] for line in lines], [line[18] for line in lines if line[1] == "quantity"]
+    names = {"healthKit": "HealthKit", "healthConnect": "Health Connect", "vendor": "vendors", "hub": "the hub"}
+    quantities = ", ".join(f"{origins.count(key)} of {name}" for key, name in names.items() if key in origins)
+    activities = len(rows(tables, "hk-workout-activity-types.csv"))
+    return (f"The registry has {len(lines)} types: {kinds.count('quantity')} quantities ({quantities}), "
+            f"{kinds.count('category')} categories, {kinds.count('correlation')} correlations, "
+            f"{kinds.count('workout')} workout with {activities} activities, "
+            f"{kinds.count('characteristic')} characteristics and {kinds.count('other')} others.")
+
+
+def documented_limits(tables, used):
+    """A row for each row of limits that are not only zero and infinity."""
+    lines = [cells("type", "unit", "possible", "plausible", "why"), "|---|---|---|---|---|"]
+    for name, row in limit_rows(tables).items():
+        least, most, low, high = used[name][0][-len(LIMITS):]
+        if (least, most) == (low, high) and (least, most) in (("0", ""), ("", "")):
+            continue
+        for unit in dict.fromkeys(line[2] for line in used[name]):
+            ids = sorted(line[0] for line in used[name] if line[2] == unit)
+            if name.endswith("*") and len(ids) == len(used[name]) > 4:
+                ids = [name]
+            lines.append(cells(", ".join(f"`{i}`" for i in ids), f"`{unit}`", f"{least}…{most}", f"{low}…{high}",
+                               row["why"]))
+    return "\n".join(lines)
+
+
+def document_text(tables, lines, used):
+    """Docs/Samples.md with the parts between the markers of a name replaced."""
+    parts = {"units": documented_units(tables), "decimals": documented_decimals(tables),
+             "counts": documented_counts(tables, lines), "limits": documented_limits(tables, used)}
+    text = DOCUMENT.read_text(encoding="utf-8")
+    for name, part in parts.items():
+        start, end = f"<!-- generated: {name} -->\n", "\n<!-- end -->"
+        before, found, after = text.partition(start)
+        if not found or end not in after:
+            raise TableError(f"{DOCUMENT.name} lacks the markers of {name}")
+        text = before + start + part + after[after.index(end):]
+    return text
+
+
 def main():
     arguments = sys.argv[1:]
     check = "--check" in arguments
@@ -404,7 +516,8 @@ def main():
     if len(folders) > 1 or any(folder.startswith("-") for folder in folders):
         sys.exit(__doc__)
     tables = Path(folders[0]) if folders else HERE / "Tables"
-    lines = limits(tables, types(tables))
+    lines = types(tables)
+    used = limits(tables, lines)
     files = {
         "UnitAtoms.swift": units(tables),
         "CommonUnits.swift": common_units(tables),
@@ -414,13 +527,13 @@ def main():
         "WorkoutActivities.swift": workouts(tables),
         "MetadataKeys.swift": metadata_keys(tables),
     }
-    stale = []
     OUTPUT.mkdir(exist_ok=True)
-    for name, text in sorted(files.items()):
-        path = OUTPUT / name
+    texts = {OUTPUT / name: text for name, text in files.items()} | {DOCUMENT: document_text(tables, lines, used)}
+    stale = []
+    for path, text in sorted(texts.items()):
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             continue
-        stale.append(name)
+        stale.append(path.name)
         if not check:
             path.write_text(text, encoding="utf-8")
     stale += sorted(path.name for path in OUTPUT.glob("*.swift") if path.name not in files)
