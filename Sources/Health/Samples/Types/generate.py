@@ -155,6 +155,13 @@ def units(tables):
             + "let unitPrefixes: [UnitPrefix] = [\n" + "\n".join(prefixes) + "\n]\n")
 
 
+def spellings(tables):
+    """Every unit name with every prefix that it may have."""
+    prefixes = [row["prefix"] for row in rows(tables, "hk-unit-prefixes.csv")]
+    return {prefix + name for row in unit_rows(tables) for name in [row["unit"], *row["accepted_aliases"].split("|")]
+            for prefix in (["", *prefixes] if row["prefixable"] == "yes" else [""])}
+
+
 def common_units(tables):
     found = set()
     for row in rows(tables, "hk-quantity-types.csv"):
@@ -163,6 +170,11 @@ def common_units(tables):
     for row in rows(tables, "hub-types.csv"):
         found.update([row["wireUnit"], *row["typical_display_unit"].split("|")])
     found.discard("")
+    known = spellings(tables)
+    for unit in found | {row["unit"] for row in rows(tables, "unit-names.csv")}:
+        for factor in re.split(r"[·*./]", re.sub(r"<[^>]*>|[()]", "", unit)):
+            if factor.partition("^")[0] not in known:
+                raise TableError(f"{factor} of {unit} is neither in hk-units.csv nor in hub-units.csv")
     return table("Unit strings that are parsed once and then looked up.", "commonUnitTable", ["unit string"],
                  [[unit] for unit in sorted(found)])
 
