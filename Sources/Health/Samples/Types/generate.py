@@ -100,20 +100,24 @@ def double_double(value):
     return f"DoubleDouble(high: {high!r}, low: {low!r})"
 
 
+def dimension(name, named):
+    """A dimension by its name or as a product of bases, such as `mass·time^-2`, in (base, exponent) pairs."""
+    if name in named:
+        return named[name]
+    pairs = [factor.partition("^") for factor in name.split("·")]
+    for base, _, _ in pairs:
+        if named.get(base) != [(base, 1)]:
+            raise TableError(f"unit-dimensions.csv: no row for {name}, and {base} is not a base")
+    return [(base, int(exponent or 1)) for base, _, exponent in pairs]
+
+
 def dimensions(tables):
-    """Every dimension of a unit as (base, exponent) pairs; the bases are those of `UnitDimension.Base`."""
-    found = {}
+    """The dimensions that have a name; the bases are those of `UnitDimension.Base`."""
+    named = {}
     for row in rows(tables, "unit-dimensions.csv"):
         name, powers = row["dimension"], row["powers"]
-        if powers == "base":
-            found[name] = [(name, 1)]
-            continue
-        pairs = [factor.partition("^") for factor in powers.split("·") if factor]
-        found[name] = [(base, int(exponent or 1)) for base, _, exponent in pairs]
-        for base, _ in found[name]:
-            if found.get(base) != [(base, 1)]:
-                raise TableError(f"unit-dimensions.csv: {name} has the factor {base}, which is no base above it")
-    return found
+        named[name] = [(name, 1)] if powers == "base" else dimension(powers, named) if powers else []
+    return named
 
 
 def unit_rows(tables):
@@ -122,7 +126,7 @@ def unit_rows(tables):
 
 
 def units(tables):
-    atoms, known = [], dimensions(tables)
+    atoms, named = [], dimensions(tables)
     # The order of the factors in a printed unit. HealthKit's own is known for a few pairs (L·hr, min·kg, hr·kg, g·s,
     # min·count); the column agrees with all of them and is ours for the rest.
     ordered = sorted(unit_rows(tables), key=lambda row: int(row["print_order"]))
@@ -140,9 +144,7 @@ def units(tables):
         shift = SHIFT.get(name, Fraction(0))
         if abs(shift * scale - Fraction(row["offset"])) > Fraction(1, 10**12):
             raise TableError(f"hk-units.csv: offset of {name} is not {shift} * {scale}")
-        if row["dimension"] not in known:
-            raise TableError(f"unit-dimensions.csv lacks the dimension {row['dimension']} of {name}")
-        pairs = ", ".join(f"(.{base}, {exponent})" for base, exponent in known[row["dimension"]])
+        pairs = ", ".join(f"(.{base}, {exponent})" for base, exponent in dimension(row["dimension"], named))
         atoms.append(
             f'    UnitAtom("{name}", UnitDimension({pairs}), scale: {double_double(scale)}, '
             f'shift: {double_double(shift)}, takesPrefix: {str(row["prefixable"] == "yes").lower()}, '
