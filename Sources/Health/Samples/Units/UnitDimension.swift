@@ -4,7 +4,7 @@
 public struct UnitDimension: Hashable, Sendable, CustomStringConvertible {
     /// The base dimensions.
     ///
-    /// Every other dimension is a product of these, by Types/Tables/unit-dimensions.csv.
+    /// Every other dimension is a product of these.
     public enum Base: Int, CaseIterable, Sendable {
         /// Kilograms.
         case mass
