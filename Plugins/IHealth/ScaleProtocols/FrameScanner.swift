@@ -74,6 +74,14 @@ public struct FrameScanner: Sendable {
     /// it. Nothing is held afterwards.
     public mutating func flush() -> [Frame] { scan(streamPaused: true) }
 
+    /// Scans the stream with ``append(_:)`` or ``flush()`` and returns warnings about the bytes outside of good frames, too.
+    mutating func warned(_ scan: (inout FrameScanner) -> [Frame]) -> (frames: [Frame], warnings: [ScaleWarning]) {
+        let before = self
+        let frames = scan(&self)
+        let (skipped, damaged) = (skippedBytes - before.skippedBytes, badChecksums - before.badChecksums)
+        return (frames, (skipped > 0 ? [.skippedBytes(skipped)] : []) + (damaged > 0 ? [.badChecksums(damaged)] : []))
+    }
+
     /// Discards the held bytes, for the start of a new connection; the counts stay.
     public mutating func reset() { held.removeAll() }
 

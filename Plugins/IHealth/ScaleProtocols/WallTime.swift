@@ -93,6 +93,9 @@ public struct ScaleMoment: Sendable, Hashable {
     /// The time on the host's wall clock.
     public var wall: WallTime
 
+    /// The moment before the first input.
+    package static let start = ScaleMoment(uptime: .zero, wall: .startOf2000)
+
     /// Creates a moment on both clocks.
     public init(uptime: Duration, wall: WallTime) { (self.uptime, self.wall) = (uptime, wall) }
 }

@@ -12,7 +12,7 @@ struct DialogueDriver<Host: ScaleDialogue> {
     private(set) var events: [ScaleEvent] = []
     private let link: LinkDescriptor
     /// The destination of datagrams; `nil` on a stream.
-    private var scale: DatagramAddress?
+    private var scale: SocketAddress?
     private let startedAt = ContinuousClock.now
 
     init(_ host: Host, stream link: LinkDescriptor) {
@@ -25,7 +25,7 @@ struct DialogueDriver<Host: ScaleDialogue> {
     init(_ host: Host, datagramsTo port: UInt16) throws {
         self.host = host
         (link, _) = try LinkAddress("udp://127.0.0.1:0").listenForDatagrams()
-        scale = DatagramAddress(ip: 0x7F00_0001, port: port)
+        scale = SocketAddress(ip: 0x7F00_0001, port: port)
         give(.linkOpened)
     }
 
@@ -85,7 +85,7 @@ struct ScaleModelTests {
         profile.key = Self.key
         let memory = try times(3).compactMap { HS4Record($0, tenthsOfKilogram: 731, more: 1) }
         let device = HS4Device(profile: profile, memory: memory)
-        let scale = try RunningScale(.init(link: ScaleLinkTests.loopback(), device: .hs4(device)))
+        let scale = try RunningScale(.init(link: ScaleLinkTests.loopback(), device: device))
         defer { scale.stop() }
         var settings = HS4Host.Settings()
         settings.key = Self.key
@@ -102,7 +102,7 @@ struct ScaleModelTests {
     }
 
     @Test func `a scale out of reach keeps its weighings and sends them when it returns`() throws {
-        let scale = try RunningScale(.init(link: ScaleLinkTests.loopback(), device: .hs4(HS4Device())))
+        let scale = try RunningScale(.init(link: ScaleLinkTests.loopback(), device: HS4Device()))
         defer { scale.stop() }
         let address = try LinkAddress(scale.simulator.address)
         var driver = DialogueDriver(HS4Host(), stream: try address.connect())
@@ -127,7 +127,7 @@ struct ScaleModelTests {
     @Test func `a HS5 out of reach answers no datagram until it returns`() throws {
         let place = try #require(HS5Position(0))
         let scale = try RunningScale(
-            .init(link: .datagrams(try LinkAddress("udp://127.0.0.1:0")), device: .hs5(HS5Device(users: [place: 11]))))
+            .init(link: .datagrams(try LinkAddress("udp://127.0.0.1:0")), device: HS5Device(users: [place: 11])))
         defer { scale.stop() }
         scale.simulator.submit(.away)
         scale.simulator.submit(.stepOn(tenthsOfKilogram: 700, at: Self.first, user: 11))
@@ -146,7 +146,7 @@ struct ScaleModelTests {
         let records = try times(2).compactMap { HS5Record($0, tenthsOfKilogram: 700) }
         let device = HS5Device(users: [one: 11, two: 22], memory: [22: records])
         let options = ScaleSimulator.Options(
-            link: .datagrams(try LinkAddress("udp://127.0.0.1:0")), device: .hs5(device))
+            link: .datagrams(try LinkAddress("udp://127.0.0.1:0")), device: device)
         let scale = try RunningScale(options)
         defer { scale.stop() }
         var settings = HS5Host.Settings()
@@ -173,14 +173,14 @@ struct ScaleModelTests {
         var profile = HSLDevice.Profile()
         profile.token = HSLToken("both know it")
         let device = HSLDevice(scale, memory: memory, profile: profile)
-        let running = try RunningScale(.init(link: ScaleLinkTests.loopback(), device: .hsl(device)))
+        let running = try RunningScale(.init(link: ScaleLinkTests.loopback(), device: device))
         defer { running.stop() }
         var settings = HSLSession.Settings(model: model)
         (settings.token, settings.measures) = (HSLToken("both know it"), 11)
         // A weighing between two requests goes into the memory, where the host finds it.
         settings.memoryEvery = .milliseconds(300)
         var driver = DialogueDriver(
-            HSLDialogue(settings: settings), stream: try LinkAddress(running.simulator.address).connect())
+            HSLSession(settings: settings), stream: try LinkAddress(running.simulator.address).connect())
         driver.serve { $0.host.isMeasuring }
         #expect(driver.kept.count == 3)
         running.simulator.submit(.stepOn(tenthsOfKilogram: 804, at: nil, user: user))
@@ -192,7 +192,7 @@ struct ScaleModelTests {
     @Test func `a replayed script advances when the host has sent its part`() throws {
         let script = "# a remark\n> 0 b0 03 a6 23 01 ca\n< 5 a0 03 a6 ff 01 a6\n> b0 03 a6 ff 02 a7\n< a0 <2 × ff> 01\n"
         let running = try RunningScale(
-            .init(link: ScaleLinkTests.loopback(), device: .replay(try ReplayDevice(script: script))))
+            .init(link: ScaleLinkTests.loopback(), device: try ReplayDevice(script: script)))
         defer { running.stop() }
         let link = try LinkAddress(running.simulator.address).connect()
         func hear(_ count: Int) -> [UInt8] {

@@ -59,17 +59,21 @@ public struct ScaleBench: Sendable {
         get async { await hub.held.compactMap { if case .sample(let sample) = $0.record { sample } else { nil } } }
     }
 
-    /// Starts the real program as the hub does, but without a launch token.
-    public func start(_ program: String) throws -> Process {
-        // The products are in a folder above the bundle of the tests.
+    /// The place of the real program, in a folder above the bundle of the tests.
+    public static func program(_ program: String) throws -> URL {
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundlePath
         var folder = URL(filePath: bundle ?? CommandLine.arguments[0])
         while folder.path != "/", !FileManager.default.isExecutableFile(atPath: folder.appending(path: program).path) {
             folder.deleteLastPathComponent()
         }
         guard folder.path != "/" else { throw PluginFailure(.failed, "\(program) is not built") }
+        return folder.appending(path: program)
+    }
+
+    /// Starts the real program as the hub does, but without a launch token.
+    public func start(_ program: String) throws -> Process {
         let process = Process()
-        process.executableURL = folder.appending(path: program)
+        process.executableURL = try Self.program(program)
         process.arguments = ["--run", "--door", hub.door, "--state", place.state]
         process.standardError = FileHandle.nullDevice
         process.standardInput = FileHandle.nullDevice

@@ -10,14 +10,7 @@ struct IHealthHS3: ScalePlugin {
     static let model = ScaleModel.hs3
     static let commands: [Command<Self>] = commonCommands + [autoConnect]
 
-    /// The time limits of the dialogue; tests with a simulated scale use shorter ones.
-    struct Timing: Sendable {
-        /// Pause between a failed attempt to connect and the next.
-        var pause = Duration.seconds(1)
-        var adjust: @Sendable (inout HS3Host.Settings) -> Void = { _ in }
-    }
-
-    var timing = Timing()
+    var timing = ScaleTiming<HS3Host.Settings>()
     let queue = ScaleCommandQueue()
 
     func setup(_ settings: PluginSettings) throws -> ScaleSetup {

@@ -11,14 +11,7 @@ struct IHealthHS4: ScalePlugin {
     static let model = ScaleModel.hs4
     static let commands: [Command<Self>] = commonCommands + [units]
 
-    /// The time limits of the dialogue; tests with a simulated scale use shorter ones.
-    struct Timing: Sendable {
-        /// Pause between a failed attempt to connect and the next.
-        var pause = Duration.seconds(1)
-        var adjust: @Sendable (inout HS4Host.Settings) -> Void = { _ in }
-    }
-
-    var timing = Timing()
+    var timing = ScaleTiming<HS4Host.Settings>()
     let queue = ScaleCommandQueue()
 
     func setup(_ settings: PluginSettings) throws -> ScaleSetup {

@@ -17,14 +17,7 @@ struct IHealthHS5: ScalePlugin {
     static let model = ScaleModel.hs5
     static let commands: [Command<Self>] = commonCommands + UserCommands.all + [cloud]
 
-    /// The time limits of the dialogue; tests with a simulated scale use shorter ones.
-    struct Timing: Sendable {
-        /// Pause between a failed attempt to connect and the next.
-        var pause = Duration.seconds(1)
-        var adjust: @Sendable (inout HS5Host.Settings) -> Void = { _ in }
-    }
-
-    var timing = Timing()
+    var timing = ScaleTiming<HS5Host.Settings>()
     let queue = ScaleCommandQueue()
     /// Assigns numbers of users one at a time.
     let numbering = AsyncLock()

@@ -25,8 +25,7 @@ public struct ScaleCheck {
     private func look() async throws -> String {
         let runner: LinkRunner
         var dialogue = setup.dialogue(setup.device)
-        let door = HSLAdmission(setup.link, dialogue)
-        do throws(ScaleLinkError) { runner = try LinkRunner(setup.link, admission: door) } catch {
+        do throws(ScaleLinkError) { runner = try LinkRunner(setup.link, dialogue: dialogue) } catch {
             throw PluginFailure(.failed, "\(error)")
         }
         defer { runner.stop() }
@@ -38,7 +37,7 @@ public struct ScaleCheck {
             if uptime >= patience { break }
             let inputs: [ScaleInput]
             switch event {
-            case .opened: (isOpen, inputs) = (true, runner.greeting(at: door))
+            case .opened: (isOpen, inputs) = (true, runner.opening)
             case .received(let bytes): inputs = [.received(bytes)]
             case .alarm: inputs = [.tick]
             case .closed(let reason): (isOpen, problem, inputs) = (false, reason, [.linkClosed])
@@ -69,14 +68,12 @@ public struct ScaleCheck {
         }
         if isOpen {
             throw failure(
-                "\(setup.link): the link is open, but nothing answers like \(article) \(name); is another program, such as "
+                "\(setup.link): the link is open, but nothing answers like an \(name); is another program, such as "
                     + "the running plugin, connected to the scale?", .refused)
         }
         let silence = "\(setup.link): no scale came within \(patience.components.seconds) s"
         throw failure(problem?.description ?? silence, problem?.code ?? .asleep)
     }
-
-    private var article: String { "an" }
 
     private func found(_ event: ScaleEvent, _ id: String?) throws -> String? {
         let who = "The \(name) \(setup.device ?? id ?? "")"

@@ -20,7 +20,6 @@ public struct ScaleConnector {
     let rule: String
     var dialogue: any ScaleDialogue
     private var runner: LinkRunner?
-    private var door: HSLAdmission?
     var cloud: (any ScaleCloud)?
 
     /// The current scale, from which the last event came.
@@ -77,13 +76,12 @@ public struct ScaleConnector {
     /// Serves the scale while the verification is valid; returns true when the goal is reached.
     private mutating func serve(until goal: Goal) async throws -> Bool {
         let runner: LinkRunner
-        let door = HSLAdmission(setup.link, dialogue)
         do throws(ScaleLinkError) {
-            runner = try LinkRunner(setup.link, pause: setup.pause, admission: door)
+            runner = try LinkRunner(setup.link, pause: setup.pause, dialogue: dialogue)
         } catch {
             throw PluginFailure(.failed, "\(error)")
         }
-        (self.runner, self.door) = (runner, door)
+        self.runner = runner
         queue.open { runner.wake() }
         hub.logger.info("waiting for the scale", metadata: ["link": "\(runner.link)"])
         setAlarm(of: runner)
@@ -112,7 +110,7 @@ public struct ScaleConnector {
         runner.stop()
         while await runner.next() != nil {}
         _ = dialogue.handle(.linkClosed, at: now)
-        (self.runner, door) = (nil, nil)
+        self.runner = nil
         scale.isConnected = false
         for id in others.keys { others[id]?.isConnected = false }
         if let asked { answer(asked.request, .noScale) }
@@ -122,7 +120,7 @@ public struct ScaleConnector {
         switch event {
         case .opened:
             try await handle(heights)
-            for input in runner.greeting(at: door) { try await handle(input) }
+            for input in runner.opening { try await handle(input) }
         case .contested: try await handle(.contested)
         case .remark(let text): await scale.reports.report(.protocolWarning(.other(text)))
         case .received(let bytes): try await handle(.received(bytes))

@@ -8,6 +8,17 @@ public protocol ScalePlugin: SourcePlugin {
     func setup(_ settings: PluginSettings) throws -> ScaleSetup
 }
 
+/// The time limits of a plugin's dialogue; tests with a simulated scale use shorter ones.
+public struct ScaleTiming<Settings>: Sendable {
+    /// Pause between a failed attempt to connect and the next.
+    public var pause: Duration
+    public var adjust: @Sendable (inout Settings) -> Void
+
+    public init(pause: Duration = .seconds(1), adjust: @escaping @Sendable (inout Settings) -> Void = { _ in }) {
+        (self.pause, self.adjust) = (pause, adjust)
+    }
+}
+
 extension ScalePlugin {
     public func run(_ hub: PluginContext) async throws { try await serve(hub, until: .stopped) }
 

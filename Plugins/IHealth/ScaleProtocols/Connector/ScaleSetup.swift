@@ -42,7 +42,7 @@ public struct ScaleSetup: Sendable {
         // Serves all scales behind the link, unless the settings name one.
         let named = common.device
         let overBridge: @Sendable (String?) -> any ScaleDialogue = { _ in
-            HSLDialogue(settings: settings, deviceId: named)
+            HSLSession(settings: settings, deviceId: named)
         }
         self.dialogue = common.link.isHSL ? overBridge : dialogue
     }

@@ -89,15 +89,8 @@ package struct FamilyLink: Sendable {
     mutating func flush() -> [Output] { take { $0.flush() } }
 
     private mutating func take(_ scan: (inout FrameScanner) -> [Frame]) -> [Output] {
-        let (skipped, damaged) = (scanner.skippedBytes, scanner.badChecksums)
-        let frames = scan(&scanner)
-        var output: [Output] = []
-        if scanner.skippedBytes > skipped {
-            output.append(.warning(.skippedBytes(scanner.skippedBytes - skipped)))
-        }
-        if scanner.badChecksums > damaged {
-            output.append(.warning(.badChecksums(scanner.badChecksums - damaged)))
-        }
+        let (frames, warnings) = scanner.warned(scan)
+        var output = warnings.map(Output.warning)
         for frame in frames { receive(frame, &output) }
         return output
     }

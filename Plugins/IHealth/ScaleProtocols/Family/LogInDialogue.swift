@@ -4,7 +4,7 @@
 struct LogInDialogue: Sendable {
     enum Step: Sendable, Hashable {
         /// Send this command.
-        case send(command: UInt8, data: [UInt8])
+        case send(FamilyCommand, [UInt8])
         case accepted
         /// The scale rejects the answer, or sent no usable challenge.
         case refused
@@ -32,7 +32,7 @@ struct LogInDialogue: Sendable {
             return .refused
         }
         state = .awaitingChallenge
-        return .send(command: HS4Command.logInNonce.rawValue, data: ScaleKey.reversed(nonce))
+        return .send(.logInNonce, ScaleKey.reversed(nonce))
     }
 
     mutating func receive(_ message: LogInMessage) -> Step {
@@ -44,7 +44,7 @@ struct LogInDialogue: Sendable {
                 return .refused
             }
             state = .awaitingVerdict
-            return .send(command: HS4Command.logInAnswer.rawValue, data: answer)
+            return .send(.logInAnswer, answer)
         case (.accepted, .awaitingVerdict):
             state = .over
             return .accepted

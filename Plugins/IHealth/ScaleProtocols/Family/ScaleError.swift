@@ -41,35 +41,29 @@ public struct ScaleError: Sendable, Hashable {
     /// A sentence for the person at the scale.
     public let sentence: String
     /// The byte from the scale; `nil` if the host detected the error.
-    public let raw: UInt8?
+    public private(set) var raw: UInt8?
 
-    private init(_ model: ScaleModel, _ row: ScaleErrorRow, raw: UInt8? = nil) {
-        (self.model, code, name, errorClass) = (model, row.code, row.name, row.errorClass)
-        (sentence, self.raw) = ("\(model.rawValue): \(row.sentence)", raw)
+    private init(
+        _ model: ScaleModel, _ code: Int?, _ name: String, _ errorClass: ScaleErrorClass, _ sentence: String,
+        raw: UInt8? = nil
+    ) {
+        (self.model, self.code, self.name, self.errorClass, self.raw) = (model, code, name, errorClass, raw)
+        self.sentence = "\(model.rawValue): \(sentence)"
     }
 
     /// An error with an undocumented number: the number stays, and no meaning is guessed.
     static func undocumented(_ code: Int, raw: UInt8?, of model: ScaleModel) -> ScaleError {
-        ScaleError(
-            model, undocumented: code, raw: raw,
-            "\(model.rawValue): the scale reported error \(code), which is not documented")
-    }
-
-    private init(_ model: ScaleModel, undocumented code: Int, raw: UInt8?, _ sentence: String) {
-        (self.model, self.code, name, errorClass, self.raw) = (model, code, "unknown", .unknown, raw)
-        self.sentence = sentence
-    }
-
-    private init(_ model: ScaleModel, unknown raw: UInt8, code: Int?) {
-        (self.model, self.code, name, errorClass, self.raw) = (model, code, "unknown", .unknown, raw)
-        let hex = [raw].hexadecimal.uppercased()
-        sentence =
-            "\(model.rawValue): the scale reported error byte \(hex), which is not documented"
+        let sentence = "the scale reported error \(code), which is not documented"
+        return ScaleError(model, code, "unknown", .unknown, sentence, raw: raw)
     }
 
     /// All errors of a model that have a number, ordered by number.
     public static func all(of model: ScaleModel) -> [ScaleError] {
-        ScaleErrorRow.all(of: model).map { ScaleError(model, $0) }
+        switch model {
+        case .hs3: hs3
+        case .hs4: hs4
+        case .hs5: hs5
+        }
     }
 
     /// The error of the vendor's number `code`; `nil` if there is none.
@@ -77,8 +71,9 @@ public struct ScaleError: Sendable, Hashable {
     /// Later versions of the vendor's software use 400 for 111.
     /// - Parameter raw: the scale's own byte, if it was reported along with the number.
     public static func numbered(_ code: Int, of model: ScaleModel, raw: UInt8? = nil) -> ScaleError? {
-        let code = code == 400 ? 111 : code
-        return ScaleErrorRow.all(of: model).first { $0.code == code }.map { ScaleError(model, $0, raw: raw) }
+        var error = all(of: model).first { $0.code == (code == 400 ? 111 : code) }
+        error?.raw = raw
+        return error
     }
 
     /// The error of the byte in an error frame.
@@ -87,12 +82,14 @@ public struct ScaleError: Sendable, Hashable {
     /// is reported as unknown, never guessed.
     /// - Parameter table: `nil` for the default table.
     public static func sent(_ raw: UInt8, by model: ScaleModel, table: [UInt8: Int]? = nil) -> ScaleError {
-        let code = (table ?? defaultTable(of: model))[raw]
-        guard let code, let row = ScaleErrorRow.all(of: model).first(where: { $0.code == code }) else {
-            // The HS5's software passes a small number on unchanged.
-            return ScaleError(model, unknown: raw, code: model == .hs5 && raw <= 0x10 ? Int(raw) : nil)
+        if let error = (table ?? defaultTable(of: model))[raw].flatMap({ numbered($0, of: model, raw: raw) }) {
+            return error
         }
-        return ScaleError(model, row, raw: raw)
+        // The HS5's software passes a small number on unchanged.
+        let code = model == .hs5 && raw <= 0x10 ? Int(raw) : nil
+        let hex = [raw].hexadecimal.uppercased()
+        let sentence = "the scale reported error byte \(hex), which is not documented"
+        return ScaleError(model, code, "unknown", .unknown, sentence, raw: raw)
     }
 
     /// Maps error bytes to the vendor's numbers.
@@ -141,4 +138,60 @@ extension ScaleError {
     package static let userExists = own(0, 0, 5, .hs5)
     /// HS5: all 20 positions are occupied.
     package static let noPlace = own(0, 0, 15, .hs5)
+}
+
+// MARK: - The vendor's enumerations
+
+extension ScaleError {
+    private static let hs3 = [
+        ScaleError(.hs3, 1, "HS3DeviceLowPower", .device, "the battery is low; replace it (Lo)"),
+        ScaleError(
+            .hs3, 2, "HS3DeviceEr2", .measurement,
+            "more than the scale can weigh, 150 kg; the weighing is discarded (Er2)"),
+        ScaleError(.hs3, 3, "HS3DeviceEr4", .device, "the scale is out of calibration and needs service (Er4)"),
+        ScaleError(.hs3, 4, "HS3DeviceEr7", .measurement, "stand still, movement while measuring (Er7)"),
+        ScaleError(.hs3, 5, "HS3DataZeor", .information, "the scale has no stored weighings"),
+        ScaleError(.hs3, 6, "HS3DeviceDisconnect", .link, "the scale has gone; it is awaited again"),
+        ScaleError(.hs3, 7, "HS3DeviceSendTimeout", .link, "the scale does not answer; the connection is made again"),
+        ScaleError(.hs3, 111, "HS3UserInvalidate", .authorisation, "this person may not use the scale"),
+    ]
+
+    private static let hs4 = [
+        ScaleError(.hs4, 1, "HS4DeviceLowPower", .device, "the battery is low; replace it (Lo)"),
+        ScaleError(.hs4, 2, "HS4DeviceEr0", .device, "the scale could not start; take its batteries out and in (Er0)"),
+        ScaleError(
+            .hs4, 3, "HS4DeviceEr1", .measurement,
+            "more than the scale can weigh, 180 kg; the weighing is discarded (Er1)"),
+        ScaleError(.hs4, 4, "HS4DeviceEr2", .measurement, "no steady reading; stand still and weigh again (Er2)"),
+        ScaleError(.hs4, 5, "HS4DeviceEr4", .link, "the Bluetooth connection failed; it is made again (Er4)"),
+        ScaleError(.hs4, 6, "HS4DeviceEr7", .measurement, "stand still, movement while measuring (Er7)"),
+        ScaleError(.hs4, 7, "HS4DeviceEr8", .measurement, "the weighing is not valid; weigh again (Er8)"),
+        ScaleError(.hs4, 8, "HS4DeviceEr9", .device, "the scale cannot read its memory (Er9)"),
+        ScaleError(.hs4, 9, "HS4DataZeor", .information, "the scale has no stored weighings"),
+        ScaleError(.hs4, 10, "HS4DeviceDisconnect", .link, "the scale has gone; it is awaited again"),
+        ScaleError(.hs4, 11, "HS4DeviceSendTimeout", .link, "the scale does not answer; the connection is made again"),
+        ScaleError(.hs4, 12, "HS4DeviceRecWeightError", .measurement, "a weight came that cannot be; weigh again"),
+        ScaleError(.hs4, 111, "HS4UserInvalidate", .authorisation, "this person may not use the scale"),
+    ]
+
+    private static let hs5 = [
+        ScaleError(.hs5, 0, "IHSCOverTimeError", .link, "the scale does not answer; it is asked again"),
+        ScaleError(.hs5, 5, "IHSCUserInScale", .userManagement, "a user is at this position already"),
+        ScaleError(.hs5, 6, "IHSCLowPower", .device, "check the batteries; replace them if this comes again (Lo)"),
+        ScaleError(
+            .hs5, 7, "IHSCScaleEr0", .device, "take the batteries out, wait a minute and put them in again (Er0)"),
+        ScaleError(
+            .hs5, 8, "IHSCScaleEr1", .measurement,
+            "more than the scale can weigh, 150 kg; the weighing is discarded (Er1)"),
+        ScaleError(
+            .hs5, 9, "IHSCScaleEr2", .measurement, "stand still with bare feet on all four electrodes (Er2)"),
+        ScaleError(.hs5, 10, "IHSCScaleEr7", .link, "the scale could not communicate; weigh again (Er7)"),
+        ScaleError(.hs5, 11, "IHSCScaleEr8", .link, "the scale could not communicate; weigh again (Er8)"),
+        ScaleError(.hs5, 12, "IHSCScaleEr9", .link, "the scale could not communicate; weigh again (Er9)"),
+        ScaleError(.hs5, 13, "IHScaleBusy", .busy, "the scale is busy; it is asked again"),
+        ScaleError(.hs5, 14, "HS5DataZeor", .information, "the scale has no stored weighings"),
+        ScaleError(.hs5, 15, "IHSCScaleCreateUserTestError", .userManagement, "the scale could not create the user"),
+        ScaleError(.hs5, 16, "HS5Disconnect", .link, "the scale has gone; it is searched for again"),
+        ScaleError(.hs5, 111, "HS5UserInvalidate", .authorisation, "this person may not use the scale"),
+    ]
 }

@@ -1,39 +1,49 @@
-/// The host's side of the dialogue with one HS3, as a value: inputs go in, actions come out.
+/// The host's side of the dialogue with one HS3.
 ///
-/// It has no sockets and no clock.
-///
-/// Create one per scale and keep it across connections: it remembers the stored weighings, so that a repetition over a new connection is
-/// acknowledged without a second delivery. It must not be shared between threads, and needs about 100 KiB when full.
-///
-/// The driver calls ``handle(_:at:)`` for each input, performs the returned actions in order, and calls it with ``ScaleInput/tick`` at
-/// ``deadline``. A `28` or `21` frame is acknowledged only after ``ScaleInput/kept(_:)``.
-public struct HS3Host: ScaleDialogue {
-    /// The settings passed to the initializer.
-    public let settings: Settings
+/// A `28` or `21` frame is acknowledged only after ``ScaleInput/kept(_:)``.
+public struct HS3Host: ScaleHost {
+    /// Settings that may differ between scales, and the host's time limits.
+    ///
+    /// The defaults are for a real scale.
+    public struct Settings: Sendable, Hashable {
+        /// The interpretation of the hour of a weighing.
+        public var hourMode = HS3HourMode.sdk12
+        /// The interpretation of the hour of the scale's clock.
+        public var clockMode = HS3ClockMode.nearest
+        /// Whether the scale's clock is set to the host's when a session opens.
+        ///
+        /// The vendor's software always sets it. No capture shows a session in which it does not.
+        public var setsClock = true
+        /// Maps error bytes to the vendor's numbers.
+        public var errors = ScaleError.defaultTable(of: .hs3)
+        /// The time sent with `25`.
+        ///
+        /// The scale sends its whole memory whatever the value; `nil` sends the vendor's default, 2011-01-02 12:12:12.
+        public var lastKnown: WallTime?
+        /// The delay from the connection to the first command.
+        ///
+        /// The captures show about half a second.
+        public var openAfter = Duration.milliseconds(500)
+        /// The delay from a command to its first repetition.
+        public var firstResend = Duration.milliseconds(800)
+        /// The delay from one repetition to the next, and from the last one to giving up.
+        public var nextResend = Duration.milliseconds(300)
+        /// The number of repetitions of a command.
+        public var resends = 3
+        /// How long an unanswered `23` may take before a scale that only sends weights is accepted as it is.
+        public var openTimeout = Duration.seconds(3)
+        /// How long the next frame of the dialogue may take.
+        ///
+        /// It is longer than the 4.8 s after which the scale repeats a frame.
+        public var answerTimeout = Duration.seconds(6)
+        /// How long a frame may stay incomplete before its bytes are dropped.
+        public var partialFrameTimeout = Duration.seconds(1)
 
-    var phase = Phase.offline
-    /// The number of the next frame, by the vendor's rule: 1 at the first command of a connection, +2 per frame sent, and one more than the
-    /// scale's after each frame received.
-    var counter: UInt8 = 1
-    var scanner = HS3Frame.scanner(from: .scale)
-    var command: PendingCommand?
-    /// When the dialogue must have made progress.
-    var answerBy: Duration?
-    var openAt: Duration?
-    var openedAt: Duration?
-    var hasSeenWeight = false
-    var lastReceived: Duration?
-    var transfer: Transfer?
-    var provenHourMode: HS3HourMode?
+        /// The defaults.
+        public init() {}
+    }
 
-    var deliveries = PendingDeliveries<[UInt8], Origin>()
-    /// The last frames of this connection, which identify a repetition by its number and payload.
-    var recentFrames: [SeenFrame] = []
-
-    static let recentFrameLimit = 40
-
-    enum Phase: Sendable, Hashable {
-        /// No link.
+    enum Phase: HostPhase {
         case offline
         /// A link, and no command sent yet.
         case waiting
@@ -55,23 +65,7 @@ public struct HS3Host: ScaleDialogue {
         case transferring
         /// No command is open; weights arrive.
         case measuring
-        /// The link will be closed.
         case closing
-    }
-
-    struct PendingCommand: Sendable {
-        var command: HS3Command
-        var sequence: UInt8
-        var bytes: [UInt8]
-        var nextResend: Duration
-        var resendsLeft: Int
-    }
-
-    struct Transfer: Sendable {
-        var count: Int
-        var slots = 0
-        var readings = 0
-        var progress = -1.0
     }
 
     /// The frame of a delivery.
@@ -87,71 +81,73 @@ public struct HS3Host: ScaleDialogue {
         var isRepeat: Bool
     }
 
-    struct SeenFrame: Sendable {
-        var frame: HS3Frame
-        /// The delivery it waits for; `nil` once acknowledged.
-        var waitsFor: ScaleToken?
-    }
+    static let model = ScaleModel.hs3
+    static let recentFrameLimit = 40
+
+    /// The settings passed to the initializer.
+    public let settings: Settings
+    var phase = Phase.offline
+    var now = ScaleMoment.start
+    var actions: [ScaleAction] = []
+    var deliveries = Deliveries()
+    var request: HostRequest?
+    var transfer: MemoryTransfer?
+    /// The number of the next frame, by the vendor's rule: 1 at the first command of a connection, +2 per frame sent, and one more than the
+    /// scale's after each frame received.
+    var counter: UInt8 = 1
+    var scanner = HS3Frame.scanner(from: .scale)
+    /// When the dialogue must have made progress.
+    var answerBy: Duration?
+    private var openAt: Duration?
+    private var openedAt: Duration?
+    var hasSeenWeight = false
+    private var lastReceived: Duration?
+    var provenHourMode: HS3HourMode?
+    /// The last frames of this connection, which identify a repetition by its number and payload, each with the delivery that it waits for;
+    /// `nil` once acknowledged.
+    var recentFrames: [(frame: HS3Frame, waitsFor: ScaleToken?)] = []
 
     /// Creates a host without a link or known weighings.
     public init(settings: Settings = Settings()) { self.settings = settings }
 
-    /// Whether the session is open, so that received weights are current.
     public var isMeasuring: Bool { phase == .measuring }
 
-    /// The uptime at which to call with ``ScaleInput/tick``; `nil` if there is no deadline.
     public var deadline: Duration? {
         var times = [answerBy, openAt].compactMap(\.self)
-        if let command, command.resendsLeft >= 0, !isResendPending { times.append(command.nextResend) }
+        if let request, request.repeatsLeft >= 0, !isResendPending { times.append(request.repeatAt) }
         if phase == .opening, hasSeenWeight, let openedAt { times.append(openedAt + settings.openTimeout) }
         if scanner.isInsideFrame, let lastReceived { times.append(lastReceived + settings.partialFrameTimeout) }
         return times.min()
     }
 
-    /// Handles an input and returns the resulting actions, in order.
-    ///
-    /// The scale may send any bytes; faulty ones become a ``ScaleEvent/protocolWarning(_:)``.
-    public mutating func handle(_ input: ScaleInput, at now: ScaleMoment) -> [ScaleAction] {
-        var actions: [ScaleAction] = []
-        switch input {
-        case .linkOpened:
-            if phase != .offline { closeLink(&actions) }
-            phase = .waiting
-            openAt = now.uptime + settings.openAfter
-            tick(at: now, &actions)
-        case .received(let bytes): receive(bytes, at: now, &actions)
-        case .caller, .greeted, .contested: break  // The peer's own bytes identify it.
-        case .kept(let token): resolve(token, isKept: true, at: now, &actions)
-        case .notKept(let token): resolve(token, isKept: false, at: now, &actions)
-        case .tick: tick(at: now, &actions)
-        case .stop: if phase != .offline, phase != .closing { close(&actions) }
-        case .linkClosed: closeLink(&actions)
-        // This protocol has no such commands.
-        case .command(let command, _): actions.append(.event(command.refusal))
-        case .withdraw, .heights: break  // The protocol has no commands or heights.
-        }
-        return actions
+    // MARK: The link
+
+    mutating func open() {
+        phase = .waiting
+        openAt = now.uptime + settings.openAfter
+        tick()
     }
 
-    private mutating func closeLink(_ actions: inout [ScaleAction]) {
-        guard phase != .offline else { return }
-        if phase != .closing { actions.append(.event(.deviceError(.disconnected(.hs3)))) }
-        actions.append(.event(.disconnected))
+    mutating func endSession(isError: Bool) {
+        if isError { report(.disconnected(Self.model)) }
+        report(.disconnected)
         stopWaiting()
-        phase = .offline
         scanner.reset()
         recentFrames.removeAll()
         deliveries.endConnection()
         (openedAt, hasSeenWeight, lastReceived, counter) = (nil, false, nil, 1)
     }
 
-    mutating func close(_ actions: inout [ScaleAction]) {
+    mutating func close() {
         stopWaiting()
         phase = .closing
         actions.append(.close)
     }
 
-    private mutating func stopWaiting() { (command, answerBy, openAt, transfer) = (nil, nil, nil, nil) }
+    private mutating func stopWaiting() { (request, answerBy, openAt, transfer) = (nil, nil, nil, nil) }
+
+    /// Refuses the command, because this protocol has none.
+    mutating func execute(_ command: ScaleCommand) { report(command.refusal) }
 
     // MARK: Time
 
@@ -160,9 +156,9 @@ public struct HS3Host: ScaleDialogue {
         phase == .opening && deliveries.current.contains { $0.source == .weighing }
     }
 
-    private mutating func tick(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+    mutating func tick() {
         if scanner.isInsideFrame, let last = lastReceived, now.uptime >= last + settings.partialFrameTimeout {
-            take(at: now, &actions) { $0.flush() }
+            take { $0.flush() }
         }
         if let due = openAt, now.uptime >= due {
             openAt = nil
@@ -170,83 +166,65 @@ public struct HS3Host: ScaleDialogue {
             phase = .opening
             openedAt = now.uptime
             answerBy = now.uptime + settings.answerTimeout
-            send(.open, [], at: now, &actions)
+            send(.open)
         }
         if phase == .opening, hasSeenWeight, let openedAt, now.uptime >= openedAt + settings.openTimeout {
             stopWaiting()
             phase = .measuring
-            actions.append(.event(.connected(nil)))
+            report(.connected(nil))
         }
-        if let due = answerBy, now.uptime >= due { return giveUp(&actions) }
-        resend(at: now, &actions)
+        if let due = answerBy, now.uptime >= due { return giveUp() }
+        resend()
     }
 
-    private mutating func resend(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
-        guard var pending = command, pending.resendsLeft >= 0, now.uptime >= pending.nextResend, !isResendPending else {
+    private mutating func resend() {
+        guard var pending = request, pending.repeatsLeft >= 0, now.uptime >= pending.repeatAt, !isResendPending else {
             return
         }
-        if pending.resendsLeft > 0 {
-            actions.append(.send(pending.bytes))
-        } else if pending.command != .open {
-            return giveUp(&actions)
+        if pending.repeatsLeft > 0 {
+            actions += pending.frames.map(ScaleAction.send)
+        } else if pending.command != HS3Command.open.rawValue {
+            return giveUp()
         }
         // An unanswered 23 is not repeated any more: a weight may still arrive until `answerBy`.
-        pending.resendsLeft -= 1
-        pending.nextResend = now.uptime + settings.nextResend
-        command = pending
+        pending.repeatsLeft -= 1
+        pending.repeatAt = now.uptime + settings.nextResend
+        request = pending
     }
 
-    private mutating func giveUp(_ actions: inout [ScaleAction]) {
-        if phase == .startingMemory { actions.append(.event(.memoryStart(false))) }
-        actions.append(.event(.deviceError(.noAnswer(.hs3))))
-        close(&actions)
+    private mutating func giveUp() {
+        if phase == .startingMemory { report(.memoryStart(false)) }
+        report(.noAnswer(Self.model))
+        close()
     }
 
-    // MARK: Sending
+    // MARK: Frames
 
-    mutating func send(_ command: HS3Command, _ data: [UInt8], at now: ScaleMoment, _ actions: inout [ScaleAction]) {
-        let frame = HS3Frame(checked: .host, command.rawValue, counter, data)
-        actions.append(.send(frame.bytes))
-        self.command = PendingCommand(
-            command: command, sequence: counter, bytes: frame.bytes, nextResend: now.uptime + settings.firstResend,
-            resendsLeft: settings.resends)
+    mutating func send(_ command: HS3Command, _ data: [UInt8] = []) {
+        let bytes = HS3Frame(checked: .host, command.rawValue, counter, data).bytes
+        actions.append(.send(bytes))
+        request = HostRequest(
+            command: command.rawValue, sequence: counter, frames: [bytes], repeatAt: now.uptime + settings.firstResend,
+            repeatsLeft: settings.resends)
         counter &+= 2
     }
 
-    mutating func acknowledge(_ sequence: UInt8, _ actions: inout [ScaleAction]) {
+    mutating func acknowledge(_ sequence: UInt8) {
         counter = sequence &+ 1
         actions.append(.send(HS3Frame(checked: .host, HS3Command.acknowledge.rawValue, counter, []).bytes))
         counter &+= 2
     }
 
-    // MARK: Receiving
-
-    private mutating func receive(_ bytes: [UInt8], at now: ScaleMoment, _ actions: inout [ScaleAction]) {
-        guard phase != .offline, phase != .closing else { return }
-        // In chunks, so that the held data is bounded whatever the size of the input.
-        for start in stride(from: 0, to: bytes.count, by: 4096) {
-            take(at: now, &actions) { $0.append(bytes[start..<min(start + 4096, bytes.count)]) }
-        }
+    mutating func receive(_ bytes: [UInt8]) {
+        take { $0.append(bytes) }
         lastReceived = now.uptime
     }
 
-    private mutating func take(
-        at now: ScaleMoment, _ actions: inout [ScaleAction], _ scan: (inout FrameScanner) -> [Frame]
-    ) {
-        let (skipped, damaged) = (scanner.skippedBytes, scanner.badChecksums)
-        let frames = scan(&scanner)
-        if scanner.skippedBytes > skipped {
-            actions.append(.event(.protocolWarning(.skippedBytes(scanner.skippedBytes - skipped))))
-        }
-        if scanner.badChecksums > damaged {
-            actions.append(.event(.protocolWarning(.badChecksums(scanner.badChecksums - damaged))))
-        }
+    private mutating func take(_ scan: (inout FrameScanner) -> [Frame]) {
+        let (frames, warnings) = scanner.warned(scan)
+        for warning in warnings { warn(warning) }
         for frame in frames where phase != .closing {
-            guard let frame = HS3Frame(frame) else {
-                actions.append(.event(.protocolWarning(.foreignFrame)))
-                continue
-            }
-            receive(frame, at: now, &actions)
+            if let frame = HS3Frame(frame) { receive(frame) } else { warn(.foreignFrame) }
         }
     }
 }

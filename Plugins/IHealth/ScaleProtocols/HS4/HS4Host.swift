@@ -4,27 +4,119 @@
 /// (log-in) → F1 → 39 → 33 → 41 → 42* → 39 → 32 → 35* → 36 → 39 → 32 → …
 /// ```
 /// The scale sends its memory record by record: the next one is requested only when the previous one is stored.
-public struct HS4Host: ScaleDialogue {
-    public private(set) var settings: Settings
+public struct HS4Host: ScaleHost {
+    /// Settings that may differ between scales, and the host's time limits.
+    ///
+    /// The defaults are for a real scale; there is no published capture of one.
+    public struct Settings: Sendable, Hashable {
+        /// The way in which the link carries frames.
+        public enum Link: String, Sendable, Hashable, CaseIterable {
+            /// HS4: chunks of 20 bytes, each acknowledged, over Bluetooth LE or a carrier of its writes.
+            case lowEnergy = "ble"
+            /// HS4S: whole frames without acknowledgements over a serial port.
+            case serialPort = "spp"
+        }
 
+        /// The order of the last fields of the command that begins a measurement.
+        public enum MeasureLayout: String, Sendable, Hashable, CaseIterable {
+            case unitFirst = "unit-user"
+            case userFirst = "user-unit"
+        }
+
+        /// The handling of a record in the reply that ends the memory.
+        public enum MemoryTail: String, Sendable, Hashable, CaseIterable {
+            /// The record counts if its date is valid.
+            case parse = "parse-last-if-plausible"
+            /// The record is ignored, as in the vendor's software.
+            case drop = "drop-last"
+        }
+
+        public var link = Link.lowEnergy
+        public var measureLayout = MeasureLayout.unitFirst
+        public var memoryTail = MemoryTail.parse
+        /// The key for the scale's log-in; `nil` skips the log-in, which only a simulated scale accepts.
+        public var key: ScaleKey?
+        /// 16 random bytes that this installation chooses.
+        public var nonce: [UInt8] = Array(repeating: 0, count: 16)
+        /// The unit that the scale displays; the protocol uses kilograms.
+        public var unit = ScaleDisplayUnit.kilograms
+        /// The host's number of the person being weighed.
+        public var user: UInt32 = 1
+        /// Maps error bytes to the vendor's numbers.
+        public var errors = ScaleError.defaultTable(of: .hs4)
+        /// The delay from the connection to the first command.
+        public var openAfter = Duration.milliseconds(500)
+        /// The delay from a command to its first repetition.
+        public var firstResend = Duration.milliseconds(800)
+        /// The delay from one repetition to the next, and from the last one to giving up.
+        public var nextResend = Duration.milliseconds(300)
+        /// The number of repetitions of a command.
+        public var resends = 3
+        /// How long the next message of the dialogue may take after a command has arrived.
+        public var answerTimeout = Duration.seconds(6)
+        /// How long each step of the log-in may take.
+        public var logInTimeout = Duration.seconds(4)
+        /// How long the scale may be silent between the weights of one weighing.
+        public var weighingTimeout = Duration.seconds(4)
+        /// The delay from a weighing, or a failed one, to the next measurement.
+        public var measureAgainAfter = Duration.milliseconds(500)
+        /// How long a frame may stay incomplete before its bytes are dropped.
+        public var partialFrameTimeout = Duration.seconds(1)
+
+        public init() {}
+    }
+
+    enum Phase: HostPhase {
+        case offline
+        /// A link, and no command sent yet.
+        case waiting
+        case loggingIn
+        /// `F1` is sent.
+        case identifying
+        /// `39` is sent, before this next step.
+        case stopping(Next)
+        /// `33` is sent.
+        case openingMemory
+        /// `41` is sent.
+        case summing
+        /// `42` is sent.
+        case transferring
+        /// `32` is sent.
+        case openingMeasurement
+        /// Weights arrive when a person steps on.
+        case measuring
+        /// A weighing is over; the next one will be opened shortly.
+        case pausing
+        case closing
+    }
+
+    enum Next: Sendable, Hashable { case memory, measurement }
+
+    /// The message of a delivery.
+    struct Origin: Sendable {
+        var arrival: FamilyLink.Arrival
+        /// Whether more records follow.
+        var more: Bool
+    }
+
+    static let model = ScaleModel.hs4
+
+    public private(set) var settings: Settings
     var phase = Phase.offline
+    var now = ScaleMoment.start
+    var actions: [ScaleAction] = []
+    var deliveries = Deliveries()
+    var request: HostRequest?
+    var transfer: MemoryTransfer?
     var link: FamilyLink
     var logIn: LogInDialogue?
-    var identity: ScaleIdentity?
-    var command: PendingCommand?
     /// When the dialogue must have made progress.
     var answerBy: Duration?
     /// When to start the next step: the session, or the next measurement.
     var beginAt: Duration?
-    var lastReceived: Duration?
-    var transfer: Transfer?
+    private var lastReceived: Duration?
     /// Whether weights of the present weighing have arrived.
     var isWeighing = false
-
-    var deliveries = PendingDeliveries<[UInt8], Origin>()
-
-    /// Tenths of a kilogram.
-    static let capacity = 1800
 
     public init(settings: Settings = Settings()) {
         self.settings = settings
@@ -34,123 +126,120 @@ public struct HS4Host: ScaleDialogue {
     public var isMeasuring: Bool { phase == .measuring || phase == .pausing }
 
     public var deadline: Duration? {
-        var times = [answerBy, beginAt, command?.nextResend].compactMap(\.self)
+        var times = [answerBy, beginAt, request?.repeatAt].compactMap(\.self)
         if link.isInsideFrame, let lastReceived { times.append(lastReceived + settings.partialFrameTimeout) }
         return times.min()
     }
 
-    public mutating func handle(_ input: ScaleInput, at now: ScaleMoment) -> [ScaleAction] {
-        var actions: [ScaleAction] = []
-        switch input {
-        case .linkOpened:
-            if phase != .offline { closeLink(&actions) }
-            phase = .waiting
-            beginAt = now.uptime + settings.openAfter
-            tick(at: now, &actions)
-        case .received(let bytes):
-            guard phase != .offline, phase != .closing else { break }
-            // In chunks, so that the held data is bounded whatever the size of the input.
-            for start in stride(from: 0, to: bytes.count, by: 4096) {
-                let piece = Array(bytes[start..<min(start + 4096, bytes.count)])
-                receive(link.receive(piece), at: now, &actions)
-            }
-            lastReceived = now.uptime
-        case .caller, .greeted, .contested: break  // The peer's own bytes identify it.
-        case .kept(let token): resolve(token, isKept: true, at: now, &actions)
-        case .notKept(let token): resolve(token, isKept: false, at: now, &actions)
-        case .tick: tick(at: now, &actions)
-        case .stop: if phase != .offline, phase != .closing { close(&actions) }
-        case .linkClosed: closeLink(&actions)
-        case .command(.display(let unit), _):
-            settings.unit = unit
-            actions.append(.event(.commandResult(true)))
-            // The next measurement sets the unit; it is opened again unless a person is on the scale.
-            if phase == .measuring, !isWeighing, deliveries.isEmpty { stop(then: .measurement, at: now, &actions) }
-        case .command(let command, _): actions.append(.event(command.refusal))  // A HS4 has no users.
-        case .withdraw, .heights: break  // Commands are executed immediately, and there are no heights.
-        }
-        return actions
+    // MARK: The link
+
+    mutating func open() {
+        phase = .waiting
+        beginAt = now.uptime + settings.openAfter
+        tick()
     }
 
-    private mutating func closeLink(_ actions: inout [ScaleAction]) {
-        guard phase != .offline else { return }
-        if phase != .closing { actions.append(.event(.deviceError(.disconnected(.hs4)))) }
-        actions.append(.event(.disconnected))
+    mutating func endSession(isError: Bool) {
+        if isError { report(.disconnected(Self.model)) }
+        report(.disconnected)
         stopWaiting()
-        phase = .offline
         link.reset()
-        (lastReceived, identity, isWeighing) = (nil, nil, false)
+        (lastReceived, isWeighing) = (nil, false)
         deliveries.endConnection()
     }
 
-    mutating func close(_ actions: inout [ScaleAction]) {
+    mutating func close() {
         stopWaiting()
         phase = .closing
         actions.append(.close)
     }
 
     private mutating func stopWaiting() {
-        (command, answerBy, beginAt, transfer, logIn) = (nil, nil, nil, nil, nil)
+        (request, answerBy, beginAt, transfer, logIn) = (nil, nil, nil, nil, nil)
+    }
+
+    /// Switches the displayed unit; a HS4 has no users.
+    mutating func execute(_ command: ScaleCommand) {
+        guard case .display(let unit) = command else { return report(command.refusal) }
+        settings.unit = unit
+        report(.commandResult(true))
+        // The next measurement sets the unit; it is opened again unless a person is on the scale.
+        if phase == .measuring, !isWeighing, deliveries.isEmpty { stop(then: .measurement) }
     }
 
     // MARK: Time
 
-    private mutating func tick(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+    mutating func tick() {
         if link.isInsideFrame, let last = lastReceived, now.uptime >= last + settings.partialFrameTimeout {
-            receive(link.flush(), at: now, &actions)
+            receive(link.flush())
         }
         if let due = beginAt, now.uptime >= due {
             beginAt = nil
-            if phase == .waiting { begin(at: now, &actions) } else { stop(then: .measurement, at: now, &actions) }
+            if phase == .waiting { begin() } else { stop(then: .measurement) }
         }
-        if let due = answerBy, now.uptime >= due { return timeIsOver(at: now, &actions) }
-        resend(at: now, &actions)
+        if let due = answerBy, now.uptime >= due { return timeIsOver() }
+        resend()
     }
 
-    private mutating func resend(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
-        guard var pending = command, now.uptime >= pending.nextResend else { return }
-        guard pending.resendsLeft > 0 else { return timeIsOver(at: now, &actions) }
-        pending.resendsLeft -= 1
-        pending.nextResend = now.uptime + settings.nextResend
-        command = pending
+    private mutating func resend() {
+        guard let pending = request, now.uptime >= pending.repeatAt else { return }
+        guard pending.repeatsLeft > 0 else { return timeIsOver() }
+        request?.repeatsLeft -= 1
+        request?.repeatAt = now.uptime + settings.nextResend
         actions += pending.frames.map(ScaleAction.send)
     }
 
-    private mutating func timeIsOver(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
-        actions.append(.event(.deviceError(.noAnswer(.hs4))))
+    private mutating func timeIsOver() {
+        report(.noAnswer(Self.model))
         switch phase {
-        case .measuring:
-            // The weighing was interrupted; the next one may succeed.
-            measureAgain(at: now)
+        case .measuring: measureAgain()  // The weighing was interrupted; the next one may succeed.
         case .openingMemory, .summing:
-            actions.append(.event(.memoryStart(false)))
-            close(&actions)
-        default: close(&actions)
+            report(.memoryStart(false))
+            close()
+        default: close()
         }
     }
 
-    // MARK: Sending
+    // MARK: Messages
 
-    mutating func send(_ message: HS4HostMessage, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
-        guard let content = message.content, let known = HS4Command(rawValue: content.command) else { return }
+    mutating func send(_ message: HS4HostMessage) {
+        guard let content = message.content else { return }
         var data = content.data
-        if known == .measure, settings.measureLayout == .userFirst, data.count == 12 { data.append(data.remove(at: 7)) }
+        if case .measure = message, settings.measureLayout == .userFirst, data.count == 12 {
+            data.append(data.remove(at: 7))
+        }
         let frames = link.frames(content.command, data)
         actions += frames.map(ScaleAction.send)
-        self.command = PendingCommand(
-            command: known, frames: frames, nextResend: now.uptime + settings.firstResend, resendsLeft: settings.resends
-        )
+        request = HostRequest(
+            command: content.command, frames: frames, repeatAt: now.uptime + settings.firstResend,
+            repeatsLeft: settings.resends)
     }
 
     /// Sends a message that the scale does not answer.
-    mutating func tell(_ message: HS4HostMessage, _ actions: inout [ScaleAction]) {
+    mutating func tell(_ message: HS4HostMessage) {
         guard let (command, data) = message.content else { return }
         actions += link.frames(command, data).map(ScaleAction.send)
     }
 
-    mutating func wait(_ phase: Phase, for time: Duration? = nil, at now: ScaleMoment) {
-        command = nil
+    mutating func wait(_ phase: Phase, for time: Duration? = nil) {
+        request = nil
         self.phase = phase
         answerBy = now.uptime + (time ?? settings.answerTimeout)
+    }
+
+    mutating func receive(_ bytes: [UInt8]) {
+        receive(link.receive(bytes))
+        lastReceived = now.uptime
+    }
+
+    private mutating func receive(_ outputs: [FamilyLink.Output]) {
+        for output in outputs where phase != .closing {
+            switch output {
+            case .send(let bytes): actions.append(.send(bytes))
+            case .warning(let warning): warn(warning)
+            case .acknowledged: request = nil
+            case .arrival(let arrival): receive(arrival)
+            }
+        }
     }
 }

@@ -34,6 +34,6 @@ public struct HS5Datagram: Sendable, Hashable {
 
     /// Searches for scales, by broadcast on port 10000.
     public static let search = FamilyFrame(
-        checked: .host, .single, 0, FamilyFrame.Product.any.rawValue, [HS5Command.search.rawValue]
+        checked: .host, .single, 0, FamilyFrame.Product.any.rawValue, [FamilyCommand.search.rawValue]
     ).bytes
 }

@@ -1,82 +1,63 @@
 /// Reads the users' memories one after the other, and handles the results of deliveries.
 extension HS5Host {
     /// Reads the next user's memory; after the last one, opens the measurement.
-    mutating func next(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+    mutating func next() {
         request = nil
-        if asked != nil { return list(at: now, &actions) }
+        if asked != nil { return list() }
         if let user = round.first {
             phase = .openingMemory
-            return send(.openMemory(user.position, serial: user.serial, now.wall), at: now, &actions)
+            return send(.openMemory(user.position, serial: user.serial, now.wall))
         }
         roundAt = now.uptime + settings.memoryEvery
-        guard let serial = settings.measures, let place = users.firstIndex(where: { $0 == serial }),
-            let position = HS5Position(place)
-        else { return phase = .idle }
+        guard let serial = settings.measures, let position = users.position(of: serial) else { return phase = .idle }
         phase = .openingMeasurement
-        send(.measure(position, serial: serial), at: now, &actions)
+        send(.measure(position, serial: serial))
     }
 
-    mutating func counted(_ count: Int, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
-        guard count > 0 else {
-            actions += [
-                .event(.memoryCount(0)), .event(.memoryFinish(records: 0)), .event(.deviceError(.noMemory(.hs5))),
-            ]
-            return endMemory(at: now, &actions)
-        }
-        if count > 200 { actions.append(.event(.protocolWarning(.memoryCountAboveLimit(count)))) }
-        transfer = Transfer(announced: min(count, 200))
-        actions += [.event(.memoryStart(true)), .event(.memoryCount(min(count, 200))), .event(.memoryProgress(0))]
+    mutating func counted(_ count: Int) {
+        guard announced(count) else { return endMemory() }
+        reportStart()
         phase = .transferring
-        send(.memoryPacket, at: now, &actions)
+        send(.memoryPacket)
     }
 
-    private mutating func endMemory(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+    private mutating func endMemory() {
         if !round.isEmpty { round.removeFirst() }
         phase = .endingMemory
-        send(.end, at: now, &actions)
+        send(.end)
     }
 
-    mutating func took(
-        _ records: [HS5Record], more: Bool, announced: Int, trailing: Int, at now: ScaleMoment,
-        _ actions: inout [ScaleAction]
-    ) {
+    mutating func took(_ records: [HS5Record], more: Bool, announced: Int, trailing: Int) {
         request = nil
         if trailing > 0 || announced != records.count {
-            actions.append(
-                .event(.protocolWarning(.memoryCountDiffers(announced: announced, received: records.count))))
+            warn(.memoryCountDiffers(announced: announced, received: records.count))
         }
         let serial = round.first?.serial
         var readings: [ScaleReading] = []
         for record in records {
-            guard (1...HS5Host.capacity).contains(record.tenthsOfKilogram) else {
-                actions.append(.event(.deviceError(.overCapacity(.hs5))))
+            guard (1...Self.model.capacity).contains(record.tenthsOfKilogram) else {
+                report(.overCapacity(Self.model))
                 continue
             }
             readings.append(reading(record, serial))
         }
         let new = readings.filter { !deliveries.isKept(key(of: $0)) }
         for reading in readings where !new.contains(reading) {
-            actions.append(.event(.memoryRecord(reading, isRepeat: true)))
+            report(.memoryRecord(reading, isRepeat: true))
         }
         transfer?.received += readings.count - new.count
-        guard !new.isEmpty else { return went(on: more, at: now, &actions) }
-        deliver(new, from: .memory, .packet(more: more), &actions)
+        guard !new.isEmpty else { return went(on: more) }
+        deliver(new, from: .memory, .packet(more: more))
     }
 
-    private mutating func went(on more: Bool, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
-        guard phase == .transferring, var current = transfer else { return }
-        if more {
-            let done = min(Double(current.received) / Double(current.announced), 1)
-            if done > current.progress, done < 1 {
-                current.progress = done
-                actions.append(.event(.memoryProgress(done)))
-            }
-            transfer = current
-            return send(.memoryPacket, at: now, &actions)
+    private mutating func went(on more: Bool) {
+        guard phase == .transferring, transfer != nil else { return }
+        guard more else {
+            finishTransfer()
+            return endMemory()
         }
-        actions += [.event(.memoryProgress(1)), .event(.memoryFinish(records: current.received))]
-        transfer = nil
-        endMemory(at: now, &actions)
+        reportProgress()
+        send(.memoryPacket)
     }
 
     func reading(_ record: HS5Record, _ serial: UInt32?) -> ScaleReading {
@@ -92,21 +73,15 @@ extension HS5Host {
 
     // MARK: Keeping
 
-    mutating func deliver(
-        _ readings: [ScaleReading], from source: ScaleDelivery.Source, _ origin: Origin,
-        _ actions: inout [ScaleAction]
-    ) {
+    mutating func deliver(_ readings: [ScaleReading], from source: ScaleDelivery.Source, _ origin: Origin) {
         let delivery = deliveries.add(readings, from: source, keys: readings.map(key), origin)
         actions.append(delivery.map { .deliver($0) } ?? .event(.protocolWarning(.tooManyUnanswered)))
     }
 
-    /// Handles the caller's answer to a delivery.
-    mutating func resolve(_ token: ScaleToken, isKept: Bool, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
-        guard let item = deliveries.answer(token, isKept: isKept), item.isCurrent, phase != .closing, phase != .offline
-        else { return }
+    mutating func resolve(_ item: Deliveries.Item, _ token: ScaleToken, isKept: Bool) {
         guard isKept else {
             // The scale still holds records that were not acknowledged: it gets no message and is read again in the next round.
-            if phase == .transferring || phase == .measuring { rest(at: now) }
+            if phase == .transferring || phase == .measuring { rest() }
             (transfer, round) = (nil, [])
             return
         }
@@ -114,16 +89,13 @@ extension HS5Host {
         case .packet(let more):
             transfer?.received += item.readings.count
             actions += item.readings.map { .event(.memoryRecord($0, isRepeat: false)) }
-            went(on: more, at: now, &actions)
+            went(on: more)
         case .measurement(let command):
             for reading in item.readings {
-                if reading.composition != nil {
-                    actions.append(.event(.bodyComposition(reading, isRepeat: false)))
-                } else {
-                    actions.append(.event(.stableWeight(reading, isRepeat: false)))
-                }
+                let isWhole = reading.composition != nil
+                report(isWhole ? .bodyComposition(reading, isRepeat: false) : .stableWeight(reading, isRepeat: false))
             }
-            if let command { confirm(command, at: now) }
+            if let command { confirm(command) }
         }
     }
 }

@@ -1,71 +1,5 @@
 import Platform
 
-/// A command byte of the HS5.
-///
-/// Known from the vendor's software; there is no published capture.
-public enum HS5Command: UInt8, Sendable, Hashable, CaseIterable {
-    /// Host: open user management.
-    ///
-    /// Scale: the users.
-    case users = 0x31
-    /// Host: open a measurement.
-    ///
-    /// Scale: accepted (in the answer form).
-    case measure = 0x32
-    /// Host: open the memory of a user.
-    ///
-    /// Scale: ready, or not.
-    case openMemory = 0x33
-    /// Scale: an error.
-    ///
-    /// Host: received.
-    case error = 0x34
-    /// Scale: an unsettled weight.
-    case unstableWeight = 0x35
-    /// Scale: the weight.
-    ///
-    /// Host: received.
-    case stableWeight = 0x36
-    /// Scale: the weight during the impedance measurement.
-    ///
-    /// Host: received.
-    case impedanceWeight = 0x37
-    /// Scale: the body composition.
-    ///
-    /// Host: received.
-    case composition = 0x38
-    /// Scale: the measurement is over.
-    ///
-    /// Host: received, or: end this connection.
-    case end = 0x39
-    /// Both: the number of records.
-    case memorySummary = 0x41
-    /// Both: the next packet of records.
-    case memoryPacket = 0x42
-    /// Both: create a user.
-    case createUser = 0x51
-    /// Both: delete a user.
-    case deleteUser = 0x52
-    /// Both: change a user.
-    case modifyUser = 0x54
-    /// Both: the host name of the vendor's cloud.
-    case cloudHost = 0x59
-    /// Both: its path.
-    case cloudPath = 0x5A
-    /// Host, by broadcast: search for scales.
-    case search = 0xD0
-    /// Scale: busy with its cloud.
-    case busy = 0xEF
-    /// Scale: its identity.
-    case identity = 0xF0
-    case logInNonce = 0xFA
-    case logInChallenge = 0xFB
-    case logInAnswer = 0xFC
-    case logInAccepted = 0xFD
-    case logInRefused = 0xFE
-    case logInAgain = 0xFF
-}
-
 /// Six bytes before the checksum that identify the sender of a frame over UDP.
 public struct HS5SenderID: Sendable, Hashable, CustomStringConvertible {
     public let bytes: [UInt8]
@@ -75,6 +9,9 @@ public struct HS5SenderID: Sendable, Hashable, CustomStringConvertible {
         guard bytes.count == 6 else { return nil }
         self.bytes = Array(bytes)
     }
+
+    /// For bytes whose number is fixed by the calling code.
+    package init(checked bytes: [UInt8]) { self.bytes = bytes }
 
     /// Twelve upper-case hex digits, the form of scale ids.
     public var description: String { bytes.hexadecimal.uppercased() }
@@ -114,7 +51,7 @@ public enum HS5ScaleMessage: Sendable, Hashable {
         func weight(_ make: (Int) -> HS5ScaleMessage) -> HS5ScaleMessage {
             data.count == 2 ? make(Int(bigEndian: data[...])) : .malformed
         }
-        switch HS5Command(rawValue: message.command) {
+        switch FamilyCommand(rawValue: message.command) {
         case .users: self = Self.users(in: data).map { .users($0) } ?? .malformed
         case .createUser: self = data.isEmpty ? .malformed : .userCreated(isYes)
         case .modifyUser: self = data.isEmpty ? .malformed : .userModified(isYes)
@@ -128,15 +65,11 @@ public enum HS5ScaleMessage: Sendable, Hashable {
         case .composition: self = HS5Record(data).map { .composition($0) } ?? .malformed
         case .end: self = .ended
         case .memorySummary: self = data.count >= 2 ? .memorySummary(data[1]) : .malformed
-        case .memoryPacket: self = Self.packet(data)
+        case .memoryRecords: self = Self.packet(data)
         case .busy: self = .busy
         case .identity: self = ScaleIdentity(data).map { .identity($0) } ?? .malformed
         case .cloudHost, .cloudPath: self = data.isEmpty ? .malformed : .cloudTaken(isYes)
-        case .logInChallenge: self = .logIn(.challenge(data))
-        case .logInAccepted: self = .logIn(.accepted)
-        case .logInRefused: self = .logIn(.refused)
-        case .logInAgain: self = .logIn(.again)
-        case .search, .logInNonce, .logInAnswer, nil: self = .unknown
+        default: self = LogInMessage(message).map { .logIn($0) } ?? .unknown
         }
     }
 
@@ -184,7 +117,7 @@ public enum HS5HostMessage: Sendable, Hashable {
     case memorySummary
     case memoryPacket
     /// Confirms that the scale's message has arrived.
-    case confirm(HS5Command)
+    case confirm(FamilyCommand)
     /// End this connection.
     case end
     case logInNonce([UInt8])
@@ -196,7 +129,7 @@ public enum HS5HostMessage: Sendable, Hashable {
 
     /// The transmitted content; `nil` for a time or text that does not fit, and for `unknown`.
     public var content: (command: UInt8, data: [UInt8], isAnswer: Bool)? {
-        func plain(_ command: HS5Command, _ data: [UInt8]?) -> (UInt8, [UInt8], Bool)? {
+        func plain(_ command: FamilyCommand, _ data: [UInt8]?) -> (UInt8, [UInt8], Bool)? {
             data.map { (command.rawValue, $0, false) }
         }
         func padded(_ text: String, to size: Int) -> [UInt8]? {
@@ -213,7 +146,7 @@ public enum HS5HostMessage: Sendable, Hashable {
         case .openMemory(let place, let serial, let time):
             return plain(.openMemory, time.family6.map { [place.index] + serial.bigEndianBytes + $0 })
         case .memorySummary: return plain(.memorySummary, [])
-        case .memoryPacket: return plain(.memoryPacket, [])
+        case .memoryPacket: return plain(.memoryRecords, [])
         case .confirm(let command): return (command.rawValue, [], command == .end)
         case .end: return plain(.end, [])
         case .logInNonce(let nonce): return plain(.logInNonce, nonce)

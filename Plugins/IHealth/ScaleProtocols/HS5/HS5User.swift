@@ -62,3 +62,18 @@ public struct HS5Position: Sendable, Hashable, Comparable {
 
     public static func < (left: HS5Position, right: HS5Position) -> Bool { left.index < right.index }
 }
+
+extension [UInt32?] {
+    /// The position of a user in the list of a scale's users.
+    func position(of serial: UInt32) -> HS5Position? { firstIndex { $0 == serial }.flatMap { HS5Position($0) } }
+
+    /// The position for a new user, or the error why there is none.
+    func place(for serial: UInt32, at wanted: HS5Position?) -> (position: HS5Position?, error: ScaleError?) {
+        func isTaken(_ position: HS5Position) -> Bool {
+            indices.contains(Int(position.index)) && self[Int(position.index)] != nil
+        }
+        if position(of: serial) != nil || wanted.map(isTaken) == true { return (nil, .userExists) }
+        let free = (0..<HS5Position.count).compactMap { HS5Position($0) }.first { !isTaken($0) }
+        return (wanted ?? free).map { ($0, nil) } ?? (nil, .noPlace)
+    }
+}

@@ -52,6 +52,8 @@ public struct HSLHandshakes: Sendable {
     private let seed: [UInt8]
     private var guests: [Int: Peer] = [:]
     private var refusals = FailedProofLimit()
+    /// The uptime of the present input, and the actions that result from it.
+    private var (uptime, actions): (Duration, [Action]) = (.zero, [])
     private var told: [String: Duration] = [:]
 
     /// - Parameter seed: 32 random bytes, from which nonces are made.
@@ -63,32 +65,33 @@ public struct HSLHandshakes: Sendable {
     }
 
     public mutating func handle(_ input: Input, at uptime: Duration) -> [Action] {
-        var actions: [Action] = []
+        self.uptime = uptime
+        defer { actions = [] }
         switch input {
         case .came(let number, let address):
-            if guests.count >= Self.limit { makeRoom(at: uptime, &actions) }
+            if guests.count >= Self.limit { makeRoom() }
             let own = Digests.authenticate(Array("guest \(number)".utf8), key: seed)
             var session = HSLSession(settings: settings, seed: own)
             (session.isGuest, session.caller) = (true, address)
             guests[number] = Peer(session: session, address: address)
-            give(.linkOpened, to: number, at: uptime, &actions)
+            give(.linkOpened, to: number)
         case .said(let number, let bytes):
             guests[number]?.bytes += bytes.count
             guard let guest = guests[number] else { break }
             guard guest.bytes <= Self.byteLimit else {
-                dismiss(number, saying: "too much before a welcome", at: uptime, &actions)
+                dismiss(number, saying: "too much before a welcome")
                 break
             }
-            give(.received(bytes), to: number, at: uptime, &actions)
+            give(.received(bytes), to: number)
         case .left(let number): guests[number] = nil
         case .declined(let number):
-            dismiss(number, saying: "another program delivers this scale", at: uptime, &actions)
+            dismiss(number, saying: "another program delivers this scale")
         case .tick:
             for number in guests.keys.sorted() {
                 if let until = guests[number]?.waitsUntil {
-                    if until <= uptime { dismiss(number, saying: "come again", at: uptime, &actions) }
+                    if until <= uptime { dismiss(number, saying: "come again") }
                 } else {
-                    give(.tick, to: number, at: uptime, &actions)
+                    give(.tick, to: number)
                 }
             }
         }
@@ -104,9 +107,7 @@ public struct HSLHandshakes: Sendable {
 
     // MARK: Guests
 
-    private mutating func give(
-        _ input: HSLSession.Input, to number: Int, at uptime: Duration, _ actions: inout [Action]
-    ) {
+    private mutating func give(_ input: ScaleInput, to number: Int) {
         guard var guest = guests[number] else { return }
         let wasProven = guest.session.isProven
         // All guests share one count; otherwise a guesser would start at zero with each connection.
@@ -116,9 +117,9 @@ public struct HSLHandshakes: Sendable {
         for action in guest.session.handle(input, at: moment) {
             switch action {
             case .send(let bytes): actions.append(.send(bytes, to: number))
-            case .event(.protocolWarning(.other(let text)), _): warn("a caller: \(text)", at: uptime, &actions)
+            case .event(.protocolWarning(.other(let text))): warn("a caller: \(text)")
             case .close: isOver = true
-            case .event, .deliver: break
+            case .event, .deliver, .search, .settle, .of: break
             }
         }
         refusals = guest.session.refusals
@@ -127,38 +128,36 @@ public struct HSLHandshakes: Sendable {
             guests[number] = nil
             actions.append(.dismiss(number))
         } else if guest.session.isProven, !wasProven {
-            proved(number, at: uptime, &actions)
+            proved(number)
         }
     }
 
     /// Admits the newest guest that has proved itself, because it is certainly alive.
-    private mutating func proved(_ number: Int, at uptime: Duration, _ actions: inout [Action]) {
+    private mutating func proved(_ number: Int) {
         for other in guests.keys.sorted() where guests[other]?.waitsUntil != nil {
-            dismiss(other, saying: "a later connection has taken this one's place", at: uptime, &actions)
+            dismiss(other, saying: "a later connection has taken this one's place")
         }
         // The open link gets this much time to answer, and its owner some time to react.
         guests[number]?.waitsUntil = uptime + settings.pongTimeout * 2
         actions.append(.admit(number))
     }
 
-    private mutating func makeRoom(at uptime: Duration, _ actions: inout [Action]) {
+    private mutating func makeRoom() {
         let unproven = guests.filter { $0.value.waitsUntil == nil }
         let crowds = Dictionary(grouping: unproven.keys) { unproven[$0]?.address ?? "" }
         let largest = crowds.values.max { ($0.count, $1.min() ?? 0) < ($1.count, $0.min() ?? 0) }
         guard let oldest = largest?.min() else { return }
-        warn("callers: too many wait without a proof", at: uptime, &actions)
-        dismiss(oldest, saying: "too many connections", at: uptime, &actions)
+        warn("callers: too many wait without a proof")
+        dismiss(oldest, saying: "too many connections")
     }
 
-    private mutating func dismiss(
-        _ number: Int, saying reason: String, at uptime: Duration, _ actions: inout [Action]
-    ) {
+    private mutating func dismiss(_ number: Int, saying reason: String) {
         guard guests.removeValue(forKey: number) != nil else { return }
         actions.append(.send(HSLMessage.bye(reason: reason).bytes, to: number))
         actions.append(.dismiss(number))
     }
 
-    private mutating func warn(_ text: String, at uptime: Duration, _ actions: inout [Action]) {
+    private mutating func warn(_ text: String) {
         told = told.filter { uptime < $0.value + Self.warningEvery }
         guard told[text] == nil, told.count < Self.limit else { return }
         told[text] = uptime

@@ -170,7 +170,9 @@ extension HSLResult {
         }
         (ref, self.status) = (try reader.whole("ref"), status)
         errorCode = reader.json["error"]?["code"]?.whole
-        devices = reader.json["devices"]?.list?.prefix(64).compactMap(HSLDeviceInfo.init(json:))
+        devices = reader.json["devices"]?.list?.prefix(64).compactMap { json in
+            json["dev"]?.text.flatMap { HSLDeviceID($0) }.map { HSLDeviceInfo($0, json) }
+        }
     }
 
     fileprivate var json: JSONTree {
@@ -182,8 +184,8 @@ extension HSLResult {
 }
 
 extension HSLDeviceInfo {
-    fileprivate init?(json: JSONTree) {
-        guard let id = json["dev"]?.text.flatMap({ HSLDeviceID($0) }) else { return nil }
+    /// Reads the texts about a scale, which are optional.
+    init(_ id: HSLDeviceID, _ json: JSONTree) {
         func text(_ name: String) -> String? { json[name]?.text.map { String($0.prefix(64)) } }
         self.init(
             id, name: text("name"), firmware: text("firmware"), hardware: text("hardware"),

@@ -198,11 +198,7 @@ extension HSLDeviceID {
 extension ScaleModel {
     /// The maximum weight, in tenths of a kilogram.
     public var capacity: Int {
-        switch self {
-        case .hs3: 1500
-        case .hs4: HS4Host.capacity
-        case .hs5: HS5Host.capacity
-        }
+        self == .hs4 ? 1800 : 1500
     }
 
     /// A weighing in the form of the scale's own record, so that it is the same over a bridge and over the scale's own link.

@@ -2,47 +2,45 @@ import JSON
 
 extension HSLSession {
     /// Starts a command for a scale.
-    mutating func ask(
-        _ command: ScaleCommand, of device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]
-    ) {
+    mutating func ask(_ command: ScaleCommand, of device: HSLDeviceID) {
         if case .measure(let serial) = command, device.model == .hs5 {
             // It also applies to a scale that has not connected yet.
             scales[device, default: Scale(info: HSLDeviceInfo(device))].measures = serial
             scales[device]?.memoryAt = now.uptime
-            return timePasses(device, at: now, &actions)
+            return timePasses(device)
         }
         guard phase == .open, let scale = scales[device], scale.isHere, scale.asked == nil,
-            isPossible(command, scale, &actions)
-        else { return actions.append(.event(command.refusal, of: device)) }
+            isPossible(command, scale)
+        else { return report(command.refusal, device) }
         scales[device]?.asked = command
         scales[device]?.hasFreshList = false
-        advance(device, at: now, &actions)
+        advance(device)
     }
 
     /// Withdraws a command that waits for its turn.
-    mutating func withdraw(_ device: HSLDeviceID, _ actions: inout [Action]) {
+    mutating func withdraw(_ device: HSLDeviceID) {
         guard let scale = scales[device], let asked = scale.asked, scale.request?.isOfCommand != true else { return }
         scales[device]?.asked = nil
-        actions.append(.event(asked.refusal, of: device))
+        report(asked.refusal, device)
     }
 
     /// Uses the unit for the next measurement; an open one is opened again, unless a person is on the scale.
-    mutating func display(_ unit: ScaleDisplayUnit, at now: ScaleMoment, _ actions: inout [Action]) {
+    mutating func display(_ unit: ScaleDisplayUnit) {
         settings.unit = unit
-        guard settings.model == .hs4 else { return actions.append(.event(.commandResult(false), of: nil)) }
-        actions.append(.event(.commandResult(true), of: nil))
-        for device in scales.keys.sorted(by: { "\($0)" < "\($1)" }) { reopenForUnit(device, at: now, &actions) }
+        guard settings.model == .hs4 else { return report(.commandResult(false), nil) }
+        report(.commandResult(true), nil)
+        for device in devices { reopenForUnit(device) }
     }
 
     /// Ends an open measurement with another unit; the next one begins immediately.
-    mutating func reopenForUnit(_ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]) {
+    mutating func reopenForUnit(_ device: HSLDeviceID) {
         guard let scale = scales[device], scale.isHere, let request = scale.request, request.isWaiting,
             let unit = request.unit, unit != settings.unit
         else { return }
-        cancel(device, at: now, &actions)
+        cancel(device)
     }
 
-    private func isPossible(_ command: ScaleCommand, _ scale: Scale, _ actions: inout [Action]) -> Bool {
+    private mutating func isPossible(_ command: ScaleCommand, _ scale: Scale) -> Bool {
         switch command {
         case .listUsers, .createUser, .modifyUser, .deleteUser, .cloud: return scale.info.id.model == .hs5
         case .measure, .display: return false  // Neither is sent to a scale.
@@ -52,7 +50,7 @@ extension HSLSession {
                 let found =
                     scale.info.firmware.map { "this one has \($0.prefix(16))" } ?? "this one does not say its own"
                 let reason = "HS3: the switch for automatic connection needs firmware 1.0.2 or later, and \(found)"
-                actions.append(.event(.commandRefused(reason), of: scale.info.id))
+                report(.commandRefused(reason), scale.info.id)
                 return false
             }
             return true
@@ -68,50 +66,39 @@ extension HSLSession {
         return true
     }
 
-    mutating func begin(
-        _ command: ScaleCommand, _ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]
-    ) {
+    mutating func begin(_ command: ScaleCommand, _ device: HSLDeviceID) {
         switch command {
         case .autoConnect(let on):
-            start(on ? .hs3AutoConnectOn : .hs3AutoConnectOff, [:], device, at: now, &actions)
-        case .cloud: start(.hs5Cloud, [:], device, at: now, &actions)
+            start(on ? .hs3AutoConnectOn : .hs3AutoConnectOff, [:], device)
+        case .cloud: start(.hs5Cloud, [:], device)
         case .listUsers, .createUser, .modifyUser, .deleteUser, .measure, .display:
             // A person may just have been created on the scale.
             guard scales[device]?.hasFreshList == true else {
-                return start(.hs5OpenUsers, ["user": settings.user.json], device, at: now, &actions)
+                return start(.hs5OpenUsers, ["user": settings.user.json], device)
             }
-            change(command, device, at: now, &actions)
+            change(command, device)
         }
     }
 
-    private mutating func change(
-        _ command: ScaleCommand, _ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]
-    ) {
+    private mutating func change(_ command: ScaleCommand, _ device: HSLDeviceID) {
         let users = scales[device]?.users ?? []
-        func isTaken(_ position: HS5Position) -> Bool {
-            users.indices.contains(Int(position.index)) && users[Int(position.index)] != nil
-        }
         switch command {
         case .createUser(let profile, let wanted):
-            let free = (0..<HS5Position.count).compactMap { HS5Position($0) }.first { !isTaken($0) }
-            if users.contains(profile.serial) || wanted.map(isTaken) == true {
-                actions.append(.event(.deviceError(.userExists), of: device))
-            } else if let place = wanted ?? free {
-                let arguments: JSONTree = ["user": profile.json, "position": JSONTree(Int(place.index))]
-                return start(.hs5CreateUser, arguments, device, for: profile.serial, at: now, &actions)
-            } else {
-                actions.append(.event(.deviceError(.noPlace), of: device))
-            }
+            let (place, error) = users.place(for: profile.serial, at: wanted)
+            if let error { report(.deviceError(error), device) }
+            guard let place else { break }
+            let arguments: JSONTree = ["user": profile.json, "position": JSONTree(Int(place.index))]
+            return start(.hs5CreateUser, arguments, device, for: profile.serial)
         case .modifyUser(let profile) where users.contains(profile.serial):
-            return start(.hs5ModifyUser, ["user": profile.json], device, for: profile.serial, at: now, &actions)
+            return start(.hs5ModifyUser, ["user": profile.json], device, for: profile.serial)
         case .deleteUser(let serial) where users.contains(serial):
             let user: JSONTree = ["serialNub": JSONTree(Int(serial))]
-            return start(.hs5DeleteUser, ["user": user], device, for: serial, at: now, &actions)
+            return start(.hs5DeleteUser, ["user": user], device, for: serial)
         default: break
         }
         scales[device]?.asked = nil
-        actions.append(.event(.userResult(false), of: device))
-        advance(device, at: now, &actions)
+        report(.userResult(false), device)
+        advance(device)
     }
 }
 

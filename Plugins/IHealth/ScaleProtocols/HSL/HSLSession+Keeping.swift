@@ -2,36 +2,76 @@ import JSON
 import Platform
 
 extension HSLSession {
+    struct Held: Sendable {
+        var reading: ScaleReading
+        var name: Name
+    }
+
+    /// The name of a durable event.
+    struct Name: Sendable, Hashable {
+        /// The id for its acknowledgement.
+        var rid: String
+        /// The key that identifies a repetition: no other weighing has it.
+        var own: String
+    }
+
+    /// Counts identical weighings without id and date within one transfer.
+    struct UndatedCounts: Sendable {
+        private var counts: [JSONTree: Int] = [:]
+        private var request: Int?
+        private var event: HSLEvent?
+        private var before: [JSONTree: Int] = [:]
+
+        /// More than any memory has.
+        private static let limit = 1024
+
+        /// The number of earlier events like `data`; a repeated line is counted once.
+        mutating func next(_ data: JSONTree, in line: HSLEvent, isRepeat: Bool) -> Int {
+            if line.ref != request { (counts, request, event) = ([:], line.ref, nil) }
+            if event != line { (event, before) = (line, counts) } else if isRepeat { counts = before }
+            if counts.count >= Self.limit { counts = [:] }
+            defer { counts[data, default: 0] += 1 }
+            return counts[data, default: 0]
+        }
+    }
+
+    /// The events of a delivery.
+    struct Origin: Sendable {
+        var device: HSLDeviceID
+        /// The names of the events that it acknowledges.
+        var names: [Name]
+        var event: HSLEventName
+        /// Whether its event was reported when it came.
+        var isReported: Bool
+    }
+
     /// Handles a durable event.
     ///
     /// - Parameters:
     ///   - given: its rid as written.
     ///   - isRepeat: whether the same line came before, with nothing in between.
-    mutating func offer(
-        _ kind: HSLEventName, _ data: JSONTree, _ given: String?, _ event: HSLEvent, isRepeat: Bool,
-        at now: ScaleMoment, _ actions: inout [Action]
-    ) {
+    mutating func offer(_ kind: HSLEventName, _ data: JSONTree, _ given: String?, _ event: HSLEvent, isRepeat: Bool) {
         let device = event.device
         let request = scales[device]?.request.flatMap { $0.id == event.ref ? $0 : nil }
         if request?.isRefused == true {
-            return warn(device, "\(kind.rawValue) follows a refusal; not taken", &actions)
+            return warn(device, "\(kind.rawValue) follows a refusal; not taken")
         }
         let found: HSLReading
         let name: Name
         do throws(HSLReading.InvalidReading) {
-            (found, name) = try read(event, kind, data, given, request?.serial, isRepeat, at: now)
+            (found, name) = try read(event, kind, data, given, request?.serial, isRepeat)
         } catch {
             let weight = HSLFields.tenths("weight", of: data)?.tenths
             let rid = given ?? weight.map { device.rid(kind, HSLFields.local(data), tenths: $0) }
-            return unusable(error, device, rid, at: now, &actions)
+            return unusable(error, device, rid)
         }
-        for warning in found.warnings { warn(device, warning, &actions) }
-        if request != nil { goesOn(kind, device, at: now) }
+        for warning in found.warnings { warn(device, warning) }
+        if request != nil { goesOn(kind, device) }
         if kind == .stableWeight, device.model == .hs5 {
             guard request == nil else {
-                releaseHeld(device, &actions)
+                releaseHeld(device)
                 scales[device]?.held = Held(reading: found.reading, name: name)
-                return actions.append(.event(.stableWeight(found.reading, isRepeat: isKept(name, device)), of: device))
+                return report(.stableWeight(found.reading, isRepeat: isKept(name, device)), device)
             }
             scales[device]?.shown = found.reading
         }
@@ -43,23 +83,22 @@ extension HSLSession {
                 names.insert(weight.name, at: 0)
                 reading = reading.following(weight.reading)
             } else {
-                releaseHeld(device, &actions)
+                releaseHeld(device)
                 if let shown = scales[device]?.shown { reading = reading.following(shown) }
             }
             scales[device]?.shown = nil
         }
         // Of weighings that share an acknowledgement id, the earlier one is acknowledged first.
         if isKept(name, device), !isAwaited(name.rid, device) {
-            for name in names { acknowledge(name.rid, device, &actions) }
-            return actions.append(.event(told(kind, reading, isRepeat: true), of: device))
+            for name in names { acknowledge(name.rid, device) }
+            return report(told(kind, reading, isRepeat: true), device)
         }
-        deliver(reading, names, kind, device, &actions)
+        deliver(reading, names, kind, device)
     }
 
     /// Reads a weighing and its name.
     private mutating func read(
-        _ event: HSLEvent, _ kind: HSLEventName, _ data: JSONTree, _ given: String?, _ user: UInt32?, _ isRepeat: Bool,
-        at now: ScaleMoment
+        _ event: HSLEvent, _ kind: HSLEventName, _ data: JSONTree, _ given: String?, _ user: UInt32?, _ isRepeat: Bool
     ) throws(HSLReading.InvalidReading) -> (HSLReading, Name) {
         let device = event.device
         let tenths = HSLFields.tenths("weight", of: data)?.tenths ?? 0
@@ -68,8 +107,7 @@ extension HSLSession {
         let isUndated = HSLFields.isUndated(kind, data)
         let occurrence =
             isUndated && own == nil ? scales[device]?.undated.next(data, in: event, isRepeat: isRepeat) ?? 0 : 0
-        var found = try HSLReading(
-            kind, data, of: device, now: now.wall, user: user, rid: own, occurrence: occurrence)
+        var found = try HSLReading(kind, data, of: device, now: now.wall, user: user, rid: own, occurrence: occurrence)
         let rid = given ?? device.rid(kind, HSLFields.local(data), tenths: tenths)
         if let own { return (found, Name(rid: rid, own: own)) }
         guard found.reading.isDatedByHost else {
@@ -83,7 +121,7 @@ extension HSLSession {
     }
 
     /// Updates the request of a durable event.
-    private mutating func goesOn(_ name: HSLEventName, _ device: HSLDeviceID, at now: ScaleMoment) {
+    private mutating func goesOn(_ name: HSLEventName, _ device: HSLDeviceID) {
         guard let request = scales[device]?.request else { return }
         let isOver = request.operation == .hs3Init && request.isWaiting
         if !request.isCancelled {
@@ -104,15 +142,12 @@ extension HSLSession {
     }
 
     /// Acknowledges a record that will never be usable, so that it does not come again forever, and reports it.
-    private mutating func unusable(
-        _ refusal: HSLReading.InvalidReading, _ device: HSLDeviceID, _ rid: String?, at now: ScaleMoment,
-        _ actions: inout [Action]
-    ) {
+    private mutating func unusable(_ refusal: HSLReading.InvalidReading, _ device: HSLDeviceID, _ rid: String?) {
         switch refusal {
-        case .overCapacity: tell(.overCapacity(device.model), device, &actions)
-        case .noWeight: warn(device, "a weighing without a weight; dropped", &actions)
+        case .overCapacity: tell(.overCapacity(device.model), device)
+        case .noWeight: warn(device, "a weighing without a weight; dropped")
         }
-        if let rid { acknowledge(rid, device, &actions) }
+        if let rid { acknowledge(rid, device) }
     }
 
     private func isKept(_ name: Name, _ device: HSLDeviceID) -> Bool { deliveries.isKept("\(device)|\(name.own)") }
@@ -124,10 +159,10 @@ extension HSLSession {
         }
     }
 
-    private mutating func acknowledge(_ rid: String, _ device: HSLDeviceID, _ actions: inout [Action]) {
+    private mutating func acknowledge(_ rid: String, _ device: HSLDeviceID) {
         guard phase == .open, !withheld.contains("\(device)|\(rid)") else { return }
         scales[device]?.lastAcknowledged = rid
-        actions.append(.send(HSLMessage.acknowledge(device, rid: rid).bytes))
+        send(.acknowledge(device, rid: rid))
     }
 
     private func told(_ name: HSLEventName, _ reading: ScaleReading, isRepeat: Bool) -> ScaleEvent {
@@ -140,17 +175,16 @@ extension HSLSession {
     }
 
     /// Delivers a weight whose composition does not come, or not in time.
-    mutating func releaseHeld(_ device: HSLDeviceID, _ actions: inout [Action]) {
+    mutating func releaseHeld(_ device: HSLDeviceID) {
         guard let held = scales[device]?.held else { return }
         scales[device]?.held = nil
         scales[device]?.shown = held.reading
-        guard !isKept(held.name, device) else { return acknowledge(held.name.rid, device, &actions) }
-        deliver(held.reading, [held.name], .stableWeight, device, isReported: true, &actions)
+        guard !isKept(held.name, device) else { return acknowledge(held.name.rid, device) }
+        deliver(held.reading, [held.name], .stableWeight, device, isReported: true)
     }
 
     private mutating func deliver(
-        _ reading: ScaleReading, _ names: [Name], _ kind: HSLEventName, _ device: HSLDeviceID, isReported: Bool = false,
-        _ actions: inout [Action]
+        _ reading: ScaleReading, _ names: [Name], _ kind: HSLEventName, _ device: HSLDeviceID, isReported: Bool = false
     ) {
         // Already on its way.
         let isWaiting = deliveries.current.map(\.context).contains {
@@ -166,26 +200,27 @@ extension HSLSession {
             // Without an acknowledgement the device repeats it in the next session.
             let complaint = HSLMessageError(.tooManyUnacknowledged, "too many records wait to be kept")
             guard phase == .open else { return }
-            actions.append(.send(HSLMessage.error(complaint).bytes))
-            return closeNow(&actions)
+            send(.error(complaint))
+            return closeNow()
         }
-        actions.append(.deliver(delivery, of: device))
+        turn(to: device)
+        actions.append(.deliver(delivery))
     }
 
-    private mutating func closeNow(_ actions: inout [Action]) {
+    private mutating func closeNow() {
         phase = .closing
         actions.append(.close)
     }
 
     /// Handles the caller's answer to a delivery.
-    mutating func resolve(_ token: ScaleToken, isKept: Bool, at now: ScaleMoment, _ actions: inout [Action]) {
+    mutating func resolve(_ token: ScaleToken, isKept: Bool) {
         guard let item = deliveries.answer(token, isKept: isKept) else { return }
         let (origin, device) = (item.context, item.context.device)
         let isCurrent = item.isCurrent && phase == .open
         if isKept {
-            if isCurrent { for name in origin.names { acknowledge(name.rid, device, &actions) } }
+            if isCurrent { for name in origin.names { acknowledge(name.rid, device) } }
             if !origin.isReported {
-                actions.append(.event(told(origin.event, item.readings[0], isRepeat: false), of: device))
+                report(told(origin.event, item.readings[0], isRepeat: false), device)
             }
         } else if isCurrent {
             // The acknowledgement of another weighing with the same id would acknowledge this one, too.
@@ -196,6 +231,6 @@ extension HSLSession {
         guard !deliveries.current.contains(where: { $0.context.device == device }) else { return }
         let backlog = scales[device]?.backlog ?? []
         scales[device]?.backlog = []
-        actions += backlog.map { .event($0, of: device) }
+        for event in backlog { report(event, device) }
     }
 }

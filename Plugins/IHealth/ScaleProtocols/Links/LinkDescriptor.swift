@@ -22,16 +22,10 @@ package final class LinkDescriptor: Sendable {
 
     /// The numeric address of the machine at the other end of a TCP connection; nil for anything else.
     package var otherEnd: String? {
-        var (storage, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
+        let (found, address) = SocketAddress.written { Int(getpeername(number, $0, $1)) }
+        guard found == 0, [AF_INET, AF_INET6].contains(address.family) else { return nil }
         var name = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-        let result = withUnsafeMutablePointer(to: &storage) { storage in
-            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                guard getpeername(number, address, &size) == 0,
-                    [AF_INET, AF_INET6].contains(Int32(address.pointee.sa_family))
-                else { return EAI_FAMILY }
-                return getnameinfo(address, size, &name, socklen_t(name.count), nil, 0, NI_NUMERICHOST)
-            }
-        }
+        let result = address.use { getnameinfo($0, $1, &name, socklen_t(name.count), nil, 0, NI_NUMERICHOST) }
         return result == 0
             ? String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
     }

@@ -8,7 +8,7 @@ struct LinkLoop {
     private let shortestPause: Duration
 
     private var listener: LinkListener?
-    /// Connections that an admission has not let in yet; `nil` without an admission.
+    /// Connections that have not proved themselves yet; `nil` if the first one that dials is let in.
     private var pending: PendingConnections?
     private var opening: Attempt?
     private var connection: LinkDescriptor?
@@ -33,9 +33,9 @@ struct LinkLoop {
     /// How long a scale may take to answer a connection attempt.
     private static let openTimeout = Duration.seconds(10)
 
-    init(_ link: ScaleLink, _ mailbox: Mailbox, _ wakeup: Wakeup, pause: Duration, admission: (any Admission)?) {
+    init(_ link: ScaleLink, _ mailbox: Mailbox, _ wakeup: Wakeup, pause: Duration, handshakes: HSLHandshakes?) {
         (self.link, self.mailbox, self.wakeup, self.pause, shortestPause) = (link, mailbox, wakeup, pause, pause)
-        pending = admission.map { PendingConnections($0) }
+        pending = handshakes.map { PendingConnections($0) }
     }
 
     mutating func run() {
@@ -63,8 +63,8 @@ struct LinkLoop {
             if hasEnded { continue }
             // A new link starts only when the owner has seen the end of the last one, so that no byte reaches the wrong link.
             let mayBegin = connection == nil && orders.isDrained
-            if mayBegin, let guest = pending?.admit(at: now) {
-                opened(guest)
+            if mayBegin, let (guest, greeting) = pending?.admit() {
+                opened(guest, greeting)
                 continue
             }
             if mayBegin, opening == nil, tryAt <= now { begin() }
@@ -150,9 +150,9 @@ struct LinkLoop {
         }
     }
 
-    private mutating func opened(_ descriptor: LinkDescriptor) {
+    private mutating func opened(_ descriptor: LinkDescriptor, _ greeting: HSLGreeting? = nil) {
         (connection, opening, unsent, reported) = (descriptor, nil, [], nil)
-        mailbox.post(.opened, caller: descriptor.otherEnd)
+        mailbox.post(.opened, caller: (descriptor.otherEnd, greeting))
     }
 
     private mutating func failed(_ error: ScaleLinkError) {

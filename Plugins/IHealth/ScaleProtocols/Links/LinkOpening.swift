@@ -20,7 +20,7 @@ struct LinkOpening {
     init(_ link: ScaleLink, _ place: ScaleLink.Place) throws(ScaleLinkError) {
         (self.link, self.place) = (link, place)
         if case .serial = place { return }
-        candidates = try SocketAddress.all(link, place, isPassive: false).reversed()
+        candidates = try link.addresses(of: place, isPassive: false).reversed()
     }
 
     /// Starts the attempt, or the next one after a failure.
@@ -28,7 +28,7 @@ struct LinkOpening {
         if case .serial(let path) = place { return openSerial(path) }
         var failure = EHOSTUNREACH
         while let address = candidates.popLast() {
-            let number = LinkDescriptor.socket(address.family, SOCK_STREAM, address.protocolNumber)
+            let number = address.socket()
             guard number >= 0 else {
                 failure = errno
                 continue
@@ -100,8 +100,8 @@ struct LinkListener {
     init(_ link: ScaleLink, _ place: ScaleLink.Place) throws(ScaleLinkError) {
         (self.link, self.place) = (link, place)
         var failure = EADDRNOTAVAIL
-        for address in try SocketAddress.all(link, place, isPassive: true) {
-            let number = LinkDescriptor.socket(address.family, SOCK_STREAM, address.protocolNumber)
+        for address in try link.addresses(of: place, isPassive: true) {
+            let number = address.socket()
             guard number >= 0 else {
                 failure = errno
                 continue
@@ -116,7 +116,7 @@ struct LinkListener {
             }
             if address.use({ bind(number, $0, $1) }) == 0, listen(number, 16) == 0 {
                 self.descriptor = descriptor
-                port = LinkListener.port(of: number)
+                port = SocketAddress.port(of: number)
                 return
             }
             failure = errno
@@ -126,15 +126,11 @@ struct LinkListener {
 
     /// Accepts a connection, unless it comes from another Bluetooth device than the expected one.
     func accept() -> LinkDescriptor? {
-        var (storage, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
-        let number = withUnsafeMutablePointer(to: &storage) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.accept(descriptor.number, $0, &size) }
-        }
+        let (number, address) = SocketAddress.written { Int(Glibc.accept(descriptor.number, $0, $1)) }
         guard number >= 0 else { return nil }
-        let caller = LinkDescriptor(owning: number)
+        let caller = LinkDescriptor(owning: Int32(number))
         if case .rfcomm(let awaited, _, _) = place {
-            let address = withUnsafeBytes(of: storage) { BluetoothAddress(socketAddress: $0.prefix(Int(size))) }
-            guard address == awaited else { return nil }
+            guard address.bluetooth == awaited else { return nil }
         } else {
             keepAlive(caller)
         }
@@ -147,72 +143,19 @@ struct LinkListener {
         let probe = LinkDescriptor(owning: LinkDescriptor.socket(AF_UNIX, SOCK_STREAM))
         if address.use({ connect(probe.number, $0, $1) }) != 0, errno == ECONNREFUSED { unlink(path) }
     }
-
-    private static func port(of number: Int32) -> UInt16? {
-        var (storage, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
-        let result = withUnsafeMutablePointer(to: &storage) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(number, $0, &size) }
-        }
-        guard result == 0, [AF_INET, AF_INET6].contains(Int32(storage.ss_family)) else { return nil }
-        // The port is in bytes 2 and 3 in the addresses of both families.
-        return withUnsafeBytes(of: &storage) { UInt16($0[2]) << 8 | UInt16($0[3]) }
-    }
 }
 
-/// An address in the form that the socket calls need.
-struct SocketAddress {
-    let family: Int32
-    let protocolNumber: Int32
-    private let bytes: [UInt8]
-
-    /// All addresses of a place, at least one; looking up a host name blocks.
-    static func all(
-        _ link: ScaleLink, _ place: ScaleLink.Place, isPassive: Bool
-    ) throws(ScaleLinkError) -> [SocketAddress] {
+extension ScaleLink {
+    /// All addresses of a place, at least one unless it is no stream socket; looking up a host name blocks.
+    fileprivate func addresses(of place: Place, isPassive: Bool) throws(ScaleLinkError) -> [SocketAddress] {
         switch place {
         case .rfcomm(let address, let channel, _):
-            let bytes = (isPassive ? BluetoothAddress.any ?? address : address).socketAddress(channel: channel)
-            return [SocketAddress(family: Bluetooth.family, protocolNumber: Bluetooth.rfcomm, bytes: bytes)]
-        case .unix(let path):
-            var address = sockaddr_un()
-            address.sun_family = sa_family_t(AF_UNIX)
-            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(107)) }
-            let bytes = withUnsafeBytes(of: address) { Array($0) }
-            return [SocketAddress(family: AF_UNIX, protocolNumber: 0, bytes: bytes)]
-        case .tcp(let host, let port): return try lookUp(link, host, port, isPassive)
+            let address = isPassive ? BluetoothAddress.any ?? address : address
+            return [SocketAddress(bytes: address.socketAddress(channel: channel))]
+        case .unix(let path): return [SocketAddress(unix: path)]
+        case .tcp(let host, let port):
+            return try SocketAddress.all(of: host, port, isPassive: isPassive, prefix: "\(self): ")
         case .serial, .udp: return []
-        }
-    }
-
-    private static func lookUp(
-        _ link: ScaleLink, _ host: String, _ port: UInt16, _ isPassive: Bool
-    ) throws(ScaleLinkError) -> [SocketAddress] {
-        var hints = addrinfo()
-        (hints.ai_flags, hints.ai_socktype) = (isPassive ? AI_PASSIVE : 0, Int32(SOCK_STREAM.rawValue))
-        var list: UnsafeMutablePointer<addrinfo>?
-        let answer = getaddrinfo(host, String(port), &hints, &list)
-        defer { list.map(freeaddrinfo) }
-        var (found, next) = ([SocketAddress](), list)
-        while let info = next?.pointee {
-            if let address = info.ai_addr {
-                let bytes = Array(UnsafeRawBufferPointer(start: address, count: Int(info.ai_addrlen)))
-                found.append(
-                    SocketAddress(family: info.ai_family, protocolNumber: info.ai_protocol, bytes: bytes))
-            }
-            next = info.ai_next
-        }
-        guard answer == 0, !found.isEmpty else {
-            throw ScaleLinkError(.refused, "\(link): \(host): \(String(cString: gai_strerror(answer)))")
-        }
-        return found
-    }
-
-    func use(_ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-        // Copied into aligned storage, because an array's bytes may be unaligned.
-        var storage = sockaddr_storage()
-        withUnsafeMutableBytes(of: &storage) { $0.copyBytes(from: bytes) }
-        return withUnsafePointer(to: &storage) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { call($0, socklen_t(bytes.count)) }
         }
     }
 }

@@ -20,11 +20,11 @@ public final class LinkRunner: Sendable {
         case unreachable(ScaleLinkError)
         /// The time set with ``LinkRunner/setAlarm(at:)`` has come.
         case alarm
-        /// A guest whom the admission lets in waits for the open link to end.
+        /// A program that has proved itself waits for the open link to end.
         ///
-        /// The guest is declined if the other end of that link sends bytes before the link has ended.
+        /// The program is declined if the other end of that link sends bytes before the link has ended.
         case contested
-        /// A remark of the admission about other guests.
+        /// A remark about programs that have not proved themselves.
         case remark(String)
     }
 
@@ -38,14 +38,14 @@ public final class LinkRunner: Sendable {
     /// After a failure it waits `pause` (with jitter), then twice as long each time, up to 5 s for a Bluetooth link and 30 s for others. Throws
     /// if the machine has no descriptors or threads left.
     ///
-    /// - Parameter admission: decides about guests if the link listens; `nil` lets in the first one that dials.
     public init(
-        _ link: ScaleLink, pause: Duration = .seconds(1), admission: (any Admission)? = nil
+        _ link: ScaleLink, pause: Duration = .seconds(1), dialogue: (any ScaleDialogue)? = nil
     ) throws(ScaleLinkError) {
         wakeup = try Wakeup()
         mailbox = Mailbox(wakeup)
         self.link = link
-        let loop = LinkLoop(link, mailbox, wakeup, pause: pause, admission: admission)
+        let handshakes = link.awaitsHSL ? (dialogue as? HSLSession)?.handshakes() : nil
+        let loop = LinkLoop(link, mailbox, wakeup, pause: pause, handshakes: handshakes)
         try startThread { [mailbox] in
             var loop = loop
             loop.run()
@@ -64,8 +64,11 @@ public final class LinkRunner: Sendable {
         }
     }
 
-    /// The address of the machine at the other end of the link that ``next()`` last reported; `nil` if it has none.
-    public var caller: String? { mailbox.caller }
+    /// The inputs for a dialogue after ``Event/opened``.
+    public var opening: [ScaleInput] {
+        let caller = mailbox.caller
+        return [.caller(caller?.address), caller?.greeting.map { .greeted($0) } ?? .linkOpened]
+    }
 
     /// Sends bytes in order; drops them if no link is open.
     ///

@@ -10,7 +10,7 @@ final class Mailbox: Sendable {
         var mustHangUp: Bool
         var outgoing: [Outgoing]
         /// The destination of datagrams.
-        var peer: DatagramAddress?
+        var peer: SocketAddress?
         var alarm: ContinuousClock.Instant?
         /// Whether the owner can accept more bytes.
         var hasRoom: Bool
@@ -25,11 +25,14 @@ final class Mailbox: Sendable {
         var isSearch = false
     }
 
+    /// The address of the machine at the other end of a link, and its greeting if it has proved itself.
+    typealias Caller = (address: String?, greeting: HSLGreeting?)
+
     /// An event and its origin: the sender of a datagram, or the caller that opened a link.
     private struct Entry {
         var event: LinkRunner.Event
-        var sender: DatagramAddress?
-        var caller: String?
+        var sender: SocketAddress?
+        var caller: Caller?
     }
 
     private struct State {
@@ -38,10 +41,10 @@ final class Mailbox: Sendable {
         var outgoing: [Outgoing] = []
         var outgoingBytes = 0
         /// The sender of the last event that was handed out.
-        var lastSender: DatagramAddress?
-        var peer: DatagramAddress?
+        var lastSender: SocketAddress?
+        var peer: SocketAddress?
         /// The caller of the last link that was handed out.
-        var caller: String?
+        var caller: Caller?
         var mustHangUp = false
         var mustStop = false
         var alarm: ContinuousClock.Instant?
@@ -93,7 +96,7 @@ final class Mailbox: Sendable {
         wakeup.wake()
     }
 
-    var caller: String? { state.withLock(\.caller) }
+    var caller: Caller? { state.withLock(\.caller) }
 
     func settle() { state.withLock { $0.peer = $0.lastSender } }
 
@@ -117,7 +120,7 @@ final class Mailbox: Sendable {
 
     // MARK: The thread's side
 
-    func post(_ event: LinkRunner.Event, from sender: DatagramAddress? = nil, caller: String? = nil) {
+    func post(_ event: LinkRunner.Event, from sender: SocketAddress? = nil, caller: Caller? = nil) {
         let entry = Entry(event: event, sender: sender, caller: caller)
         let waiter = state.withLock { state in
             guard let waiter = state.waiter.take() else {

@@ -1,8 +1,9 @@
 import Glibc
 
-/// Connections that have not been let in yet, and the orders of their admission.
+/// Connections to a listening HSL link that have not proved themselves yet.
 struct PendingConnections {
-    private let keeper: any Admission
+    private var handshakes: HSLHandshakes
+    private let startedAt = ContinuousClock.now
     private var guests: [(number: Int, descriptor: LinkDescriptor)] = []
     private var last = 0
     /// The guest to let in as soon as no link is open.
@@ -12,10 +13,10 @@ struct PendingConnections {
     /// Remarks for the owner.
     private var remarks: [String] = []
 
-    init(_ keeper: any Admission) { self.keeper = keeper }
+    init(_ handshakes: HSLHandshakes) { self.handshakes = handshakes }
 
     /// When to call ``pass(at:)``.
-    var deadline: ContinuousClock.Instant? { keeper.deadline }
+    var deadline: ContinuousClock.Instant? { handshakes.deadline.map { startedAt + $0 } }
 
     /// The files to poll, in the order that ``serve(_:at:)`` expects.
     var files: [pollfd] {
@@ -59,12 +60,11 @@ struct PendingConnections {
     }
 
     /// The guest to let in, if no link is open.
-    mutating func admit(at now: ContinuousClock.Instant) -> LinkDescriptor? {
+    mutating func admit() -> (LinkDescriptor, HSLGreeting?)? {
         guard let number = next, let place = guests.firstIndex(where: { $0.number == number }) else { return nil }
         let guest = guests.remove(at: place)
         (next, isAnnounced) = (nil, false)
-        handle(.entered(number), at: now)
-        return guest.descriptor
+        return (guest.descriptor, handshakes.enter(number))
     }
 
     /// Declines the waiting guest, because the other end of the open link is alive.
@@ -74,7 +74,7 @@ struct PendingConnections {
         handle(.declined(number), at: now)
     }
 
-    // MARK: Orders
+    // MARK: Actions
 
     private func isHere(_ number: Int) -> Bool { guests.contains { $0.number == number } }
 
@@ -88,10 +88,10 @@ struct PendingConnections {
         if next == number { (next, isAnnounced) = (nil, false) }
     }
 
-    private mutating func handle(_ event: AdmissionEvent, at now: ContinuousClock.Instant) {
-        for order in keeper.handle(event, at: now) {
-            switch order {
-            case .say(let number, let bytes):
+    private mutating func handle(_ input: HSLHandshakes.Input, at now: ContinuousClock.Instant) {
+        for action in handshakes.handle(input, at: now - startedAt) {
+            switch action {
+            case .send(let bytes, let number):
                 guard let guest = guests.first(where: { $0.number == number }) else { continue }
                 // A greeting is a few hundred bytes: a guest without room for it is not reading.
                 guard case .done(bytes.count) = guest.descriptor.write(bytes[...]) else {
@@ -100,7 +100,7 @@ struct PendingConnections {
                 }
             case .dismiss(let number): dismiss(number)
             case .admit(let number): (next, isAnnounced) = (number, false)
-            case .remark(let text): remarks.append(text)
+            case .warning(let text): remarks.append(text)
             }
         }
     }

@@ -19,10 +19,9 @@ struct DoorTests {
             var settings = HSLSession.Settings(model: .hs4)
             settings.token = HSLToken("secret")
             settings.pongTimeout = pongTimeout
-            let dialogue = HSLDialogue(settings: settings)
+            let dialogue = HSLSession(settings: settings)
             let link = try ScaleLink("hsl-accept://127.0.0.1:\(port)")
-            let door = HSLAdmission(link, dialogue)
-            let runner = try LinkRunner(link, pause: .milliseconds(1), admission: door)
+            let runner = try LinkRunner(link, pause: .milliseconds(1), dialogue: dialogue)
             self.runner = runner
             let (startedAt, seen) = (ContinuousClock.now, seen)
             task = Task {
@@ -31,7 +30,7 @@ struct DoorTests {
                     seen.change { $0.append(event) }
                     let inputs: [ScaleInput] =
                         switch event {
-                        case .opened: runner.greeting(at: door)
+                        case .opened: runner.opening
                         case .received(let bytes): [.received(bytes)]
                         case .closed: [.linkClosed]
                         case .alarm: [.tick]

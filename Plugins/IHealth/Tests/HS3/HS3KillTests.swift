@@ -2,6 +2,7 @@ import Foundation
 import Platform
 import PluginKit
 import PluginTesting
+import ScaleBench
 import ScaleSimulation
 import ScaleStandIns
 import Testing
@@ -12,26 +13,7 @@ import Testing
 /// Kills of the real program.
 @Suite(.timeLimit(.minutes(3)))
 struct HS3KillTests {
-    /// Looks for the program in the directories above the test bundle.
-    static func program() throws -> URL {
-        var place = Bundle.module.bundleURL
-        while place.path != "/" {
-            let program = place.appending(path: "hub-ihealth-hs3")
-            if FileManager.default.isExecutableFile(atPath: program.path) { return program }
-            place.deleteLastPathComponent()
-        }
-        throw PluginFailure(.failed, "hub-ihealth-hs3 is not built")
-    }
-
-    static func start(_ bench: HS3Bench) throws -> Process {
-        let process = Process()
-        process.executableURL = try program()
-        process.arguments = ["--run", "--door", bench.hub.door, "--state", bench.place.state]
-        process.standardError = FileHandle.nullDevice
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        return process
-    }
+    private static let program = "hub-ihealth-hs3"
 
     /// A person weighs every 40 ms, and the program is killed at random times, mostly within a session.
     ///
@@ -40,7 +22,7 @@ struct HS3KillTests {
         let kills = ProcessInfo.processInfo.environment["HUB_TEST_KILLS"].flatMap { Int($0) } ?? 6
         let seed = UInt64.random(in: .min ... .max)
         var generator = SeededGenerator(seed: seed)
-        let bench = try await HS3Bench()
+        let bench = try await ScaleBench()
         let memory = HS3Scale.memory(60)
         let scale = try HS3Scale(memory: memory)
         let settings = try #require(RawJSON(HS3Bench.settings(scale.link)))
@@ -55,7 +37,7 @@ struct HS3KillTests {
             }
         }
         for _ in 0..<kills {
-            let process = try Self.start(bench)
+            let process = try bench.start(Self.program)
             try await Task.sleep(for: .milliseconds(Int.random(in: 100...1400, using: &generator)))
             kill(process.processIdentifier, SIGKILL)
             process.waitUntilExit()
@@ -63,7 +45,7 @@ struct HS3KillTests {
         weigher.cancel()
         await weigher.value
         let greetings = await bench.hub.hellos.count
-        let last = try Self.start(bench)
+        let last = try bench.start(Self.program)
         await bench.hub.hellos(greetings + 1)
         await bench.hub.wait { hub in
             scale.acknowledged.count == scale.weighed.count && hub.held.count >= memory.count + scale.weighed.count
@@ -83,7 +65,7 @@ struct HS3KillTests {
     @Test func `the program describes itself with the manifest`() throws {
         let process = Process()
         let pipe = Pipe()
-        process.executableURL = try Self.program()
+        process.executableURL = try ScaleBench.program(Self.program)
         process.arguments = ["--describe"]
         process.standardOutput = pipe
         try process.run()

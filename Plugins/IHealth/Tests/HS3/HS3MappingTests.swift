@@ -1,4 +1,5 @@
 import PluginKit
+import ScaleBench
 import Testing
 
 @testable import IHealthHS3
@@ -6,7 +7,7 @@ import Testing
 
 struct HS3MappingTests {
     static let mapping = WeighingMapping(
-        source: Source(plugin: "ihealth-hs3", device: HS3Scale.device), clock: LocalClock(HS3Scale.zone))
+        source: Source(plugin: "ihealth-hs3", device: HS3Scale.device), clock: LocalClock(ScaleBench.zone))
 
     static func sample(_ reading: ScaleReading) throws -> Sample {
         let weighing = Weighing(

@@ -1,6 +1,7 @@
 import Foundation
 import PluginKit
 import PluginTesting
+import ScaleBench
 import ScaleSimulation
 import ScaleStandIns
 import Testing
@@ -14,7 +15,7 @@ struct HS3SessionTests {
     @Test(arguments: [false, true]) func `memory and weighings arrive once, as the right records`(
         overTerminal: Bool
     ) async throws {
-        let bench = try await HS3Bench()
+        let bench = try await ScaleBench()
         let memory = HS3Scale.memory(200)
         let scale = try HS3Scale(memory: memory, link: overTerminal ? .pty : nil)
         let run = try await bench.run(scale.link)
@@ -35,7 +36,7 @@ struct HS3SessionTests {
         "hangup=60", "garbage", "garbage=300", "pieces", "pieces=7", "power-off=25", "early-weight",
     ])
     func `a fault of the link or the scale loses nothing and doubles nothing`(fault: String) async throws {
-        let bench = try await HS3Bench()
+        let bench = try await ScaleBench()
         let memory = HS3Scale.memory(45)
         let scale = try HS3Scale(memory: memory, faults: [fault])
         let run = try await bench.run(scale.link)
@@ -57,7 +58,7 @@ struct HS3SessionTests {
     @Test(arguments: Array(stride(from: 1, to: 300, by: 13))) func `a session cut at any byte is resumed`(
         byte: Int
     ) async throws {
-        let bench = try await HS3Bench()
+        let bench = try await ScaleBench()
         let memory = HS3Scale.memory(25)
         let scale = try HS3Scale(memory: memory, faults: ["hangup=\(byte)"])
         let run = try await bench.run(scale.link)
@@ -69,7 +70,7 @@ struct HS3SessionTests {
     }
 
     @Test func `a second session stores only new weighings`() async throws {
-        let bench = try await HS3Bench()
+        let bench = try await ScaleBench()
         let scale = try HS3Scale(memory: HS3Scale.memory(30))
         let first = try await bench.run(scale.link)
         await bench.hub.records(30)
@@ -89,7 +90,7 @@ struct HS3SessionTests {
     }
 
     @Test func `weighings with a wrong clock are marked, and a later session does not change the mark`() async throws {
-        let bench = try await HS3Bench()
+        let bench = try await ScaleBench()
         let memory = HS3Scale.memory(3)
         let wrong = try HS3Scale(memory: memory, skew: -3600)
         let first = try await bench.run(wrong.link)
@@ -115,7 +116,7 @@ struct HS3SessionTests {
     }
 
     @Test func `a changed zone corrects stored weighings in place and keeps their marks`() async throws {
-        let bench = try await HS3Bench()
+        let bench = try await ScaleBench()
         let memory = HS3Scale.memory(3)
         let scale = try HS3Scale(memory: memory, skew: -3600)
         let first = try await bench.run(scale.link)
@@ -134,7 +135,7 @@ struct HS3SessionTests {
     }
 
     @Test func `a weighing without a date becomes no record and is reported once`() async throws {
-        let bench = try await HS3Bench()
+        let bench = try await ScaleBench()
         let scale = try HS3Scale(memory: HS3Scale.memory(20), faults: ["zero-date=10"])
         for round in 1...2 {
             let run = try await bench.run(scale.link)
@@ -154,7 +155,7 @@ struct HS3SessionTests {
     }
 
     @Test func `errors are reported with their class, and resolved when the scale works again`() async throws {
-        let bench = try await HS3Bench()
+        let bench = try await ScaleBench()
         let scale = try HS3Scale()
         let run = try await bench.run(scale.link, ",\"errors\":[\"55=1\"]")
         _ = await bench.events("memory-end")
@@ -179,7 +180,7 @@ struct HS3SessionTests {
     }
 
     @Test func `progress of the memory rises to one`() async throws {
-        let bench = try await HS3Bench()
+        let bench = try await ScaleBench()
         let scale = try HS3Scale(memory: HS3Scale.memory(100))
         let run = try await bench.run(scale.link)
         await bench.hub.wait { $0.lives.last?.progress == 1 }
@@ -193,11 +194,8 @@ struct HS3SessionTests {
     @Test func `with a full spool the scale gets no acknowledgement until there is room`() async throws {
         let place = try TestPlace()
         let scale = try HS3Scale(memory: HS3Scale.memory(5))
-        let settings = PluginSettings([
-            "link": .string(scale.link), "device_id": .string(HS3Scale.device), "zone": .string("Europe/Berlin"),
-            "set_clock": .boolean(true), "hour_mode": .string("sdk12"), "clock_bcd": .string("nearest"),
-            "auth_mode": .string("local"),
-        ])
+        let settings = try ScaleModel.hs3.settings(
+            "link = \"\(scale.link)\"\ndevice_id = \"\(HS3Scale.device)\"\nzone = \"Europe/Berlin\"")
         var limits = PluginState.Limits()
         limits.records = 8
         let run = PluginRun(HS3Bench.plugin(), at: place, settings: settings, limits: limits)
@@ -221,7 +219,7 @@ struct HS3SessionTests {
     }
 
     @Test func `once transfers the memory and ends`() async throws {
-        let bench = try await HS3Bench()
+        let bench = try await ScaleBench()
         let scale = try HS3Scale(memory: HS3Scale.memory(30))
         let run = try await bench.run(scale.link, mode: .once)
         #expect(await run.end() == .done)

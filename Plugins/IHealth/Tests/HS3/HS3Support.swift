@@ -1,6 +1,7 @@
 import Foundation
 import PluginKit
 import PluginTesting
+import ScaleBench
 import ScaleSimulation
 import ScaleStandIns
 import Synchronization
@@ -11,9 +12,6 @@ import Testing
 
 /// A simulated scale behind a real link, in the zone of the tests whatever the machine's zone.
 final class HS3Scale: PluginCase.FarSide {
-    static let zone = TimeZone(identifier: "Europe/Berlin") ?? .gmt
-    /// The clock of the hub and the scale in tests that depend on dates.
-    static let clock = "2026-11-20T12:00:00Z@1"
     static let device = "020000003001"
 
     let simulator: ScaleSimulator
@@ -45,9 +43,9 @@ final class HS3Scale: PluginCase.FarSide {
     ) throws {
         var profile = HS3Device.Profile()
         (profile.repeatAfter, profile.hourMode) = (repeatAfter, hourMode)
-        let clock = try SimulationClock(Self.clock)
+        let clock = try SimulationClock(ScaleBench.clock)
         // The simulator uses the machine's zone, and the hub of the tests uses Berlin.
-        let hub = LocalClock(Self.zone).wall(at: try Timestamp(parsing: "2026-11-20T12:00:00Z").microseconds)
+        let hub = LocalClock(ScaleBench.zone).wall(at: try Timestamp(parsing: "2026-11-20T12:00:00Z").microseconds)
         profile.skewSeconds = skew + hub.secondsSince2000 - clock.wall.secondsSince2000
         let link = try link ?? .listen(try LinkAddress("tcp://127.0.0.1:0"))
         var options = ScaleSimulator.Options(link: link, device: HS3Device(profile: profile, memory: memory))
@@ -96,28 +94,25 @@ final class HS3Scale: PluginCase.FarSide {
     }
 }
 
-/// A fake hub, its folder, and runs of the plugin with it.
-struct HS3Bench {
-    let place: TestPlace
-    let hub: FakeHub
-
-    init() async throws {
-        place = try TestPlace()
-        var behaviour = FakeHub.Behaviour()
-        behaviour.clock = HS3Scale.clock
-        hub = try FakeHub(door: place.door, context: place.context, behaviour: behaviour)
-        try await hub.start()
+extension ScaleBench {
+    /// Starts the plugin of a HS3, with time limits for a simulated scale and settings from the hub.
+    func run(_ link: String, _ more: String = "", mode: Hello.Mode = .run) async throws -> PluginRun {
+        await run(HS3Bench.plugin(), try #require(RawJSON(HS3Bench.settings(link, more))), mode: mode)
     }
 
-    /// Starts the plugin with settings from the hub.
-    func run(
-        _ link: String, _ more: String = "", mode: Hello.Mode = .run
-    ) async throws -> PluginRun {
-        let settings = try #require(RawJSON(Self.settings(link, more)))
-        await hub.change { $0.settings = settings }
-        return PluginRun(Self.plugin(), at: place, mode: mode, settings: nil)
-    }
+    var keys: [String] { get async { await samples.map(\.key.text) } }
 
+    /// The weights, in kilograms.
+    var weights: [Double] {
+        get async {
+            await samples.compactMap { sample in
+                if sample.type == .weight, case .quantity(let value, "kg") = sample.value { value } else { nil }
+            }
+        }
+    }
+}
+
+enum HS3Bench {
     static func settings(_ link: String, _ more: String = "") -> String {
         """
         {"link":"\(link)","device_id":"\(HS3Scale.device)","set_clock":true,"hour_mode":"sdk12",\
@@ -125,10 +120,9 @@ struct HS3Bench {
         """
     }
 
-    /// The plugin with time limits for a simulated scale.
     static func plugin() -> IHealthHS3 {
         var plugin = IHealthHS3()
-        plugin.timing = IHealthHS3.Timing(pause: .milliseconds(5)) { settings in
+        plugin.timing = ScaleTiming(pause: .milliseconds(5)) { settings in
             settings.openAfter = .zero
             (settings.firstResend, settings.nextResend) = (.milliseconds(150), .milliseconds(150))
             (settings.openTimeout, settings.answerTimeout) = (.milliseconds(800), .milliseconds(1500))
@@ -137,29 +131,11 @@ struct HS3Bench {
         return plugin
     }
 
-    /// Stops the plugin and returns its exit.
-    func end(_ run: PluginRun) async -> PluginExit {
-        run.stop()
-        return await run.end()
-    }
-
-    var keys: [String] {
-        get async {
-            await hub.held.compactMap { if case .sample(let sample) = $0.record { sample.key.text } else { nil } }
-        }
-    }
-
-    /// Returns when the hub has this many events of this name.
-    func events(_ name: String, _ count: Int = 1) async -> [DeviceEvent] {
-        await hub.wait { $0.events.filter { $0.event == name }.count >= count }
-        return await hub.events.filter { $0.event == name }
-    }
-
     /// The expected record of a weighing, as a source writes it.
     static func record(_ key: HS3RecordKey, isClockSuspect: Bool = false) throws -> String {
         let wall = try #require(WallTime(hs3Packed: key.packedTime, mode: .sdk12))
         let tenths = try #require(key.tenthsOfKilogram)
-        let start = LocalClock(HS3Scale.zone).place(wall).time.text
+        let start = LocalClock(ScaleBench.zone).place(wall).time.text
         let suspect = isClockSuspect ? ",\"clockSuspect\":true" : ""
         let kilograms = tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
         return """

@@ -26,7 +26,7 @@ struct HS4KillTests {
             scale.device.isMeasuring && scale.device.memory.isEmpty && scale.device.isIdle
         }
         #expect(status == 0)
-        #expect(await HS4SessionTests.values(bench).sorted() == expected)
+        #expect(await bench.weights.sorted() == expected)
         #expect(await bench.hub.violations == [])
         await scale.stop()
     }

@@ -18,10 +18,6 @@ struct HS4SessionTests {
         await bench.hub.records(count + 1)
     }
 
-    static func values(_ bench: ScaleBench) async -> [Double] {
-        await bench.samples.compactMap { if case .quantity(let value, "kg") = $0.value { value } else { nil } }
-    }
-
     @Test(arguments: ["ble", "spp"]) func `memory and weighings arrive once, with the time of the scale or the hub`(
         framing: String
     ) async throws {
@@ -72,31 +68,22 @@ struct HS4SessionTests {
                 try await Task.sleep(for: .milliseconds(5))
             }
             #expect(await bench.end(run) == .done, "cut at \(byte)")
-            #expect(await Self.values(bench).sorted() == [70, 70.1, 70.2, 81.2], "cut at \(byte)")
+            #expect(await bench.weights.sorted() == [70, 70.1, 70.2, 81.2], "cut at \(byte)")
             await scale.stop()
         }
     }
 
-    @Test(arguments: ["bad", "repeat", "deaf", "lose", "shuffle", "garbage", "pieces", "power", "again"])
+    @Test(arguments: [
+        "bad-checksum=3", "repeat=2", "deaf=5", "lose-piece=3", "shuffle=3", "garbage=9", "pieces=3", "power-off=5",
+        "login-again",
+    ])
     func `a fault of the link or the scale loses nothing and doubles nothing`(fault: String) async throws {
         let bench = try await ScaleBench()
-        var faults = HS4Device.Faults()
-        switch fault {
-        case "bad": faults.badChecksumEvery = 3
-        case "repeat": faults.repeatEvery = 2
-        case "deaf": faults.deafEvery = 5
-        case "lose": faults.losePieceEvery = 3
-        case "shuffle": faults.shuffleEvery = 3
-        case "garbage": faults.garbage = 9
-        case "pieces": faults.pieces = 3
-        case "power": faults.powerOffAfterRecords = 5
-        default: faults.logInAgain = 1
-        }
-        let scale = try HS4Scale(at: bench.place, memory: try HS4Scale.mornings(12), faults: faults)
+        let scale = try HS4Scale(at: bench.place, memory: try HS4Scale.mornings(12), faults: try StandInFaults(fault))
         let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link))
         await bench.hub.records(12)
         #expect(await bench.end(run) == .done)
-        #expect(await Self.values(bench).sorted() == (700...711).map { Double($0) / 10 })
+        #expect(await bench.weights.sorted() == (700...711).map { Double($0) / 10 })
         #expect(await bench.hub.duplicates == 0)
         await scale.stop()
     }
@@ -118,7 +105,7 @@ struct HS4SessionTests {
         _ = await bench.events("memory-end", 2)
         await bench.hub.records(2)
         #expect(await bench.end(second) == .done)
-        #expect(await Self.values(bench) == [81.2, 81.2])
+        #expect(await bench.weights == [81.2, 81.2])
         await scale.stop()
     }
 

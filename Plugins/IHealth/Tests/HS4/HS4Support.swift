@@ -16,7 +16,7 @@ extension StandInScale where Device == HS4Device {
 
     /// - Parameter place: a directory of the test.
     convenience init(
-        at place: TestPlace, memory: [HS4Record] = [], faults: HS4Device.Faults = .init(),
+        at place: TestPlace, memory: [HS4Record] = [], faults: StandInFaults = .init(),
         profile: HS4Device.Profile = .init()
     ) throws {
         var profile = profile
@@ -66,7 +66,7 @@ enum HS4Bench {
     /// The plugin with time limits for a simulated scale.
     static func plugin() -> IHealthHS4 {
         var plugin = IHealthHS4()
-        plugin.timing = IHealthHS4.Timing(pause: .milliseconds(5)) { settings in
+        plugin.timing = ScaleTiming(pause: .milliseconds(5)) { settings in
             settings.openAfter = .zero
             (settings.firstResend, settings.nextResend) = (.milliseconds(150), .milliseconds(150))
             (settings.answerTimeout, settings.logInTimeout) = (.milliseconds(1500), .milliseconds(1500))

@@ -30,7 +30,7 @@ struct HS5KillTests {
             return device.isMeasuring && device.memory.values.allSatisfy(\.isEmpty) && device.isIdle
         }
         #expect(status == 0)
-        #expect(await HS5SessionTests.weights(bench).sorted() == expected)
+        #expect(await bench.weights.sorted() == expected)
         #expect(await bench.hub.violations == [])
         await scale.stop()
     }

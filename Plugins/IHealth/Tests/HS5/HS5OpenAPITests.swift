@@ -86,7 +86,7 @@ struct HS5OpenAPITests {
         }
         await bench.hub.records(2)
         #expect(await bench.end(run) == .done)
-        #expect(await HS5SessionTests.weights(bench) == [kilograms])
+        #expect(await bench.weights == [kilograms])
         #expect(
             await bench.samples.map(\.type.rawValue) == ["weight", "bodyFatPercentage"], "no bone in an unknown unit")
         await scale.stop()

@@ -19,12 +19,6 @@ struct HS5SessionTests {
         await bench.hub.records(count + (composition == nil ? 1 : 7))
     }
 
-    static func weights(_ bench: ScaleBench) async -> [Double] {
-        await bench.samples.compactMap { sample in
-            if sample.type == .weight, case .quantity(let value, _) = sample.value { value } else { nil }
-        }
-    }
-
     static func text(_ sample: Sample) -> String {
         var bytes: [UInt8] = []
         RecordEncoder.append(.sample(sample), to: &bytes)
@@ -96,7 +90,7 @@ struct HS5SessionTests {
         await Self.weigh(812, scale, bench, nil)
         #expect(await bench.end(run) == .done)
         #expect(
-            await Self.weights(bench).sorted() == ((700..<720).map { Double($0) / 10 } + [81.1, 81.2, 90, 90.1, 90.2]))
+            await bench.weights.sorted() == ((700..<720).map { Double($0) / 10 } + [81.1, 81.2, 90, 90.1, 90.2]))
         let samples = await bench.samples
         #expect(samples.filter { $0.subject == .slot(0) }.count == 20 * 7)
         #expect(samples.filter { $0.subject == .slot(5) }.count == 3 * 7 + 8)
@@ -115,7 +109,7 @@ struct HS5SessionTests {
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
         await Self.weigh(811, scale, bench)
         #expect(await bench.end(run) == .done)
-        #expect(await Self.weights(bench) == [81.1])
+        #expect(await bench.weights == [81.1])
         await scale.stop()
     }
 
@@ -133,7 +127,7 @@ struct HS5SessionTests {
                 try await Task.sleep(for: .milliseconds(5))
             }
             #expect(await bench.end(run) == .done, "cut at \(byte)")
-            #expect(await Self.weights(bench).sorted() == [70, 70.1, 70.2, 81.2], "cut at \(byte)")
+            #expect(await bench.weights.sorted() == [70, 70.1, 70.2, 81.2], "cut at \(byte)")
             #expect(await bench.samples.count == 4 * 7, "cut at \(byte)")
             await scale.stop()
         }
@@ -163,23 +157,14 @@ struct HS5SessionTests {
         await scale.stop()
     }
 
-    @Test(arguments: ["deaf", "lose", "bad", "repeat", "power", "busy"])
+    @Test(arguments: ["deaf=4", "lose=5", "bad-checksum=4", "repeat=2", "power-off=15", "busy=2"])
     func `a fault of the network or the scale loses nothing and doubles nothing`(fault: String) async throws {
         let bench = try await ScaleBench()
-        var faults = HS5Device.Faults()
-        switch fault {
-        case "deaf": faults.deafEvery = 4
-        case "lose": faults.loseEvery = 5
-        case "bad": faults.badChecksumEvery = 4
-        case "repeat": faults.repeatEvery = 2
-        case "power": faults.powerOffAfterPackets = 1
-        default: faults.busy = 2
-        }
-        let scale = try HS5Scale(memory: [1234: try HS5Scale.mornings(34)], faults: faults)
+        let scale = try HS5Scale(memory: [1234: try HS5Scale.mornings(34)], faults: try StandInFaults(fault))
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
         await bench.hub.records(34 * 7)
         #expect(await bench.end(run) == .done)
-        #expect(await Self.weights(bench).sorted() == (700..<734).map { Double($0) / 10 })
+        #expect(await bench.weights.sorted() == (700..<734).map { Double($0) / 10 })
         #expect(await bench.hub.duplicates == 0)
         await scale.stop()
     }
@@ -216,12 +201,12 @@ struct HS5SessionTests {
     }
 
     /// The host stops waiting for the composition after 300 ms here.
-    @Test(arguments: [HS5Command.impedanceWeight, .composition, .end], [100, 290, 400, 1000, 3000])
+    @Test(arguments: [FamilyCommand.impedanceWeight, .composition, .end], [100, 290, 400, 1000, 3000])
     func `a scale that is silent during a weighing gives one weighing`(
-        before command: HS5Command, milliseconds: Int
+        before command: FamilyCommand, milliseconds: Int
     ) async throws {
         let bench = try await ScaleBench()
-        var faults = HS5Device.Faults()
+        var faults = StandInFaults()
         faults.silence[command] = .milliseconds(milliseconds)
         let scale = try HS5Scale(faults: faults)
         let plugin = HS5Bench.plugin(weighingTimeout: .milliseconds(300))
@@ -237,7 +222,7 @@ struct HS5SessionTests {
     @Test(arguments: [false, true])
     func `a link that ends between the weight and its composition leaves one weighing`(isGivenUp: Bool) async throws {
         let bench = try await ScaleBench()
-        var faults = HS5Device.Faults()
+        var faults = StandInFaults()
         faults.silence[.composition] = .seconds(20)
         let scale = try HS5Scale(faults: faults)
         let plugin = HS5Bench.plugin(weighingTimeout: .milliseconds(isGivenUp ? 100 : 5000))
@@ -271,7 +256,7 @@ struct HS5SessionTests {
         await bench.hub.hellos(2)
         try await Task.sleep(for: .milliseconds(600))
         #expect(await bench.end(second) == .done)
-        #expect(await Self.weights(bench) == [70])
+        #expect(await bench.weights == [70])
         #expect(!other.events.contains { if case .sessionOpened = $0 { true } else { false } })
         await other.stop()
     }

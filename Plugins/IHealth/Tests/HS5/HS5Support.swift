@@ -15,7 +15,7 @@ extension StandInScale where Device == HS5Device {
     static var id: String { "020000005001" }
 
     convenience init(
-        users: [Int: UInt32] = [0: 1234], memory: [UInt32: [HS5Record]] = [:], faults: HS5Device.Faults = .init(),
+        users: [Int: UInt32] = [0: 1234], memory: [UInt32: [HS5Record]] = [:], faults: StandInFaults = .init(),
         profile: HS5Device.Profile = .init()
     ) throws {
         var profile = profile
@@ -71,7 +71,7 @@ enum HS5Bench {
         memoryEvery: Duration = .milliseconds(700), weighingTimeout: Duration = .milliseconds(1500)
     ) -> IHealthHS5 {
         var plugin = IHealthHS5()
-        plugin.timing = IHealthHS5.Timing(pause: .milliseconds(5)) { settings in
+        plugin.timing = ScaleTiming(pause: .milliseconds(5)) { settings in
             (settings.searchEvery, settings.repeatAfter) = (.milliseconds(200), .milliseconds(120))
             (settings.confirmAfter, settings.weighingTimeout) = (.milliseconds(10), weighingTimeout)
             (settings.memoryEvery, settings.busyPause) = (memoryEvery, .milliseconds(200))

@@ -72,7 +72,7 @@ struct LinkTests {
         for _ in 0..<3 {
             let other = try LinkTests.accept(listener)
             try await LinkTests.exchange(runner, other)
-            #expect(runner.caller == "127.0.0.1")
+            #expect(runner.opening == [.caller("127.0.0.1"), .linkOpened])
             shutdown(other.number, Int32(SHUT_RDWR))
             guard case .closed(let reason?) = await runner.next() else { return #expect(Bool(false), "no end") }
             #expect(reason.code == .lost)

@@ -23,25 +23,25 @@ struct CommonTests {
 
     @Test(arguments: ScaleModel.allCases)
     func `an hsl link needs no key and no address, and passes the vendor's account on`(model: ScaleModel) throws {
-        let setup = try model.plugin.setup(
-            try model.settings(
-                """
-                link = "hsl://127.0.0.1:4714"
-                user_id = "a@example.org"
-                client_id = "id"
-                client_secret = "secret"
-                token = "t"
-                """))
+        let setup = try model.setup(
+            """
+            link = "hsl://127.0.0.1:4714"
+            user_id = "a@example.org"
+            client_id = "id"
+            client_secret = "secret"
+            token = "t"
+            """)
         #expect(setup.keyNotice == nil && setup.device == nil)
-        let settings = try #require(setup.dialogue(nil) as? HSLDialogue).session.settings
+        let settings = try #require(setup.dialogue(nil) as? HSLSession).settings
         #expect(settings.model == model && settings.user.userID == "a@example.org")
         #expect(settings.token == HSLToken("t"))
     }
 
     @Test(arguments: ScaleModel.allCases)
     func `an hsl link that waits where other machines can connect needs a token`(model: ScaleModel) throws {
-        let settings = try model.settings("link = \"hsl-accept://0.0.0.0:4714\"")
-        let failure = try #require(throws: PluginFailure.self) { _ = try model.plugin.setup(settings) }
+        let failure = try #require(throws: PluginFailure.self) {
+            _ = try model.setup("link = \"hsl-accept://0.0.0.0:4714\"")
+        }
         #expect(failure.exit == .settings && failure.message.hasPrefix("setting token"), "\(failure)")
     }
 

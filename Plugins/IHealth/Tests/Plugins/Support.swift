@@ -3,6 +3,7 @@ import PluginKit
 import PluginTesting
 import ScaleBench
 import ScaleProtocols
+import ScaleSimulation
 import ScaleStandIns
 import Testing
 
@@ -20,13 +21,28 @@ extension ScaleModel {
         }
     }
 
-    /// The settings of a file, with the plugin's defaults for all others.
-    func settings(_ toml: String) throws -> PluginSettings {
+    /// A person's file of settings.
+    func file(_ toml: String) -> SettingsFile {
         func declarations<P: ScalePlugin>(_: P) -> [SettingDeclaration] { P.manifest.settings }
-        let file = SettingsFile.load(
+        return SettingsFile.load(
             text: toml, file: "my.conf", fileMode: 0o600, environment: .process(),
             declarations: declarations(plugin))
+    }
+
+    /// The settings of a file, with the plugin's defaults for all others.
+    func settings(_ toml: String) throws -> PluginSettings {
+        let file = file(toml)
         return PluginSettings(try #require(file.settings, "\(file.problems)"))
+    }
+
+    func setup(_ toml: String) throws -> ScaleSetup { try plugin.setup(try settings(toml)) }
+}
+
+extension StandInFaults {
+    /// A fault as on the command line of the simulator.
+    init(_ option: String) throws {
+        self.init()
+        try FaultOption(option).apply(to: &self)
     }
 }
 
@@ -38,7 +54,7 @@ extension StandInScale where Device == HSLDevice {
     static var user: UInt32 { 1234 }
 
     convenience init(
-        _ model: ScaleModel, profile: HSLDevice.Profile = .init(), faults: HSLDevice.Faults = .init()
+        _ model: ScaleModel, profile: HSLDevice.Profile = .init(), faults: StandInFaults = .init()
     ) throws {
         var scale = HSLDevice.Scale(try #require(HSLDeviceID(model, "020000003001")))
         if model == .hs5 { scale.users[0] = Self.user }

@@ -14,7 +14,7 @@ struct UntimedTests {
         model: ScaleModel, zone: String
     ) async throws {
         let bench = try await ScaleBench()
-        var (profile, faults) = (HSLDevice.Profile(), HSLDevice.Faults())
+        var (profile, faults) = (HSLDevice.Profile(), StandInFaults())
         (profile.datesWeights, faults.losesAcknowledgements) = (false, true)
         let bridge = try Bridge(model, profile: profile, faults: faults)
         func settings(_ zone: String) -> String { "link = \"\(bridge.link)\"\nzone = \"\(zone)\"" }

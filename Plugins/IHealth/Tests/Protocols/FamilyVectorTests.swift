@@ -87,7 +87,7 @@ struct FamilyVectorTests {
         #expect(try frame("H4-7a").acknowledgement.bytes == bytes("b0 03 a1 0f a6 56"))
         #expect(try frame("H4-7b").acknowledgement.bytes == bytes("b0 03 a0 11 a6 57"))
         let pieces = FamilyFrame.message(
-            from: .scale, product: .hs4, HS4Command.memoryRecord.rawValue, record.bytes, sequence: 0x0E,
+            from: .scale, product: .hs4, FamilyCommand.memoryRecords.rawValue, record.bytes, sequence: 0x0E,
             fragmented: true)
         #expect(try pieces?.map(\.bytes) == [vector("H4-7a"), vector("H4-7b")])
     }
@@ -100,7 +100,7 @@ struct FamilyVectorTests {
             manufacturer: "iHealth", model: "HS4 11070")
         #expect(HS4ScaleMessage(whole) == .identity(identity))
         let pieces = FamilyFrame.message(
-            from: .scale, product: .hs4, HS4Command.identity.rawValue, identity.bytes, sequence: 2, fragmented: true)
+            from: .scale, product: .hs4, FamilyCommand.identity.rawValue, identity.bytes, sequence: 2, fragmented: true)
         #expect(try pieces?.map(\.bytes) == ids.map(vector))
     }
 
@@ -169,7 +169,7 @@ struct FamilyVectorTests {
 
     @Test func `the log-in's nonce is sent in two fragments`() throws {
         let pieces = FamilyFrame.message(
-            from: .host, product: .hs4, HS4Command.logInNonce.rawValue, (0..<16).map { UInt8($0) }, sequence: 1,
+            from: .host, product: .hs4, FamilyCommand.logInNonce.rawValue, (0..<16).map { UInt8($0) }, sequence: 1,
             fragmented: true)
         #expect(try pieces?.map(\.bytes) == [vector("G5a"), vector("G5b")])
     }

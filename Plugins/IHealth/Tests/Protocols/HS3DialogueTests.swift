@@ -15,11 +15,11 @@ struct HS3DialogueTests {
     }
 
     static func rig(
-        _ count: Int, profile: HS3Device.Profile = .init(), _ faults: (inout HS3Device.Faults) -> Void = { _ in }
+        _ count: Int, profile: HS3Device.Profile = .init(), _ faults: (inout StandInFaults) -> Void = { _ in }
     )
         throws -> Rig
     {
-        var set = HS3Device.Faults()
+        var set = StandInFaults()
         faults(&set)
         let device = HS3Device(profile: profile, memory: try weighings(count), faults: set)
         return try Rig(host: HS3Host(settings: settings()), device: device)
@@ -32,8 +32,7 @@ struct HS3DialogueTests {
     /// Connects repeatedly until the whole memory is at the host, like a driver that redials.
     static func complete(_ rig: inout Rig, connections: Int = 6) {
         for _ in 0..<connections where !rig.keptKeys.isSuperset(of: rig.device.memory) {
-            rig.connect()
-            rig.run(for: .seconds(120))
+            rig.connect(for: .seconds(120))
             rig.disconnect()
         }
     }
@@ -42,8 +41,7 @@ struct HS3DialogueTests {
         count: Int
     ) throws {
         var rig = try HS3DialogueTests.rig(count)
-        rig.connect()
-        rig.run(for: .seconds(30))
+        rig.connect(for: .seconds(30))
         #expect(rig.kept.map(\.key) == rig.device.memory.reversed().map(\.bytes))
         let progress = HS3DialogueTests.progress(rig)
         #expect(progress == progress.sorted() && Set(progress).count == count)
@@ -58,8 +56,7 @@ struct HS3DialogueTests {
         var profile = HS3Device.Profile()
         profile.memoryLimit = 201
         var rig = try HS3DialogueTests.rig(201, profile: profile)
-        rig.connect()
-        rig.run(for: .seconds(30))
+        rig.connect(for: .seconds(30))
         #expect(rig.keptKeys.count == 201)
         #expect(rig.events.contains(.protocolWarning(.memoryCountAboveLimit(201))))
         #expect(HS3DialogueTests.progress(rig).last == 1)
@@ -70,8 +67,7 @@ struct HS3DialogueTests {
         var profile = HS3Device.Profile()
         profile.skewSeconds = 46
         var rig = try HS3DialogueTests.rig(0, profile: profile)
-        rig.connect()
-        rig.run(for: .seconds(5))
+        rig.connect(for: .seconds(5))
         #expect(rig.events.contains { if case .clock(_, skewSeconds: 46) = $0 { true } else { false } })
         #expect(rig.device.clock(at: rig.now) == rig.now.wall)
     }
@@ -81,10 +77,8 @@ struct HS3DialogueTests {
         profile.firstSequence = 0xFE
         var rig = try HS3DialogueTests.rig(3, profile: profile)
         for tenths in [731, 732, 733] {
-            rig.connect()
-            rig.run(for: .seconds(5))
-            rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: tenths)))
-            rig.run(for: .seconds(5))
+            rig.connect(for: .seconds(5))
+            rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: tenths)), for: .seconds(5))
             rig.disconnect()
             rig.run(for: .seconds(5))
         }
@@ -95,10 +89,8 @@ struct HS3DialogueTests {
 
     @Test func `a weighing above the capacity is an error and no weight`() throws {
         var rig = try HS3DialogueTests.rig(0)
-        rig.connect()
-        rig.run(for: .seconds(5))
-        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 1501)))
-        rig.run(for: .seconds(5))
+        rig.connect(for: .seconds(5))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 1501)), for: .seconds(5))
         #expect(rig.kept.isEmpty)
         #expect(rig.events.contains(.deviceError(.sent(0xE2, by: .hs3))))
     }
@@ -107,18 +99,15 @@ struct HS3DialogueTests {
         raw: UInt8
     ) throws {
         var rig = try HS3DialogueTests.rig(0)
-        rig.connect()
-        rig.run(for: .seconds(5))
-        rig.give(device: .fail(raw))
-        rig.run(for: .seconds(5))
+        rig.connect(for: .seconds(5))
+        rig.give(device: .fail(raw), for: .seconds(5))
         #expect(rig.events.last == .deviceError(.sent(raw, by: .hs3)))
     }
 
     @Test func `a full spool leaves everything with the scale`() throws {
         var rig = try HS3DialogueTests.rig(5)
         rig.keepAfter = nil
-        rig.connect()
-        rig.run(for: .seconds(60))
+        rig.connect(for: .seconds(60))
         #expect(rig.kept.isEmpty)
         #expect(!rig.sentByHost.contains { $0[3] == 0xFF && $0[4] == 4 }, "the memory frame 3 is never acknowledged")
         rig.keepAfter = .zero
@@ -127,7 +116,7 @@ struct HS3DialogueTests {
     }
 
     /// Each fault, and the sign of it that the host must notice.
-    static let faults: [(String, @Sendable (inout HS3Device.Faults) -> Void)] = [
+    static let faults: [(String, @Sendable (inout StandInFaults) -> Void)] = [
         ("bad checksum", { $0.badChecksumEvery = 2 }),
         ("lost acknowledgement", { $0.loseAcknowledgementEvery = 2 }),
         ("repeat", { $0.repeatEvery = 1 }),
@@ -149,10 +138,8 @@ struct HS3DialogueTests {
 
     @Test(arguments: 0..<faults.count) func `no fault loses or doubles a weighing`(fault: Int) throws {
         var rig = try HS3DialogueTests.rig(45, HS3DialogueTests.faults[fault].1)
-        rig.connect()
-        rig.run(for: .seconds(120))
-        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 733)))
-        rig.run(for: .seconds(60))
+        rig.connect(for: .seconds(120))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 733)), for: .seconds(60))
         rig.disconnect()
         HS3DialogueTests.complete(&rig)
         let name = HS3DialogueTests.faults[fault].0
@@ -165,8 +152,7 @@ struct HS3DialogueTests {
             $0.badDigitEvery = 4
             $0.zeroDateEvery = 5
         }
-        rig.connect()
-        rig.run(for: .seconds(10))
+        rig.connect(for: .seconds(10))
         #expect(rig.kept.count == 7)
         #expect(rig.kept.filter { $0.time == nil }.count == 1)
         #expect(rig.events.contains(.memoryFinish(records: 7)))
@@ -178,8 +164,7 @@ struct HS3DialogueTests {
 
     @Test func `power off during a transfer is error 6, and the records before it are kept`() throws {
         var rig = try HS3DialogueTests.rig(45) { $0.powerOffAfterRecords = 25 }
-        rig.connect()
-        rig.run(for: .seconds(10))
+        rig.connect(for: .seconds(10))
         #expect(rig.kept.count == 20)
         #expect(rig.events.suffix(2) == [.deviceError(.disconnected(.hs3)), .disconnected])
         HS3DialogueTests.complete(&rig)
@@ -189,8 +174,7 @@ struct HS3DialogueTests {
 
     @Test func `a scale that receives nothing causes error 7`() throws {
         var rig = try HS3DialogueTests.rig(3) { $0.deafEvery = 1 }
-        rig.connect()
-        rig.run(for: .seconds(30))
+        rig.connect(for: .seconds(30))
         #expect(rig.events == [.deviceError(.noAnswer(.hs3)), .disconnected])
     }
 
@@ -199,10 +183,8 @@ struct HS3DialogueTests {
         repeat {
             var rig = try HS3DialogueTests.rig(23)
             rig.bytesUntilCut = length
-            rig.connect()
-            rig.run(for: .seconds(4))
-            rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 733)))
-            rig.run(for: .seconds(4))
+            rig.connect(for: .seconds(4))
+            rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 733)), for: .seconds(4))
             let wasCut = !rig.isLinked
             rig.bytesUntilCut = nil
             rig.disconnect()
@@ -220,7 +202,7 @@ struct HS3DialogueTests {
         func maybe(_ range: ClosedRange<Int>) -> Int? {
             random.chance(40) ? Int.random(in: range, using: &random) : nil
         }
-        var faults = HS3Device.Faults()
+        var faults = StandInFaults()
         (faults.badChecksumEvery, faults.loseAcknowledgementEvery) = (maybe(2...6), maybe(2...6))
         (faults.repeatEvery, faults.deafEvery, faults.cutAt) = (maybe(1...5), maybe(3...9), maybe(0...30))
         (faults.garbage, faults.pieces) = (maybe(1...12) ?? 0, maybe(1...40))

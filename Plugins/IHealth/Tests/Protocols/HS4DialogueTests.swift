@@ -22,7 +22,7 @@ struct HS4DialogueTests {
     }
 
     private func rig(
-        _ link: Link, memory: Int = 0, key: ScaleKey? = nil, faults: HS4Device.Faults = .init(), tail: Bool = true,
+        _ link: Link, memory: Int = 0, key: ScaleKey? = nil, faults: StandInFaults = .init(), tail: Bool = true,
         limit: Int = 200
     ) throws -> Rig {
         var (settings, profile) = (HS4Host.Settings(), HS4Device.Profile())
@@ -37,8 +37,7 @@ struct HS4DialogueTests {
     @Test(arguments: links, [0, 1, 2, 20, 21, 200])
     func `the memory arrives completely and once, then live weights`(link: Link, count: Int) throws {
         var rig = try rig(link, memory: count, key: Self.key)
-        rig.connect()
-        rig.run(for: .seconds(60))
+        rig.connect(for: .seconds(60))
         let expected = try records(count).map(\.key)
         #expect(rig.kept.map(\.key) == expected)
         #expect(rig.host.isMeasuring)
@@ -47,10 +46,8 @@ struct HS4DialogueTests {
         #expect(progress == progress.sorted())
         #expect(progress.filter { $0 == 1 }.count == (count == 0 ? 0 : 1))
         #expect(rig.errors == (count == 0 ? [.noMemory(.hs4)] : []))
-        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 734)))
-        rig.run(for: .seconds(10))
-        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 801)))
-        rig.run(for: .seconds(10))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 734)), for: .seconds(10))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 801)), for: .seconds(10))
         #expect(rig.kept.suffix(2).map(\.tenthsOfKilogram) == [734, 801])
         #expect(rig.events.contains(.unstableWeight(660)))
         #expect(rig.warnings == [])
@@ -59,16 +56,14 @@ struct HS4DialogueTests {
 
     @Test(arguments: links) func `201 records cause a warning, and all of them are kept`(link: Link) throws {
         var rig = try rig(link, memory: 201, limit: 201)
-        rig.connect()
-        rig.run(for: .seconds(60))
+        rig.connect(for: .seconds(60))
         #expect(rig.kept.count == 201 && rig.events.contains(.memoryCount(200)))
         #expect(rig.warnings.contains { $0.contains("announces 201 records") })
     }
 
     @Test(arguments: links) func `with a scale whose last reply has no record, no record is lost`(link: Link) throws {
         var rig = try rig(link, memory: 5, tail: false)
-        rig.connect()
-        rig.run(for: .seconds(60))
+        rig.connect(for: .seconds(60))
         let expected = try records(5).map(\.key)
         #expect(rig.kept.map(\.key) == expected)
     }
@@ -86,8 +81,7 @@ struct HS4DialogueTests {
             play(&rig)
             let time = rig.now.wall
             rig.disconnect()
-            rig.connect()
-            rig.run(for: .seconds(60))
+            rig.connect(for: .seconds(60))
             for record in try records(3) { #expect(rig.kept.contains { $0.key == record.key }, "cut at \(cut)") }
             let weighings = rig.kept.filter { $0.tenthsOfKilogram == 742 }
             #expect((1...2).contains(weighings.count), "cut at \(cut): \(weighings.count) of one weighing")
@@ -97,17 +91,14 @@ struct HS4DialogueTests {
     }
 
     private func play(_ rig: inout Rig) {
-        rig.connect()
-        rig.run(for: .seconds(30))
-        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 742)))
-        rig.run(for: .seconds(20))
+        rig.connect(for: .seconds(30))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 742)), for: .seconds(20))
     }
 
     @Test func `a record that cannot be kept is not acknowledged, and comes again`() throws {
         var rig = try rig(.lowEnergy, memory: 2)
         rig.keepAfter = nil
-        rig.connect()
-        rig.run(for: .seconds(3))
+        rig.connect(for: .seconds(3))
         #expect(rig.kept.isEmpty)
         #expect(rig.device.memory.count == 2)
         rig.keepAfter = .milliseconds(1)
@@ -118,7 +109,7 @@ struct HS4DialogueTests {
 
     @Test(arguments: 0..<200) func `whatever goes wrong, all weighings are kept in the end`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        var faults = HS4Device.Faults()
+        var faults = StandInFaults()
         if random.chance(30) { faults.deafEvery = Int.random(in: 2...5, using: &random) }
         if random.chance(30) { faults.badChecksumEvery = Int.random(in: 2...5, using: &random) }
         if random.chance(30) { faults.repeatEvery = Int.random(in: 1...4, using: &random) }
@@ -140,29 +131,26 @@ struct HS4DialogueTests {
     }
 
     @Test func `a log-in is completed, restarted on request, and refused with error 5`() throws {
-        var faults = HS4Device.Faults()
+        var faults = StandInFaults()
         faults.logInAgain = 2
         var rig = try rig(.lowEnergy, memory: 1, key: Self.key, faults: faults)
-        rig.connect()
-        rig.run(for: .seconds(30))
+        rig.connect(for: .seconds(30))
         #expect(rig.kept.count == 1)
 
-        faults = HS4Device.Faults()
+        faults = StandInFaults()
         faults.refusesLogIn = true
         rig = try self.rig(.lowEnergy, memory: 1, key: Self.key, faults: faults)
-        rig.connect()
-        rig.run(for: .seconds(30))
+        rig.connect(for: .seconds(30))
         #expect(rig.errors == [.refused(.hs4)])
         #expect(rig.errors.first?.code == 5)
         #expect(!rig.isLinked && rig.kept.isEmpty)
     }
 
     @Test func `a scale that is silent during the log-in causes error 11`() throws {
-        var faults = HS4Device.Faults()
+        var faults = StandInFaults()
         faults.ignoresLogIn = true
         var rig = try rig(.lowEnergy, key: Self.key, faults: faults)
-        rig.connect()
-        rig.run(for: .seconds(30))
+        rig.connect(for: .seconds(30))
         #expect(rig.errors == [.noAnswer(.hs4)])
         #expect(rig.errors.first?.code == 11)
     }
@@ -170,38 +158,31 @@ struct HS4DialogueTests {
     @Test(arguments: [0xA0: 1, 0xE0: 2, 0xE1: 3, 0xE2: 4, 0xE4: 5, 0xE7: 6, 0xE8: 7, 0xE9: 8] as [UInt8: Int])
     func `an error byte is reported as the vendor's error, and the next weighing works`(raw: UInt8, code: Int) throws {
         var rig = try rig(.lowEnergy)
-        rig.connect()
-        rig.run(for: .seconds(20))
-        rig.give(device: .fail(raw))
-        rig.run(for: .seconds(10))
+        rig.connect(for: .seconds(20))
+        rig.give(device: .fail(raw), for: .seconds(10))
         #expect(rig.errors.last?.code == code)
         #expect(rig.errors.last?.raw == raw)
-        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 700)))
-        rig.run(for: .seconds(10))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 700)), for: .seconds(10))
         #expect(rig.kept.map(\.tenthsOfKilogram) == [700])
     }
 
     @Test func `more than 180 kg is error 3 and no weight`() throws {
         var rig = try rig(.lowEnergy)
-        rig.connect()
-        rig.run(for: .seconds(20))
-        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 1801)))
-        rig.run(for: .seconds(10))
+        rig.connect(for: .seconds(20))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 1801)), for: .seconds(10))
         #expect(rig.errors.last?.code == 3)
         #expect(rig.kept.isEmpty)
     }
 
     @Test func `a scale that refuses to measure is asked again`() throws {
-        var faults = HS4Device.Faults()
+        var faults = StandInFaults()
         faults.refusesMeasurement = true
         var rig = try rig(.lowEnergy, faults: faults)
-        rig.connect()
-        rig.run(for: .seconds(5))
+        rig.connect(for: .seconds(5))
         #expect(rig.errors.contains(.noAnswer(.hs4)))
         rig.device.faults.refusesMeasurement = false
         rig.run(for: .seconds(10))
-        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 700)))
-        rig.run(for: .seconds(10))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 700)), for: .seconds(10))
         #expect(rig.kept.count == 1)
     }
 
@@ -220,8 +201,7 @@ struct HS4DialogueTests {
             rig.run(for: .milliseconds(Int.random(in: 0...900, using: &random)))
         }
         rig.disconnect()
-        rig.connect()
-        rig.run(for: .seconds(60))
+        rig.connect(for: .seconds(60))
         #expect(rig.host.isMeasuring, "seed \(seed)")
     }
 }

@@ -53,7 +53,7 @@ struct HS5AnswerTests {
         }
 
         mutating func say(
-            _ command: HS5Command, _ data: [UInt8], _ sequence: UInt8, isAnswer: Bool = false
+            _ command: FamilyCommand, _ data: [UInt8], _ sequence: UInt8, isAnswer: Bool = false
         ) throws {
             let bytes = HS5Datagram.bytes(
                 from: .scale, command.rawValue, data, sequence: sequence, isAnswer: isAnswer,
@@ -67,8 +67,8 @@ struct HS5AnswerTests {
             while let next = host.deadline, next <= end {
                 uptime = max(uptime, next)
                 give(.tick)
-                while let bytes = host.request?.bytes, let asked = HS5Datagram(bytes)?.message {
-                    switch HS5Command(rawValue: asked.command) {
+                while let bytes = host.request?.frames.first, let asked = HS5Datagram(bytes)?.message {
+                    switch FamilyCommand(rawValue: asked.command) {
                     case .users: try say(.users, HS5ScaleMessage.listData([11, 22]), asked.sequence &+ 1)
                     case .openMemory: try say(.openMemory, [2], asked.sequence &+ 1)
                     case .memorySummary: try say(.memorySummary, [0, 0], asked.sequence &+ 1)
@@ -82,7 +82,7 @@ struct HS5AnswerTests {
         }
 
         /// Answers the last question.
-        mutating func answer(_ command: HS5Command, _ data: [UInt8]) throws {
+        mutating func answer(_ command: FamilyCommand, _ data: [UInt8]) throws {
             let last = try #require(sent.last)
             #expect(last.command == command.rawValue)
             try say(command, data, last.sequence &+ 1)
@@ -92,7 +92,7 @@ struct HS5AnswerTests {
             events.count { if case .protocolWarning(.lateAnswer) = $0 { true } else { false } }
         }
         /// The number of questions with this command.
-        func asked(_ command: HS5Command) -> Int { sent.count { $0.command == command.rawValue } }
+        func asked(_ command: FamilyCommand) -> Int { sent.count { $0.command == command.rawValue } }
     }
 
     private func record(_ second: Int, _ tenths: Int = 700) throws -> HS5Record {
@@ -119,16 +119,16 @@ struct HS5AnswerTests {
         try rig.answer(.memorySummary, [0, 2])
         let first = packet([try record(1)], more: true)
         let number = try #require(rig.sent.last).sequence &+ 1
-        try rig.answer(.memoryPacket, first)
-        #expect(rig.asked(.memoryPacket) == 2)
+        try rig.answer(.memoryRecords, first)
+        #expect(rig.asked(.memoryRecords) == 2)
         // Another message in between, so that the packet is no repeat of the previous message.
         try rig.say(.unstableWeight, [3, 9], 99)
-        try rig.say(.memoryPacket, first, number)
-        #expect(rig.asked(.memoryPacket) == 2, "the scale would forget the second packet")
+        try rig.say(.memoryRecords, first, number)
+        #expect(rig.asked(.memoryRecords) == 2, "the scale would forget the second packet")
         #expect(rig.late == 1)
         let second = packet([try record(2)], more: false)
-        let request = try #require(rig.sent.last { $0.command == HS5Command.memoryPacket.rawValue })
-        try rig.say(.memoryPacket, second, request.sequence &+ 1)
+        let request = try #require(rig.sent.last { $0.command == FamilyCommand.memoryRecords.rawValue })
+        try rig.say(.memoryRecords, second, request.sequence &+ 1)
         #expect(rig.kept.count == 2)
     }
 
@@ -138,14 +138,14 @@ struct HS5AnswerTests {
         try rig.answer(.memorySummary, [0, 1])
         let packet = packet([try record(1)], more: false)
         let number = try #require(rig.sent.last).sequence &+ 1
-        try rig.answer(.memoryPacket, packet)
+        try rig.answer(.memoryRecords, packet)
         try rig.answer(.end, [])
         try rig.answer(.openMemory, [2])
         try rig.answer(.memorySummary, [0, 1])
-        try rig.say(.memoryPacket, packet, number)
+        try rig.say(.memoryRecords, packet, number)
         #expect(rig.kept.map(\.user) == [11] && rig.late == 1)
         let own = [try record(2)]
-        try rig.answer(.memoryPacket, self.packet(own, more: false))
+        try rig.answer(.memoryRecords, self.packet(own, more: false))
         #expect(rig.kept.map(\.user) == [11, 22])
     }
 
@@ -167,11 +167,11 @@ struct HS5AnswerTests {
         #expect(rig.asked(.end) == 1)
         try rig.say(.end, [], 77)
         #expect(rig.asked(.openMemory) == 1, "the memory of the next user is not asked for")
-        let end = try #require(rig.sent.last { $0.command == HS5Command.end.rawValue })
+        let end = try #require(rig.sent.last { $0.command == FamilyCommand.end.rawValue })
         try rig.say(.end, [], end.sequence &+ 1)
         #expect(rig.asked(.openMemory) == 2)
         rig.pass(.seconds(1))
-        #expect(rig.sent.contains { $0.command == HS5Command.end.rawValue && $0.isAnswer }, "and it is confirmed")
+        #expect(rig.sent.contains { $0.command == FamilyCommand.end.rawValue && $0.isAnswer }, "and it is confirmed")
     }
 
     /// A host whose measurement of user 11 is open.

@@ -23,7 +23,7 @@ struct HS5DialogueTests {
 
     /// A scale with users 11 and 22 at positions 0 and 3; the measurement of the first one is kept open.
     private func rig(
-        memory: Int = 0, key: ScaleKey? = nil, faults: HS5Device.Faults = .init(), measures: UInt32? = 11,
+        memory: Int = 0, key: ScaleKey? = nil, faults: StandInFaults = .init(), measures: UInt32? = 11,
         limit: Int = 200
     ) throws -> Rig {
         var (settings, profile) = (HS5Host.Settings(), HS5Device.Profile())
@@ -40,15 +40,13 @@ struct HS5DialogueTests {
     @Test(arguments: [0, 1, 15, 16, 20, 21, 200])
     func `the memories of all users arrive completely and once, then weighings with composition`(count: Int) throws {
         var rig = try rig(memory: count, key: Self.key)
-        rig.connect()
-        rig.run(for: .seconds(30))
+        rig.connect(for: .seconds(30))
         let (first, second) = (try records(count), try records(count, from: 300))
         #expect(rig.kept.filter { $0.user == 11 }.map(\.raw) == first.map(\.bytes))
         #expect(rig.kept.filter { $0.user == 22 }.map(\.raw) == second.map(\.bytes))
         #expect(rig.device.memory.values.joined().isEmpty)
         #expect(rig.events.filter { $0 == .memoryProgress(1) }.count == (count == 0 ? 0 : 2))
-        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 744, composition: Self.body)))
-        rig.run(for: .seconds(10))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 744, composition: Self.body)), for: .seconds(10))
         let weighing = try #require(rig.kept.last)
         #expect((weighing.tenthsOfKilogram, weighing.user, weighing.composition) == (744, 11, Self.body))
         #expect(rig.events.contains(.unstableWeight(744)) && rig.events.contains(.impedanceWeight(744)))
@@ -59,8 +57,7 @@ struct HS5DialogueTests {
 
     @Test func `201 records cause a warning, and all of them are kept`() throws {
         var rig = try rig(memory: 201, limit: 201)
-        rig.connect()
-        rig.run(for: .seconds(30))
+        rig.connect(for: .seconds(30))
         #expect(rig.kept.count == 402)
         #expect(rig.events.filter { $0 == .memoryCount(200) }.count == 2)
         #expect(rig.warnings.contains { $0.contains("announces 201 records") })
@@ -69,24 +66,19 @@ struct HS5DialogueTests {
     @Test(arguments: [0xA0: 6, 0xE0: 7, 0xE1: 8, 0xE2: 9, 0xE7: 10, 0xE8: 11, 0xE9: 12] as [UInt8: Int])
     func `an error byte is reported as the vendor's error, and the next weighing works`(raw: UInt8, code: Int) throws {
         var rig = try rig()
-        rig.connect()
-        rig.run(for: .seconds(10))
-        rig.give(device: .fail(raw))
-        rig.run(for: .seconds(10))
+        rig.connect(for: .seconds(10))
+        rig.give(device: .fail(raw), for: .seconds(10))
         #expect(rig.errors.map(\.code).contains(code))
-        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 733, composition: Self.body)))
-        rig.run(for: .seconds(70))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 733, composition: Self.body)), for: .seconds(70))
         #expect(rig.kept.map(\.tenthsOfKilogram) == [733])
     }
 
     @Test func `a weighing with shoes has no composition`() throws {
-        var faults = HS5Device.Faults()
+        var faults = StandInFaults()
         faults.losesComposition = true
         var rig = try rig(faults: faults)
-        rig.connect()
-        rig.run(for: .seconds(10))
-        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 744, composition: Self.body)))
-        rig.run(for: .seconds(10))
+        rig.connect(for: .seconds(10))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 744, composition: Self.body)), for: .seconds(10))
         #expect(rig.kept.map(\.tenthsOfKilogram) == [744])
         #expect(rig.kept.first?.composition == nil)
         #expect(rig.device.isIdle)
@@ -94,8 +86,7 @@ struct HS5DialogueTests {
 
     @Test func `a weighing of another person waits in the memory for the next round`() throws {
         var rig = try rig()
-        rig.connect()
-        rig.run(for: .seconds(10))
+        rig.connect(for: .seconds(10))
         rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 655, composition: Self.body, user: 22)))
         rig.run(for: .seconds(70))
         #expect(rig.kept.map(\.tenthsOfKilogram) == [655])
@@ -104,42 +95,33 @@ struct HS5DialogueTests {
 
     @Test func `users are created, changed and deleted by command`() throws {
         var rig = try rig()
-        rig.connect()
-        rig.run(for: .seconds(10))
+        rig.connect(for: .seconds(10))
         let profile = try #require(HS5Profile(serial: 33, age: 44, height: 180, isAthlete: false, isMale: true))
         let before = rig.events.count
-        rig.give(host: .command(.createUser(profile, at: nil)))
-        rig.run(for: .seconds(5))
+        rig.give(host: .command(.createUser(profile, at: nil)), for: .seconds(5))
         #expect(rig.device.users[1] == 33)
-        rig.give(host: .command(.modifyUser(profile)))
-        rig.run(for: .seconds(5))
-        rig.give(host: .command(.deleteUser(serial: 33)))
-        rig.run(for: .seconds(5))
+        rig.give(host: .command(.modifyUser(profile)), for: .seconds(5))
+        rig.give(host: .command(.deleteUser(serial: 33)), for: .seconds(5))
         #expect(rig.device.users[1] == nil)
         let results = rig.events[before...].compactMap { if case .userResult(let done) = $0 { done } else { nil } }
         #expect(results == [true, true, true])
-        rig.give(host: .command(.deleteUser(serial: 99)))
-        rig.run(for: .seconds(5))
+        rig.give(host: .command(.deleteUser(serial: 99)), for: .seconds(5))
         #expect(rig.events.contains(.userResult(false)))
     }
 
     @Test func `an occupied position is error 5, a full scale error 15, and no command is sent`() throws {
         var rig = try rig()
-        rig.connect()
-        rig.run(for: .seconds(10))
+        rig.connect(for: .seconds(10))
         let profile = try #require(HS5Profile(serial: 33, age: 44, height: 180, isAthlete: false, isMale: true))
-        rig.give(host: .command(.createUser(profile, at: HS5Position(3))))
-        rig.run(for: .seconds(5))
+        rig.give(host: .command(.createUser(profile, at: HS5Position(3))), for: .seconds(5))
         #expect(rig.errors.contains(.userExists) && ScaleError.userExists.code == 5)
         for serial in 40..<58 {
             let other = try #require(
                 HS5Profile(serial: UInt32(serial), age: 44, height: 180, isAthlete: false, isMale: true))
-            rig.give(host: .command(.createUser(other, at: nil)))
-            rig.run(for: .seconds(5))
+            rig.give(host: .command(.createUser(other, at: nil)), for: .seconds(5))
         }
         #expect(rig.device.users.allSatisfy { $0 != nil })
-        rig.give(host: .command(.createUser(profile, at: nil)))
-        rig.run(for: .seconds(5))
+        rig.give(host: .command(.createUser(profile, at: nil)), for: .seconds(5))
         #expect(rig.errors.contains(.noPlace) && ScaleError.noPlace.code == 15)
         #expect(rig.events.last { if case .userResult = $0 { true } else { false } } == .userResult(false))
     }
@@ -152,8 +134,7 @@ struct HS5DialogueTests {
             rig.bytesUntilCut = cut
             play(&rig)
             rig.disconnect()
-            rig.connect()
-            rig.run(for: .seconds(140))
+            rig.connect(for: .seconds(140))
             let all = try records(17) + records(17, from: 300)
             for record in all {
                 #expect(rig.kept.contains { $0.raw == record.bytes }, "cut at \(cut)")
@@ -164,16 +145,14 @@ struct HS5DialogueTests {
     }
 
     private func play(_ rig: inout Rig) {
-        rig.connect()
-        rig.run(for: .seconds(20))
-        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 911, composition: Self.body)))
-        rig.run(for: .seconds(15))
+        rig.connect(for: .seconds(20))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 911, composition: Self.body)), for: .seconds(15))
     }
 
     @Test(arguments: 0..<150) func `whatever is lost on the way, all weighings are kept in the end`(seed: UInt64) throws
     {
         var random = SeededGenerator(seed: seed)
-        var faults = HS5Device.Faults()
+        var faults = StandInFaults()
         if random.chance(40) { faults.deafEvery = Int.random(in: 3...6, using: &random) }
         if random.chance(40) { faults.loseEvery = Int.random(in: 3...6, using: &random) }
         if random.chance(30) { faults.badChecksumEvery = Int.random(in: 3...6, using: &random) }
@@ -193,22 +172,20 @@ struct HS5DialogueTests {
     }
 
     @Test func `a refused log-in, a silent scale and a busy one are reported by the vendor's numbers`() throws {
-        var faults = HS5Device.Faults()
+        var faults = StandInFaults()
         faults.ignoresLogIn = true
         var rig = try rig(key: Self.key, faults: faults)
-        rig.connect()
-        rig.run(for: .seconds(10))
+        rig.connect(for: .seconds(10))
         #expect(rig.errors.map(\.code).contains(0))
-        faults = HS5Device.Faults()
+        faults = StandInFaults()
         faults.busy = 1
         rig = try self.rig(faults: faults)
-        rig.connect()
-        rig.run(for: .seconds(20))
+        rig.connect(for: .seconds(20))
         #expect(rig.host.isMeasuring)
     }
 
     /// A message that the scale sends without a question, with its own number.
-    private func datagram(_ command: HS5Command, _ data: [UInt8], _ sequence: UInt8) throws -> [UInt8] {
+    private func datagram(_ command: FamilyCommand, _ data: [UInt8], _ sequence: UInt8) throws -> [UInt8] {
         try #require(
             HS5Datagram.bytes(
                 from: .scale, command.rawValue, data, sequence: sequence, sender: HS5Device.Profile().id))
@@ -216,8 +193,7 @@ struct HS5DialogueTests {
 
     @Test func `two different messages with the same number are both read, and a repeat is not`() throws {
         var rig = try rig()
-        rig.connect()
-        rig.run(for: .seconds(5))
+        rig.connect(for: .seconds(5))
         let record = try #require(HS5Record(rig.now.wall, tenthsOfKilogram: 777, Self.body))
         let composition = try datagram(.composition, record.bytes, 200)
         for bytes in [try datagram(.stableWeight, [3, 9], 200), composition, composition] {
@@ -232,11 +208,9 @@ struct HS5DialogueTests {
         throws
     {
         var rig = try rig()
-        rig.connect()
-        rig.run(for: .seconds(5))
+        rig.connect(for: .seconds(5))
         let wall = rig.now.wall
-        rig.give(host: .received(try datagram(.stableWeight, [3, 9], 200)))
-        rig.run(for: .seconds(6))
+        rig.give(host: .received(try datagram(.stableWeight, [3, 9], 200)), for: .seconds(6))
         #expect(rig.kept.map(\.tenthsOfKilogram) == [777] && rig.kept[0].time == wall)
         rig.give(
             device: .store(StandInWeighing(tenthsOfKilogram: 777, composition: Self.body, user: 11), at: wall))
@@ -247,8 +221,7 @@ struct HS5DialogueTests {
 
     @Test func `a scale that disappears is noticed by its silence and found again`() throws {
         var rig = try rig()
-        rig.connect()
-        rig.run(for: .seconds(10))
+        rig.connect(for: .seconds(10))
         rig.device.faults.deafEvery = 1
         rig.run(for: .seconds(60))
         #expect(rig.errors.contains(.disconnected(.hs5)))
@@ -273,8 +246,7 @@ struct HS5DialogueTests {
             rig.run(for: .milliseconds(Int.random(in: 0...900, using: &random)))
         }
         rig.disconnect()
-        rig.connect()
-        rig.run(for: .seconds(60))
+        rig.connect(for: .seconds(60))
         #expect(rig.host.isMeasuring, "seed \(seed)")
     }
 }

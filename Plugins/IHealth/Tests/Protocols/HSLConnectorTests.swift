@@ -6,7 +6,7 @@ import Testing
 struct HSLConnectorTests {
     /// A connector, its messages and its requests.
     struct Rig {
-        var dialogue: HSLDialogue
+        var dialogue: HSLSession
         var uptime = Duration.zero
         var sent: [HSLMessage] = []
         var events: [ScaleEvent] = []
@@ -20,7 +20,7 @@ struct HSLConnectorTests {
             var settings = HSLSession.Settings(model: model)
             settings.user = HSLUser(userID: "a@example.org", height: 180)
             change(&settings)
-            dialogue = HSLDialogue(settings: settings, deviceId: deviceId, seed: Array(repeating: 7, count: 32))
+            dialogue = HSLSession(settings: settings, deviceId: deviceId, seed: Array(repeating: 7, count: 32))
         }
 
         var now: ScaleMoment {

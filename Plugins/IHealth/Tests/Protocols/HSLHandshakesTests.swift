@@ -18,7 +18,7 @@ struct HSLHandshakesTests {
         init(token: String? = secret) {
             var settings = HSLSession.Settings(model: .hs4)
             settings.token = token.flatMap { HSLToken($0) }
-            handshakes = HSLDialogue(settings: settings).handshakes(seed: Array(repeating: 7, count: 32))
+            handshakes = HSLSession(settings: settings).handshakes(seed: Array(repeating: 7, count: 32))
         }
 
         mutating func give(_ input: HSLHandshakes.Input) {

@@ -29,7 +29,7 @@ struct HSLNameTests {
         let told = line("stableWeight", #"{"weight":72.3}"#, n: 1, rid: "6f1c")
         first.say(told)
         var (second, _) = try rig()
-        second.dialogue = HSLDialogue(settings: second.dialogue.session.settings, deviceId: nil, seed: [1])
+        second.dialogue = HSLSession(settings: second.dialogue.settings, deviceId: nil, seed: [1])
         second.uptime = .seconds(900)
         second.meet(Self.hs3)
         second.say(told)

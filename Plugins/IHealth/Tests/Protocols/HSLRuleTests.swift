@@ -230,7 +230,7 @@ struct HSLRuleTests {
         let wall = try #require(WallTime(2026, 1, 2))
         let now = ScaleMoment(uptime: .zero, wall: wall)
         _ = session.handle(.linkOpened, at: now)
-        func say(_ line: String) -> [HSLSession.Action] {
+        func say(_ line: String) -> [ScaleAction] {
             session.handle(.received(Array((line + "\n").utf8)), at: now)
         }
         _ = say(#"{"t":"hello","v":1,"role":"device","impl":"t","nonce":"\#(HSLConnectorTests.nonce)"}"#)
@@ -245,7 +245,9 @@ struct HSLRuleTests {
         #expect(requests.map(\.description).sorted() == Array(both.prefix(2)))
         let told = say(
             #"{"t":"evt","n":1,"dev":"\#(both[1])","ev":"stableWeight","rid":"r","data":{"weight":70}}"#)
-        #expect(told.contains { if case .deliver(_, let device) = $0 { device.description == both[1] } else { false } })
+        #expect(told.contains { if case .deliver = $0 { true } else { false } })
+        let scale = (asked + told).last { if case .of = $0 { true } else { false } }
+        #expect(scale == .of("020000003002"))
 
         var rig = Rig(.hs3, deviceId: "020000003002")
         rig.meet(both[0])

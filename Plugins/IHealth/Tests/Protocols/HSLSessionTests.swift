@@ -7,7 +7,7 @@ import Testing
 
 /// Both ends of HSL/1, joined by a link that can end anywhere.
 struct HSLSessionTests {
-    typealias Rig = SessionRig<HSLDialogue, HSLDevice>
+    typealias Rig = SessionRig<HSLSession, HSLDevice>
 
     static let body = HS5Record.Composition(
         fat: 231, water: 540, muscle: 412, bone: 31, visceralFat: 7, dailyCalories: 2210)
@@ -28,7 +28,7 @@ struct HSLSessionTests {
     }
 
     static func rig(
-        _ model: ScaleModel, memory count: Int = 0, faults: HSLDevice.Faults = .init(),
+        _ model: ScaleModel, memory count: Int = 0, faults: StandInFaults = .init(),
         profile: HSLDevice.Profile = .init(), token: HSLToken? = nil,
         scale change: (inout HSLDevice.Scale) -> Void = { _ in }
     ) throws -> Rig {
@@ -39,7 +39,7 @@ struct HSLSessionTests {
         change(&scale)
         profile.token = token
         return try Rig(
-            host: HSLDialogue(settings: settings, seed: Array(repeating: 3, count: 32)),
+            host: HSLSession(settings: settings, seed: Array(repeating: 3, count: 32)),
             device: HSLDevice(scale, memory: try memory(model, count), profile: profile, faults: faults))
     }
 
@@ -56,8 +56,7 @@ struct HSLSessionTests {
     @Test(arguments: ScaleModel.allCases, [0, 1, 2, 20, 21, 200])
     func `the memory arrives completely and once, then live weighings`(model: ScaleModel, count: Int) throws {
         var rig = try Self.rig(model, memory: count, token: HSLToken("secret"))
-        rig.connect()
-        rig.run(for: .seconds(20))
+        rig.connect(for: .seconds(20))
         let memory = try Self.memory(model, count)
         #expect(rig.kept.count == count)
         #expect(missing(memory, in: rig.kept) == 0)
@@ -66,10 +65,8 @@ struct HSLSessionTests {
         let transfers = model == .hs5 ? min(count, 2) : min(count, 1)
         #expect(progress.filter { $0 == 1 }.count == transfers)
         if model != .hs5 { #expect(progress == progress.sorted()) }
-        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 734, composition: Self.body)))
-        rig.run(for: .seconds(5))
-        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 801, composition: Self.body)))
-        rig.run(for: .seconds(5))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 734, composition: Self.body)), for: .seconds(5))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 801, composition: Self.body)), for: .seconds(5))
         let live = rig.kept.dropFirst(count)
         #expect(live.map(\.tenthsOfKilogram) == [734, 801])
         #expect(live.allSatisfy { $0.composition == (model == .hs5 ? Self.body : nil) })
@@ -106,10 +103,8 @@ struct HSLSessionTests {
     }
 
     private func play(_ rig: inout Rig) {
-        rig.connect()
-        rig.run(for: .seconds(5))
-        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 911, composition: Self.body)))
-        rig.run(for: .seconds(5))
+        rig.connect(for: .seconds(5))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 911, composition: Self.body)), for: .seconds(5))
     }
 
     @Test(arguments: 0..<60) func `whatever goes wrong on the way, all weighings are kept in the end`(seed: UInt64)
@@ -117,7 +112,7 @@ struct HSLSessionTests {
     {
         var random = SeededGenerator(seed: seed)
         let model = try #require(ScaleModel.allCases.randomElement(using: &random))
-        var faults = HSLDevice.Faults()
+        var faults = StandInFaults()
         let isDeaf = random.chance(30)
         if random.chance(30) { faults.repeatEvery = Int.random(in: 1...3, using: &random) }
         if random.chance(30) { faults.badLineEvery = Int.random(in: 2...5, using: &random) }
@@ -144,14 +139,12 @@ struct HSLSessionTests {
     ) throws {
         var rig = try Self.rig(model, memory: 2)
         rig.keepAfter = nil
-        rig.connect()
-        rig.run(for: .seconds(10))
+        rig.connect(for: .seconds(10))
         #expect(rig.kept.isEmpty && rig.device.scales[0].memory.count == 2)
         rig.keepAfter = .milliseconds(1)
         rig.run(for: .seconds(30))
         #expect(!rig.isLinked, "the link is made again, so that the device repeats")
-        rig.connect()
-        rig.run(for: .seconds(70))
+        rig.connect(for: .seconds(70))
         #expect(rig.kept.count == 2)
     }
 
@@ -181,8 +174,7 @@ struct HSLSessionTests {
             rig.run(for: .milliseconds(Int.random(in: 0...900, using: &random)))
         }
         rig.disconnect()
-        rig.connect()
-        rig.run(for: .seconds(130))
+        rig.connect(for: .seconds(130))
         #expect(rig.host.isMeasuring, "seed \(seed)")
         #expect(missing(try Self.memory(model, 2), in: rig.kept) == 0, "seed \(seed)")
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// A connector and a bridge with one scale, without delays, and all lines that passed between them.
 struct SDKStage {
-    var dialogue: HSLDialogue
+    var dialogue: HSLSession
     var device: HSLDevice
     var uptime = Duration.zero
     /// The requests, in order.
@@ -39,7 +39,7 @@ struct SDKStage {
                 user: model == .hs5 ? 11 : nil)
         }
         if model == .hs5 { scale.cloud = Array(memory.prefix(1)) }
-        dialogue = HSLDialogue(settings: settings, seed: Array(repeating: 1, count: 32))
+        dialogue = HSLSession(settings: settings, seed: Array(repeating: 1, count: 32))
         device = HSLDevice(scale, memory: memory, profile: profile)
     }
 

@@ -42,6 +42,21 @@ struct SessionRig<Host: ScaleDialogue, Device: ScaleStandIn> {
         give(device: .linkOpened)
     }
 
+    mutating func connect(for time: Duration) {
+        connect()
+        run(for: time)
+    }
+
+    mutating func give(device input: StandInInput, for time: Duration) {
+        give(device: input)
+        run(for: time)
+    }
+
+    mutating func give(host input: ScaleInput, for time: Duration) {
+        give(host: input)
+        run(for: time)
+    }
+
     mutating func disconnect() {
         guard isLinked else { return }
         isLinked = false

@@ -48,107 +48,72 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// A listening socket and its actual address.
     func listen() throws(SimulatorError) -> (LinkDescriptor, LinkAddress) {
-        switch place {
-        case .unix(let path):
-            // The socket file of a killed process would make bind fail; one that answers belongs to another program.
-            if (try? connect()) == nil { unlink(path) }
-            let socket = LinkDescriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
-            try LinkAddress.unix(path, "listen on") { Glibc.bind(socket.number, $0, $1) }
-            try start(socket.number)
-            return (socket, self)
-        case .udp:
+        if case .udp = place {
             throw SimulatorError(.usage, "'\(self)': this scale is reached by a stream, such as tcp://127.0.0.1:0")
-        case .tcp(let host, let port):
-            let socket = try LinkAddress.bound(host, port, SOCK_STREAM)
-            try start(socket.number)
-            return (socket, LinkAddress(place: .tcp(host: host, port: LinkAddress.port(of: socket.number) ?? port)))
         }
+        // The socket file of a killed process would make bind fail; one that answers belongs to another program.
+        if case .unix(let path) = place, (try? connect()) == nil { unlink(path) }
+        let (socket, address) = try bound()
+        guard Glibc.listen(socket.number, 4) == 0 else { throw LinkAddress.failure("listen on", description) }
+        return (socket, address)
     }
 
     /// A socket for datagrams and its actual address.
     func listenForDatagrams() throws(SimulatorError) -> (LinkDescriptor, LinkAddress) {
-        guard case .udp(let host, let port) = place else {
+        guard case .udp = place else {
             throw SimulatorError(.usage, "'\(self)': this scale is reached by datagrams, such as udp://127.0.0.1:10000")
         }
-        let socket = try LinkAddress.bound(host, port, SOCK_DGRAM)
-        socket.setNonBlocking()
-        return (socket, LinkAddress(place: .udp(host: host, port: LinkAddress.port(of: socket.number) ?? port)))
+        return try bound()
     }
 
-    private static func bound(
-        _ host: String, _ port: UInt16, _ kind: __socket_type
-    ) throws(SimulatorError) -> LinkDescriptor {
-        try LinkAddress.tcp(host, port, "listen on", flags: AI_PASSIVE, kind: kind) { number, address, length in
+    private func bound() throws(SimulatorError) -> (LinkDescriptor, LinkAddress) {
+        let socket = try opened("listen on", isPassive: true) { number, address in
             var yes: Int32 = 1
             setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
-            return Glibc.bind(number, address, length)
+            return address.use { Glibc.bind(number, $0, $1) }
         }
-    }
-
-    private func start(_ socket: Int32) throws(SimulatorError) {
-        guard Glibc.listen(socket, 4) == 0 else { throw LinkAddress.failure("listen on", description) }
-        _ = fcntl(socket, F_SETFL, O_NONBLOCK)
-        _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
+        let port = SocketAddress.port(of: socket.number)
+        return switch place {
+        case .tcp(let host, let wanted): (socket, LinkAddress(place: .tcp(host: host, port: port ?? wanted)))
+        case .udp(let host, let wanted): (socket, LinkAddress(place: .udp(host: host, port: port ?? wanted)))
+        case .unix: (socket, self)
+        }
     }
 
     /// A connected socket.
     func connect() throws(SimulatorError) -> LinkDescriptor {
-        switch place {
-        case .unix(let path):
-            let socket = LinkDescriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
-            try LinkAddress.unix(path, "connect to") { Glibc.connect(socket.number, $0, $1) }
-            return socket
-        case .tcp(let host, let port):
-            return try LinkAddress.tcp(host, port, "connect to", flags: 0) { Glibc.connect($0, $1, $2) }
-        case .udp: throw SimulatorError(.usage, "'\(self)': a scale waits for datagrams and does not dial")
+        if case .udp = place {
+            throw SimulatorError(.usage, "'\(self)': a scale waits for datagrams and does not dial")
+        }
+        return try opened("connect to", isPassive: false) { number, address in
+            // Waits for the connection, which a non-blocking socket would not do.
+            _ = fcntl(number, F_SETFL, 0)
+            return address.use { Glibc.connect(number, $0, $1) }
         }
     }
 
-    private static func unix(
-        _ path: String, _ doing: String, _ use: (UnsafePointer<sockaddr>, socklen_t) -> Int32
-    ) throws(SimulatorError) {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(107)) }
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { use($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
-        }
-        guard result == 0 else { throw failure(doing, "unix://\(path)") }
-    }
-
-    private static func tcp(
-        _ host: String, _ port: UInt16, _ doing: String, flags: Int32, kind: __socket_type = SOCK_STREAM,
-        _ use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32
+    /// The socket of the first address of this place for which `use` succeeds.
+    private func opened(
+        _ doing: String, isPassive: Bool, _ use: (Int32, SocketAddress) -> Int32
     ) throws(SimulatorError) -> LinkDescriptor {
-        var hints = addrinfo()
-        (hints.ai_flags, hints.ai_socktype) = (flags, Int32(kind.rawValue))
-        var list: UnsafeMutablePointer<addrinfo>?
-        let answer = getaddrinfo(host, String(port), &hints, &list)
-        defer { list.map(freeaddrinfo) }
-        guard answer == 0 else {
-            throw SimulatorError(.link, "\(host): \(String(cString: gai_strerror(answer)))")
-        }
-        var candidate = list
-        while let info = candidate?.pointee {
-            let number = Glibc.socket(info.ai_family, info.ai_socktype, info.ai_protocol)
-            if number >= 0, let address = info.ai_addr {
-                let socket = LinkDescriptor(owning: number)
-                if use(number, address, info.ai_addrlen) == 0 { return socket }
+        let kind = if case .udp = place { SOCK_DGRAM } else { SOCK_STREAM }
+        let addresses: [SocketAddress]
+        do throws(ScaleLinkError) {
+            switch place {
+            case .unix(let path): addresses = [SocketAddress(unix: path)]
+            case .tcp(let host, let port), .udp(let host, let port):
+                addresses = try SocketAddress.all(of: host, port, kind, isPassive: isPassive)
             }
-            candidate = info.ai_next
+        } catch {
+            throw SimulatorError(.link, error.description)
         }
-        throw failure(doing, "\(kind == SOCK_DGRAM ? "udp" : "tcp")://\(host):\(port)")
-    }
-
-    private static func port(of socket: Int32) -> UInt16? {
-        var storage = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        let result = withUnsafeMutablePointer(to: &storage) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) }
+        for address in addresses {
+            let number = address.socket(kind)
+            guard number >= 0 else { continue }
+            let socket = LinkDescriptor(owning: number)
+            if use(number, address) == 0 { return socket }
         }
-        guard result == 0 else { return nil }
-        // The port is in bytes 2 and 3 in the addresses of both families.
-        return withUnsafeBytes(of: &storage) { UInt16($0[2]) << 8 | UInt16($0[3]) }
+        throw LinkAddress.failure(doing, description)
     }
 
     static func failure(_ doing: String, _ what: String) -> SimulatorError {

@@ -13,6 +13,10 @@ public struct ReplayDevice: ScaleStandIn {
         public var bytes: [UInt8]
     }
 
+    public static let kind: StandInKind = []
+    /// A script has no faults.
+    public var faults = StandInFaults()
+
     private let lines: [Line]
     private var next = 0
     private var heard: [UInt8] = []

@@ -24,7 +24,7 @@ public final class ScaleSimulator: Sendable {
         /// The way in which a host reaches the scale.
         public var link: Link
         /// The scale, with its memory and faults.
-        public var device: SimulatedDevice
+        public var device: any ScaleStandIn
         /// Its Bluetooth or WiFi address as twelve upper-case hex digits.
         ///
         /// The protocols of HS3 and HS4 do not transmit it.
@@ -39,10 +39,7 @@ public final class ScaleSimulator: Sendable {
         public var hangUpAfter: Int?
 
         /// A scale behind a link.
-        public init(link: Link, device: SimulatedDevice) { (self.link, self.device) = (link, device) }
-
-        /// A HS3 behind a link.
-        public init(link: Link, device: HS3Device) { self.init(link: link, device: .hs3(device)) }
+        public init(link: Link, device: any ScaleStandIn) { (self.link, self.device) = (link, device) }
 
         /// Parses a device id: twelve hex digits; colons are ignored.
         public static func deviceId(_ text: String) throws(SimulatorError) -> String {
@@ -54,7 +51,7 @@ public final class ScaleSimulator: Sendable {
         }
 
         /// Activates a fault.
-        public mutating func add(_ fault: FaultOption) { hangUpAfter = device.begin(fault) ?? hangUpAfter }
+        public mutating func add(_ fault: FaultOption) { hangUpAfter = fault.begin(on: &device) ?? hangUpAfter }
     }
 
     /// The address of the scale: the listening address, the dialled one, or the path of the pty.

@@ -4,7 +4,7 @@ import ScaleStandIns
 
 /// The single thread of a simulator: waits for the link, for commands and for deadlines, and transfers bytes between link and scale.
 struct SimulatorLoop {
-    var device: SimulatedDevice
+    var device: any ScaleStandIn
     let options: ScaleSimulator.Options
     let report: @Sendable (SimulatorEvent) -> Void
 
@@ -13,7 +13,7 @@ struct SimulatorLoop {
     var socket: LinkDescriptor?
     var datagrams: LinkDescriptor?
     /// The sender of the last datagram.
-    var sender: DatagramAddress?
+    var sender: SocketAddress?
     /// Whether a host is connected.
     var isLinked = false
     /// Bytes that the link has not accepted yet.
@@ -140,12 +140,11 @@ struct SimulatorLoop {
         case .back: (isAway, dialAt) = (false, uptime)
         case .restart: try give(.restart)
         case .clock(let seconds): try give(.moveClock(seconds: seconds))
-        case .fault(let fault) where fault.scales.isDisjoint(with: device.faultNames):
+        case .fault(let fault) where fault.scales.isDisjoint(with: type(of: device).kind):
             report(.scale(.refused("this scale has no fault \(fault.name)")))
-        case .fault(let fault): hangUpAfter = device.begin(fault) ?? hangUpAfter
+        case .fault(let fault): hangUpAfter = fault.begin(on: &device) ?? hangUpAfter
         case .noFaults:
-            device.endFaults()
-            hangUpAfter = nil
+            (device.faults, hangUpAfter) = (StandInFaults(), nil)
         case .quit: hasEnded = true
         }
     }

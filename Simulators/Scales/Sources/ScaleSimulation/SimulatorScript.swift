@@ -42,16 +42,16 @@ public struct SimulatorScript: Sendable, Hashable {
     public init(json: Data, file: String, hourMode: HS3HourMode = .sdk12) throws(SimulatorError) {
         self.hourMode = hourMode
         let raw: Raw
-        do { raw = try JSONDecoder().decode(Raw.self, from: json) } catch {
+        do { raw = try JSONDecoder().decode(Strict<Raw>.self, from: json).value } catch {
             throw SimulatorError(.script, "\(file): \(SimulatorScript.explain(error))")
         }
         do {
             (deviceId, clockSkewSeconds) = (raw.deviceId, raw.clockSkewSeconds ?? 0)
-            for entry in raw.memory ?? [] {
+            for entry in (raw.memory ?? []).map(\.value) {
                 let (tenths, time) = (try SimulatorScript.tenths(entry.kg), try SimulatorCommand.time(entry.at))
                 weighings.append(StandInWeighing(tenthsOfKilogram: tenths, user: entry.user, time: time))
             }
-            for entry in raw.events ?? [] {
+            for entry in (raw.events ?? []).map(\.value) {
                 let after = try ValueParser.duration(entry.after)
                 guard let since = PlannedCommand.Start(rawValue: entry.since ?? "session") else {
                     throw SimulatorError(.script, "since '\(entry.since ?? "")': expected session or memory")
@@ -100,78 +100,56 @@ public struct SimulatorScript: Sendable, Hashable {
         }
     }
 
-    private struct Raw: Decodable {
+    private struct Raw: Members {
+        static let members = ["deviceId", "clockSkewSeconds", "memory", "events", "faults"]
         var deviceId: String?
         var clockSkewSeconds: Int?
-        var memory: [Stored]?
-        var events: [Event]?
+        var memory: [Strict<Stored>]?
+        var events: [Strict<Event>]?
         var faults: [String]?
-
-        private enum CodingKeys: String, CodingKey, CaseIterable {
-            case deviceId, clockSkewSeconds, memory, events, faults
-        }
-        init(from decoder: any Decoder) throws {
-            try AnyKey.check(decoder, allowed: CodingKeys.allCases.map(\.rawValue))
-            let values = try decoder.container(keyedBy: CodingKeys.self)
-            deviceId = try values.decodeIfPresent(String.self, forKey: .deviceId)
-            clockSkewSeconds = try values.decodeIfPresent(Int.self, forKey: .clockSkewSeconds)
-            memory = try values.decodeIfPresent([Stored].self, forKey: .memory)
-            events = try values.decodeIfPresent([Event].self, forKey: .events)
-            faults = try values.decodeIfPresent([String].self, forKey: .faults)
-        }
     }
 
-    private struct Stored: Decodable {
+    private struct Stored: Members {
+        static let members = ["kg", "at", "user"]
         var kg: Double
         var at: String
         var user: UInt32?
-
-        private enum CodingKeys: String, CodingKey, CaseIterable { case kg, at, user }
-        init(from decoder: any Decoder) throws {
-            try AnyKey.check(decoder, allowed: CodingKeys.allCases.map(\.rawValue))
-            let values = try decoder.container(keyedBy: CodingKeys.self)
-            (kg, at) = (try values.decode(Double.self, forKey: .kg), try values.decode(String.self, forKey: .at))
-            user = try values.decodeIfPresent(UInt32.self, forKey: .user)
-        }
     }
 
-    private struct Event: Decodable {
+    private struct Event: Members {
+        static let members = ["after", "since", "kg", "at", "error", "user"]
         var after: String
         var since: String?
         var kg: Double?
         var at: String?
         var error: String?
         var user: UInt32?
+    }
 
-        private enum CodingKeys: String, CodingKey, CaseIterable { case after, since, kg, at, error, user }
+    private protocol Members: Decodable { static var members: [String] { get } }
+
+    /// Refuses unknown members, which `Decodable` ignores: a script with a misspelt one would silently do something different.
+    private struct Strict<Value: Members>: Decodable {
+        let value: Value
+
         init(from decoder: any Decoder) throws {
-            try AnyKey.check(decoder, allowed: CodingKeys.allCases.map(\.rawValue))
-            let values = try decoder.container(keyedBy: CodingKeys.self)
-            after = try values.decode(String.self, forKey: .after)
-            since = try values.decodeIfPresent(String.self, forKey: .since)
-            kg = try values.decodeIfPresent(Double.self, forKey: .kg)
-            at = try values.decodeIfPresent(String.self, forKey: .at)
-            error = try values.decodeIfPresent(String.self, forKey: .error)
-            user = try values.decodeIfPresent(UInt32.self, forKey: .user)
+            for key in try decoder.container(keyedBy: AnyKey.self).allKeys
+            where !Value.members.contains(key.stringValue) {
+                throw DecodingError.dataCorrupted(
+                    DecodingError.Context(
+                        codingPath: decoder.codingPath,
+                        debugDescription:
+                            "unknown member '\(key.stringValue)'; there are \(Value.members.joined(separator: ", "))"))
+            }
+            value = try Value(from: decoder)
         }
     }
 
-    /// `Decodable` ignores unknown members; a script with a misspelt one would silently do something different.
     private struct AnyKey: CodingKey {
         var stringValue: String
         var intValue: Int? { nil }
         init?(stringValue: String) { self.stringValue = stringValue }
         init?(intValue: Int) { nil }
-
-        static func check(_ decoder: any Decoder, allowed: [String]) throws {
-            for key in try decoder.container(keyedBy: AnyKey.self).allKeys where !allowed.contains(key.stringValue) {
-                throw DecodingError.dataCorrupted(
-                    DecodingError.Context(
-                        codingPath: decoder.codingPath,
-                        debugDescription:
-                            "unknown member '\(key.stringValue)'; there are \(allowed.joined(separator: ", "))"))
-            }
-        }
     }
 }
 

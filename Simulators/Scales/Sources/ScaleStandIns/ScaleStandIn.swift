@@ -4,10 +4,36 @@ public import ScaleProtocols
 ///
 /// Inputs go in, actions come out; it has no sockets and no clock. Keep it across connections, because a scale stays powered.
 public protocol ScaleStandIn: Sendable {
+    /// The kind, which selects the names of its faults; none for a stand-in without faults.
+    static var kind: StandInKind { get }
+    /// The active faults.
+    ///
+    /// They may be changed at any time.
+    var faults: StandInFaults { get set }
+    /// Whether all its messages are acknowledged.
+    var isIdle: Bool { get }
     /// The uptime at which to call with ``StandInInput/tick``; `nil` if there is no deadline.
     var deadline: Duration? { get }
     /// Handles an input and returns the resulting actions, in order.
     mutating func handle(_ input: StandInInput, at now: ScaleMoment) -> [StandInAction]
+}
+
+extension ScaleStandIn {
+    /// Whether a fault of every n-th message concerns message number `count`.
+    func isDue(_ every: Int?, _ count: Int) -> Bool { every.map { $0 > 0 && count % $0 == 0 } ?? false }
+
+    /// Joins and splits the output if a fault requires it.
+    func written(_ actions: [StandInAction]) -> [StandInAction] {
+        guard let size = faults.pieces, size > 0 else { return actions }
+        var (bytes, others): ([UInt8], [StandInAction]) = ([], [])
+        for action in actions {
+            if case .send(let more) = action { bytes += more } else { others.append(action) }
+        }
+        let pieces = stride(from: 0, to: bytes.count, by: size).map { start in
+            StandInAction.send(Array(bytes[start..<min(start + size, bytes.count)]))
+        }
+        return pieces + others
+    }
 }
 
 /// An input to a stand-in.

@@ -1,8 +1,9 @@
 import ScaleSimulation
+import ScaleStandIns
 
 /// The help text of every scale below its options.
 enum LongHelp {
-    static func discussion(_ begin: String, faults: FaultOption.Scales, _ more: String = "") -> String {
+    static func discussion(_ begin: String, faults: StandInKind, _ more: String = "") -> String {
         """
         \(begin)
 
@@ -28,7 +29,7 @@ enum LongHelp {
         """
     }
 
-    private static func rows(_ isShown: (FaultOption.Scales) -> Bool) -> String {
+    private static func rows(_ isShown: (StandInKind) -> Bool) -> String {
         FaultOption.all.filter { isShown($0.scales) }.map(row).joined(separator: "\n")
     }
 

@@ -156,11 +156,11 @@ struct ScaleOptions: ParsableArguments {
 
     /// The simulator's options from a scale and its story.
     func options(
-        _ link: ScaleSimulator.Link, _ device: SimulatedDevice, _ story: Story
+        _ link: ScaleSimulator.Link, _ device: any ScaleStandIn, _ story: Story
     ) throws -> ScaleSimulator.Options {
         var options = ScaleSimulator.Options(link: link, device: device)
         if let identity = story.deviceId { options.deviceId = try ScaleSimulator.Options.deviceId(identity) }
-        for name in story.faults { options.add(try FaultOption(name, of: device.faultNames)) }
+        for name in story.faults { options.add(try FaultOption(name, of: type(of: device).kind)) }
         (options.clock, options.endsWhenDone) = (story.clock, exitWhenDone)
         options.plan = story.plan
         return options

@@ -33,7 +33,7 @@ struct SimulateHS3Command: ParsableCommand {
         try scale.run {
             let story = try scale.story(hourMode: hourMode)
             guard !bridge.hsl else {
-                return try scale.options(try scale.stream(), .hsl(try bridge.device(.hs3, story)), story)
+                return try scale.options(try scale.stream(), try bridge.device(.hs3, story), story)
             }
             var profile = HS3Device.Profile()
             (profile.hourMode, profile.clockMode) = (hourMode, clockMode)
@@ -46,7 +46,7 @@ struct SimulateHS3Command: ParsableCommand {
                 }
             }
             let device = HS3Device(profile: profile, memory: held, seed: scale.seed)
-            return try scale.options(try scale.stream(), .hs3(device), story)
+            return try scale.options(try scale.stream(), device, story)
         }
     }
 

@@ -38,7 +38,7 @@ struct SimulateHS4Command: ParsableCommand {
         try scale.run {
             let story = try scale.story()
             guard !bridge.hsl else {
-                return try scale.options(try scale.stream(), .hsl(try bridge.device(.hs4, story)), story)
+                return try scale.options(try scale.stream(), try bridge.device(.hs4, story), story)
             }
             var profile = HS4Device.Profile()
             profile.link = serial ? .serialPort : .lowEnergy
@@ -50,8 +50,8 @@ struct SimulateHS4Command: ParsableCommand {
             let held = story.held.compactMap { weighing in
                 weighing.time.flatMap { HS4Record($0, tenthsOfKilogram: weighing.tenthsOfKilogram, more: 1) }
             }
-            var options = try scale.options(
-                try scale.stream(), .hs4(HS4Device(profile: profile, memory: held)), story)
+            let device = HS4Device(profile: profile, memory: held)
+            var options = try scale.options(try scale.stream(), device, story)
             if story.deviceId == nil { options.deviceId = ScaleOptions.deviceId(of: .hs4) }
             return options
         }

@@ -43,7 +43,7 @@ struct SimulateHS5Command: ParsableCommand {
             let story = try scale.story(users: serials)
             guard !bridge.hsl else {
                 let device = try bridge.device(.hs5, story, users: places)
-                return try scale.options(try scale.stream(), .hsl(device), story)
+                return try scale.options(try scale.stream(), device, story)
             }
             guard let listen = scale.listen, scale.connect == nil, !scale.pty else {
                 throw SimulatorError(.usage, "a HS5 is on the network: give --listen udp://HOST:PORT, or --hsl")
@@ -66,7 +66,7 @@ struct SimulateHS5Command: ParsableCommand {
                 memory[user, default: []].append(record)
             }
             let device = HS5Device(profile: profile, users: places, memory: memory)
-            var options = try scale.options(.datagrams(try LinkAddress(listen)), .hs5(device), story)
+            var options = try scale.options(.datagrams(try LinkAddress(listen)), device, story)
             options.deviceId = identity
             return options
         }

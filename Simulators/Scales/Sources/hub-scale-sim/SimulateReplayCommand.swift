@@ -34,7 +34,7 @@ struct SimulateReplayCommand: ParsableCommand {
                 if let listen = scale.listen, listen.hasPrefix("udp://") { .datagrams(try LinkAddress(listen)) } else {
                     try scale.stream()
                 }
-            var options = ScaleSimulator.Options(link: link, device: .replay(device))
+            var options = ScaleSimulator.Options(link: link, device: device)
             options.endsWhenDone = scale.exitWhenDone
             return options
         }

@@ -27,7 +27,7 @@ private func check(_ line: [UInt8]) {
 private func session(_ bytes: [UInt8], _ settings: HSLSession.Settings, keeps: Bool, step: Int) {
     guard let wall = WallTime(2026, 1, 2, 3, 4, 5), let id = HSLDeviceID(settings.model, "020000003001") else { return }
     var now = ScaleMoment(uptime: .zero, wall: wall)
-    var host = HSLDialogue(settings: settings, seed: Array(repeating: 0, count: 32))
+    var host = HSLSession(settings: settings, seed: Array(repeating: 0, count: 32))
     var device = HSLDevice(HSLDevice.Scale(id))
     _ = host.handle(.linkOpened, at: now)
     _ = device.handle(.linkOpened, at: now)

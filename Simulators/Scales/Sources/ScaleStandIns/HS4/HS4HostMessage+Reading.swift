@@ -6,7 +6,7 @@ extension HS4HostMessage {
     /// It never fails: content that cannot be understood becomes `unknown`.
     public init(_ message: FamilyMessage) {
         let data = message.data
-        switch HS4Command(rawValue: message.command) {
+        switch FamilyCommand(rawValue: message.command) {
         case .measure:
             guard data.count == 12, let time = WallTime(family7: data.prefix(7)),
                 let unit = ScaleDisplayUnit(rawValue: data[7])
@@ -17,15 +17,15 @@ extension HS4HostMessage {
             self = .measure(time, unit: unit, user: UInt32(truncatingIfNeeded: Int(bigEndian: data[8...])))
         case .openMemory: self = WallTime(family7: data[...]).map { .openMemory($0) } ?? .unknown
         case .memorySummary: self = .memorySummary
-        case .memoryRecord: self = .memoryRecord
-        case .stop: self = data == [1] ? .stop : .unknown
+        case .memoryRecords: self = .memoryRecord
+        case .end: self = data == [1] ? .stop : .unknown
         case .error: self = .confirm(.error)
         case .stableWeight: self = .confirm(.stableWeight)
         case .identity: self = .confirm(.identity)
         case .identify: self = .identify
         case .logInNonce: self = .logInNonce(data)
         case .logInAnswer: self = .logInAnswer(data)
-        case .unstableWeight, .logInChallenge, .logInAccepted, .logInRefused, .logInAgain, nil: self = .unknown
+        default: self = .unknown
         }
     }
 }

@@ -12,7 +12,7 @@ extension HS5HostMessage {
             UInt32(truncatingIfNeeded: Int(bigEndian: bytes.prefix(4)))
         }
         func text() -> String { String(decoding: data.prefix { $0 != 0 }, as: UTF8.self) }
-        switch HS5Command(rawValue: message.command) {
+        switch FamilyCommand(rawValue: message.command) {
         case .search: self = .search
         case .users: self = WallTime(family6: data[...]).map { .users($0) } ?? .unknown
         case .createUser: self = positioned(9) { place, rest in HS5Profile(rest).map { .createUser(place, $0) } }
@@ -24,7 +24,7 @@ extension HS5HostMessage {
                 WallTime(family6: rest.dropFirst(4)).map { .openMemory(place, serial: serial(rest), $0) }
             }
         case .memorySummary: self = .memorySummary
-        case .memoryPacket: self = .memoryPacket
+        case .memoryRecords: self = .memoryPacket
         case .error: self = .confirm(.error)
         case .stableWeight: self = .confirm(.stableWeight)
         case .impedanceWeight: self = .confirm(.impedanceWeight)
@@ -34,8 +34,7 @@ extension HS5HostMessage {
         case .cloudPath: self = .cloudPath(text())
         case .logInNonce: self = .logInNonce(data)
         case .logInAnswer: self = .logInAnswer(data)
-        case .unstableWeight, .busy, .identity, .logInChallenge, .logInAccepted, .logInRefused, .logInAgain, nil:
-            self = .unknown
+        default: self = .unknown
         }
     }
 }

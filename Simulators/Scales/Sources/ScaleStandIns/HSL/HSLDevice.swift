@@ -7,13 +7,16 @@ public import ScaleProtocols
 /// Keep it across connections. Unacknowledged live events are sent again in the next session.
 public struct HSLDevice: ScaleStandIn {
     public var profile: Profile
-    /// The active faults.
-    ///
-    /// They may be changed at any time.
-    public var faults: Faults
+    public var faults: StandInFaults
     /// The scales; inputs are for the first one.
     public internal(set) var scales: [Scale]
 
+    public static let kind = StandInKind.hsl
+
+    /// The time of the present input.
+    var now = ScaleMoment.start
+    /// The actions that result from the present input.
+    var actions: [StandInAction] = []
     var isOpen = false
     var outstanding: [Outstanding] = []
     private var isLinked = false
@@ -22,16 +25,18 @@ public struct HSLDevice: ScaleStandIn {
     private var nonce: [UInt8] = []
     /// The outgoing messages, with the time at which they are sent.
     private var outbox: [(at: Duration, message: HSLMessage)] = []
-    private var (heard, events, written, records) = (0, 0, 0, 0)
+    private var (heard, events, sent, records) = (0, 0, 0, 0)
 
     /// - Parameter scales: at least one.
-    public init(scales: [Scale], profile: Profile = Profile(), faults: Faults = Faults()) {
+    public init(scales: [Scale], profile: Profile = Profile(), faults: StandInFaults = StandInFaults()) {
         precondition(!scales.isEmpty, "a device has a scale")
         (self.scales, self.profile, self.faults) = (scales, profile, faults)
     }
 
     /// Creates a scale with this memory, oldest first; records beyond its limit are dropped from the front.
-    public init(_ scale: Scale, memory: [Weighing] = [], profile: Profile = Profile(), faults: Faults = Faults()) {
+    public init(
+        _ scale: Scale, memory: [Weighing] = [], profile: Profile = Profile(), faults: StandInFaults = StandInFaults()
+    ) {
         var scale = scale
         scale.memory = memory.suffix(max(0, scale.memoryLimit))
         self.init(scales: [scale], profile: profile, faults: faults)
@@ -40,7 +45,6 @@ public struct HSLDevice: ScaleStandIn {
     /// Whether the first of the ``scales`` waits for a live weight.
     public var isMeasuring: Bool { scales[0].request?.isMeasuring == true }
 
-    /// Whether all live events are acknowledged.
     public var isIdle: Bool { outbox.isEmpty && !outstanding.contains { $0.isLive } }
 
     public var deadline: Duration? { isLinked ? outbox.first?.at : nil }
@@ -51,7 +55,8 @@ public struct HSLDevice: ScaleStandIn {
 
     /// - Parameter place: the index in ``scales``; ignored for inputs about the link.
     public mutating func handle(_ input: StandInInput, of place: Int, at now: ScaleMoment) -> [StandInAction] {
-        var actions: [StandInAction] = []
+        self.now = now
+        defer { actions = [] }
         switch input {
         case .linkOpened:
             unlink()
@@ -62,27 +67,26 @@ public struct HSLDevice: ScaleStandIn {
             let hello = HSLHello(
                 role: .device, implementation: "hub-scale-sim", version: "1", family: profile.family, models: models,
                 nonce: nonce)
-            say(.hello(hello), at: now, &actions)
+            say(.hello(hello))
             if faults.overlongLine {
                 faults.overlongLine = false
-                actions.append(.event(.fault("a line longer than the protocol allows")))
+                report(.fault("a line longer than the protocol allows"))
                 actions.append(.send(Array(repeating: 0x20, count: HSLLines.limit + 1)))
             }
         case .received(let bytes) where isLinked:
-            for line in lines.append(bytes) where isLinked { hear(line, at: now, &actions) }
+            for line in lines.append(bytes) where isLinked { hear(line) }
         case .received: break
         case .linkClosed: unlink()
         case .tick: break
-        case .weigh(let person): weigh(person, place, at: now, &actions)
-        case .store(let person, let time): store(person, place, at: time, &actions)
-        case .fail(let raw): fail(raw, place, at: now, &actions)
+        case .weigh(let person): weigh(person, place)
+        case .store(let person, let time): store(person, place, at: time)
+        case .fail(let raw): fail(raw, place)
         case .moveClock(let seconds):
-            let moved = scales[place].skewSeconds.addingReportingOverflow(seconds).0
-            scales[place].skewSeconds = max(-3_000_000_000, min(3_000_000_000, moved))
-        case .restart: restart(&actions)
+            scales[place].skewSeconds = scales[place].skewSeconds.moved(by: seconds)
+        case .restart: restart()
         }
-        leave(at: now, &actions)
-        return cut(actions)
+        leave()
+        return written(actions)
     }
 
     private mutating func unlink() {
@@ -92,7 +96,7 @@ public struct HSLDevice: ScaleStandIn {
         for place in scales.indices { (scales[place].request, scales[place].isVerified) = (nil, false) }
     }
 
-    private mutating func restart(_ actions: inout [StandInAction]) {
+    private mutating func restart() {
         if isLinked { actions.append(.hangUp) }
         unlink()
         records = 0
@@ -100,24 +104,24 @@ public struct HSLDevice: ScaleStandIn {
 
     // MARK: Receiving
 
-    private mutating func hear(_ line: [UInt8], at now: ScaleMoment, _ actions: inout [StandInAction]) {
+    private mutating func hear(_ line: [UInt8]) {
         heard += 1
-        if isDue(faults.deafEvery, heard) { return actions.append(.event(.fault("did not hear line \(heard)"))) }
+        if isDue(faults.deafEvery, heard) { return report(.fault("did not hear line \(heard)")) }
         let message: HSLMessage
         do throws(HSLMessageError) { message = try HSLMessage(line: line) } catch {
-            return say(.error(error), at: now, &actions)
+            return say(.error(error))
         }
         switch message {
         case .hello(let hello):
             guard let token = profile.token else { return }
             let proof = token.proof(connector: hello.nonce, device: nonce)
-            say(.auth(proof: faults.wrongProof ? String(proof.reversed()) : proof), at: now, &actions)
-        case .welcome: welcomed(at: now, &actions)
-        case .request(let request): obey(request, at: now, &actions)
+            say(.auth(proof: faults.wrongProof ? String(proof.reversed()) : proof))
+        case .welcome: welcomed()
+        case .request(let request): obey(request)
         case .acknowledge where faults.losesAcknowledgements: break
-        case .acknowledge(let device, let rid): acknowledged(device, rid, &actions)
-        case .cancel(let ref): cancelled(ref, at: now, &actions)
-        case .ping(let mark): say(.pong(mark), at: now, &actions)
+        case .acknowledge(let device, let rid): acknowledged(device, rid)
+        case .cancel(let ref): cancelled(ref)
+        case .ping(let mark): say(.pong(mark))
         case .bye:
             unlink()
             actions.append(.hangUp)
@@ -125,9 +129,9 @@ public struct HSLDevice: ScaleStandIn {
         }
     }
 
-    private mutating func welcomed(at now: ScaleMoment, _ actions: inout [StandInAction]) {
+    private mutating func welcomed() {
         isOpen = true
-        actions.append(.event(.sessionOpened))
+        report(.sessionOpened)
         for scale in scales {
             let model = scale.id.model.rawValue
             tell(
@@ -135,14 +139,16 @@ public struct HSLDevice: ScaleStandIn {
                 [
                     "model": .text(model), "deviceId": .text(scale.id.deviceId),
                     "notification": .text("\(model)ConnectNoti"), "firmware": .text(scale.firmware),
-                ], at: now, &actions)
+                ])
         }
-        for event in outstanding where event.isLive { tell(event, ref: nil, at: now, &actions) }
+        for event in outstanding where event.isLive { tell(event, ref: nil) }
     }
 
     // MARK: Sending
 
-    mutating func say(_ message: HSLMessage, at now: ScaleMoment, _ actions: inout [StandInAction]) {
+    mutating func report(_ event: StandInEvent) { actions.append(.event(event)) }
+
+    mutating func say(_ message: HSLMessage) {
         guard isLinked else { return }
         var leaves = max(now.uptime, outbox.last?.at ?? now.uptime)
         if case .event = message { leaves += profile.pace }
@@ -151,24 +157,18 @@ public struct HSLDevice: ScaleStandIn {
 
     /// Sends an event with its number.
     mutating func tell(
-        _ name: HSLEventName, _ device: HSLDeviceID, _ data: JSONTree, ref: Int? = nil, rid: String? = nil,
-        at now: ScaleMoment, _ actions: inout [StandInAction]
+        _ name: HSLEventName, _ device: HSLDeviceID, _ data: JSONTree, ref: Int? = nil, rid: String? = nil
     ) {
         guard isOpen, let place = scales.firstIndex(where: { $0.id == device }) else { return }
         scales[place].number += 1
         say(
             .event(
                 HSLEvent(
-                    ref: ref, device: device, name: name.rawValue, data: data, number: scales[place].number, rid: rid)),
-            at: now, &actions)
+                    ref: ref, device: device, name: name.rawValue, data: data, number: scales[place].number, rid: rid)))
     }
 
-    mutating func tell(
-        _ event: Outstanding, ref: Int?, at now: ScaleMoment, _ actions: inout [StandInAction]
-    ) {
-        tell(
-            event.name, event.device, data(of: event.weighing, event.name, event.device), ref: ref, rid: event.rid,
-            at: now, &actions)
+    mutating func tell(_ event: Outstanding, ref: Int?) {
+        tell(event.name, event.device, data(of: event.weighing, event.name, event.device), ref: ref, rid: event.rid)
     }
 
     private func data(of weighing: Weighing, _ name: HSLEventName, _ device: HSLDeviceID) -> JSONTree {
@@ -189,13 +189,13 @@ public struct HSLDevice: ScaleStandIn {
     }
 
     /// Sends the messages that are due; faults may affect them.
-    private mutating func leave(at now: ScaleMoment, _ actions: inout [StandInAction]) {
+    private mutating func leave() {
         while isLinked, let next = outbox.first, next.at <= now.uptime {
             outbox.removeFirst()
-            written += 1
-            if isDue(faults.badLineEvery, written) {
+            sent += 1
+            if isDue(faults.badLineEvery, sent) {
                 actions.append(.send(Array("{\"t\":\n".utf8)))
-                actions.append(.event(.fault("a line that is not JSON")))
+                report(.fault("a line that is not JSON"))
             }
             actions.append(.send(next.message.bytes))
             guard case .event(let event) = next.message else { continue }
@@ -205,23 +205,11 @@ public struct HSLDevice: ScaleStandIn {
             records += 1
             if let limit = faults.powerOffAfterRecords, records >= limit {
                 faults.powerOffAfterRecords = nil
-                actions.append(.event(.fault("power off after \(records) records")))
-                return restart(&actions)
+                report(.fault("power off after \(records) records"))
+                return restart()
             }
         }
     }
-
-    private func cut(_ actions: [StandInAction]) -> [StandInAction] {
-        guard let size = faults.pieces, size > 0 else { return actions }
-        return actions.flatMap { action -> [StandInAction] in
-            guard case .send(let bytes) = action else { return [action] }
-            return stride(from: 0, to: bytes.count, by: size).map { start in
-                .send(Array(bytes[start..<min(start + size, bytes.count)]))
-            }
-        }
-    }
-
-    private func isDue(_ every: Int?, _ count: Int) -> Bool { every.map { $0 > 0 && count % $0 == 0 } ?? false }
 }
 
 extension JSONTree {

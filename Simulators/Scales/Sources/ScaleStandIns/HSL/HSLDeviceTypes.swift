@@ -83,35 +83,6 @@ extension HSLDevice {
         public init() {}
     }
 
-    /// The faults to simulate; *every* counts from 1.
-    public struct Faults: Sendable, Hashable {
-        /// Every n-th line of the connector is not heard.
-        public var deafEvery: Int?
-        /// Every n-th event is sent twice, as after a lost acknowledgement.
-        public var repeatEvery: Int?
-        /// An invalid JSON line precedes every n-th line.
-        public var badLineEvery: Int?
-        /// All output is split into chunks of this many bytes.
-        public var pieces: Int?
-        /// The battery falls out after this many records of a memory; once.
-        public var powerOffAfterRecords: Int?
-        public var announcedCount: Int?
-        public var refusesMemory = false
-        public var losesComposition = false
-        public var refusesUsers = false
-        /// HS5: how often it reports that it is busy.
-        public var busy = 0
-        /// The check of the person is not answered.
-        public var ignoresAuthentication = false
-        public var wrongProof = false
-        /// Acknowledgements are ignored.
-        public var losesAcknowledgements = false
-        /// Sends one line longer than the protocol allows.
-        public var overlongLine = false
-
-        public init() {}
-    }
-
     struct Open: Sendable, Hashable {
         var id: Int
         var operation: HSLOperation
