@@ -56,12 +56,6 @@ import Testing
     }
 
     /// Opens a session with the token of an instance's process.
-    private func greet(_ hub: RunningHub, _ name: String) async throws -> Peer {
-        let peer = try await Peer.dealer(
-            hub.hub.endpoints.pluginDoor, .init(user: name, password: try await hub.token(of: name)))
-        try await peer.hello(name, plugin: "probe")
-        return peer
-    }
 
     private func pid(_ hub: RunningHub, _ name: String, not old: Int64? = nil) async throws -> Int64 {
         let peer = try await hub.client("asker\(UInt32.random(in: 0 ... .max))")
@@ -200,7 +194,7 @@ import Testing
         let ground = try Ground(Folder())
         try ground.write("[person.me]\n" + ground.plugin("probe"))
         let hub = try await ground.start()
-        let (process, session) = (try await pid(hub, "probe"), try await greet(hub, "probe"))
+        let (process, session) = (try await pid(hub, "probe"), try await hub.plugin("probe", plugin: "probe"))
         #expect(try await session.give([weight("a")]).results == ["stored"])
         try ground.write("[person.me]\n" + ground.plugin("probe", "grants = { write = [\"!*\"] }"))
         let applier = try await hub.peer()
@@ -257,7 +251,7 @@ import Testing
         try ground.write(person + ground.plugin("a") + ground.plugin("b"))
         let hub = try await ground.start()
         let listener = try await hub.listener("hub/notice/")
-        let sessions = [try await greet(hub, "a"), try await greet(hub, "b")]
+        let sessions = [try await hub.plugin("a", plugin: "probe"), try await hub.plugin("b", plugin: "probe")]
         let owner = try await hub.client()
         try await eventually("both plugins are running") {
             try await owner.status()["plugins"].array.allSatisfy { $0["state"].string == "running" }
@@ -302,7 +296,7 @@ import Testing
         try ground.write(person + ground.plugin("a"))
         let good = "\(ground.folder.data)/hub.conf.good"
         let first = try await ground.start(policy)
-        let session = try await greet(first, "a")
+        let session = try await first.plugin("a", plugin: "probe")
         try await eventually("hub.conf.good is written") { FileManager.default.fileExists(atPath: good) }
         #expect(try String(contentsOfFile: good, encoding: .utf8).contains("[plugin.a]"))
         #expect(try FileManager.default.attributesOfItem(atPath: good)[.posixPermissions] as? Int == 0o600)

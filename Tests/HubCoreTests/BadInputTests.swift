@@ -404,8 +404,7 @@ import Testing
     }
 
     @Test func `R5.8 a flood of LIVE is dropped and counted, also after its session ended`() async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             for _ in 0..<400 { await peer.say("LIVE", #"{"type":"weight","value":1,"unit":"kg"}"#) }
             try await expectUnharmed(peer)
             let dropped = try #require(try await peer.status()["dropped"].int)

@@ -93,12 +93,6 @@ import Testing
         var now: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
 
         /// Opens a session of the instance `web`.
-        func web() async throws -> Peer {
-            let peer = try await Peer.dealer(
-                hub.hub.endpoints.pluginDoor, .init(user: "web", password: try await hub.token(of: "web")))
-            try await peer.hello("web", plugin: "page")
-            return peer
-        }
     }
 
     private static func configure(
@@ -173,7 +167,7 @@ import Testing
         async throws
     {
         let ground = try await Ground()
-        let web = try await ground.web()
+        let web = try await ground.hub.plugin("web", plugin: "page")
         for peer in [ground.owner, web] {
             for name in [
                 "executable", "kind", "grants", "persons", "confine", "readable", "run", "remote", "keep_raw",
@@ -221,7 +215,7 @@ import Testing
         async throws
     {
         let ground = try await Ground()
-        let web = try await ground.web()
+        let web = try await ground.hub.plugin("web", plugin: "page")
         for (args, instance) in [
             (#""set":["mode=\"x\""]"#, "web"), (#""enabled":false"#, "web"), (#""enabled":false"#, "free"),
             (#""set":["mode=\"x\""]"#, "free"), (#""set":["folder=\"/etc\""]"#, "probe"),
@@ -280,7 +274,7 @@ import Testing
     {
         let ground = try await Ground()
         let slot = #""person":"me","set":["slots.probe=3"]"#
-        let web = try await ground.web()
+        let web = try await ground.hub.plugin("web", plugin: "page")
         #expect(try await Self.describe(web, slot)["code"].string == "command")
         for args in [
             #""person":"nobody","set":["slots.probe=3"]"#, #""person":"me","set":["slots.=3"]"#,
@@ -308,7 +302,7 @@ import Testing
         async throws
     {
         let ground = try await Ground()
-        let web = try await ground.web()
+        let web = try await ground.hub.plugin("web", plugin: "page")
         for peer in [ground.owner, web] {
             for args in [
                 #""person":"a b""#, #""person":"x]\n[plugin.y""#, #""person":"""#,
@@ -337,7 +331,7 @@ import Testing
         let ground = try await Ground()
         let zone = #""person":"me","set":["zone=\"Asia/Tokyo\""]"#
         let elsewhere = #""person":"me","set":["zone=\"${TZ}\""]"#
-        let web = try await ground.web()
+        let web = try await ground.hub.plugin("web", plugin: "page")
         #expect(try await Self.describe(web, elsewhere)["code"].string == "forbidden")
         #expect(try await web.command("configure", "{\(zone)}").code == "hello-first")
         #expect(ground.now == ground.text.replacing("[person.me]\n", with: "[person.me]\nzone = \"Asia/Tokyo\"\n"))
@@ -348,7 +342,7 @@ import Testing
         try await ground.hub.stop()
 
         let narrow = try await Ground(web: #"persons = ["me"]"#)
-        let some = try await narrow.web()
+        let some = try await narrow.hub.plugin("web", plugin: "page")
         for args in [zone, #""person":"anna""#, #""hub":true,"set":["zone=\"Asia/Tokyo\""]"#] {
             let refused = try await Self.describe(some, args)
             #expect(refused["code"].string == "forbidden", "\(args): \(refused)")
@@ -362,7 +356,7 @@ import Testing
         async throws
     {
         let ground = try await Ground(granted: #"["plugins", "apply"]"#)
-        let web = try await ground.web()
+        let web = try await ground.hub.plugin("web", plugin: "page")
         let refused = try await web.command("configure", #"{"instance":"probe","enabled":false}"#)
         #expect(refused.code == "forbidden", "\(refused)")
         #expect(refused.body["reason"].string?.contains("configure") == true, "\(refused)")

@@ -8,8 +8,7 @@ import Testing
 /// Erasures by a person (chapter 6.10), at the door, on the feed and for sinks.
 @Suite struct EraseTests {
     private static let household: Setting = {
-        var setting = Setting()
-        setting.persons = ["me", "you"]
+        var setting = Setting.household
         return setting
     }()
 
@@ -68,8 +67,7 @@ import Testing
 
     @Test func `R6.41 a source that sends an erased record again gets duplicate until a person allows it`() async throws
     {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             _ = try await peer.give([weight("a")])
             _ = try await erase(peer, #"{"numbers":[1]}"#)
             #expect(try await peer.give([weight("a", 99)]).results == ["duplicate"])
@@ -84,8 +82,7 @@ import Testing
     @Test func `R8.43 a filter is required, its names are checked, and a configured person cannot be forgotten`()
         async throws
     {
-        try await withHub(Self.household) { hub in
-            let peer = try await hub.client()
+        try await withHub(Self.household) { hub, peer in
             _ = try await peer.give([
                 weight("a", 70, #","subject":{"name":"me"}"#), weight("b", 71, #","subject":{"name":"you"}"#),
             ])
@@ -106,8 +103,7 @@ import Testing
         async throws
     {
         let folder = try Folder()
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer in
             _ = try await peer.give([weight("a"), weight("b")])
             let (copy, stuck) = (folder.data + "/hub.sqlite.replaced-1", folder.data + "/hub.sqlite.before-v3")
             try Data().write(to: URL(fileURLWithPath: copy))
@@ -133,8 +129,7 @@ import Testing
             _ = try await hub.client().give([weight("a")])
             _ = try StoreFile(path).backUp(to: backup)
         }
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer in
             _ = try await peer.give([weight("b")])
             #expect(try await erase(peer, #"{"numbers":[2]}"#, dryRun: true)["result"].fits(JSON(#"{"backups":[]}"#)))
             let forgotten = try await erase(peer, #"{"forget":"you"}"#)["result"]
@@ -143,8 +138,7 @@ import Testing
         let store = try Store(path: path, now: 1)
         try await store.newEpoch()
         try store.close()
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer in
             #expect(try await erase(peer, #"{"numbers":[9]}"#)["result"].fits(JSON(#"{"records":0,"backups":[]}"#)))
             for dryRun in [true, false] {
                 let result = try await erase(peer, #"{"numbers":[2]}"#, dryRun: dryRun)["result"]
@@ -157,8 +151,7 @@ import Testing
         async throws
     {
         let folder = try Folder()
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer in
             _ = try await peer.give([weight("a")])
             let draft = try DraftFile(folder.data + "/hub.sqlite.verifying")
             let done = try await erase(peer, #"{"numbers":[1],"keep":true}"#)["result"]
@@ -179,8 +172,7 @@ import Testing
         try await withHub(in: folder) { hub in _ = try await hub.client().give([weight("needle-a"), weight("b")]) }
         try await change(
             "CREATE TRIGGER t BEFORE UPDATE ON sample WHEN old.number = 1 BEGIN SELECT RAISE(ABORT, 'for a test'); END")
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer in
             let done = try await erase(peer, #"{"numbers":[1,2]}"#)["result"]
             #expect(done.fits(JSON(#"{"records":1,"failed":1}"#)))
             #expect(done["faults"][0]["number"].int == 1)
@@ -190,8 +182,7 @@ import Testing
             #expect(try await peer.all().records.map { $0["key"].string } == ["needle-a"])
         }
         try await change("DROP TRIGGER t")
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer in
             try await eventually("the record is erased") { try await peer.all().records.isEmpty }
             try await eventually("the status reports no failed or remaining erasure") {
                 let erasure = try await peer.status()["erasure"]
@@ -201,8 +192,7 @@ import Testing
     }
 
     @Test func `R8.43 retractions that sinks have received are not counted as waiting`() async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             let sink = try await hub.client("sink")
             try await sink.want()
             _ = try await peer.give([weight("a")])
@@ -217,8 +207,7 @@ import Testing
 
     @Test func `R6.40 an unfinished erasure is finished by the next hub process`() async throws {
         let folder = try Folder()
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer in
             for part in 0..<3 { _ = try await peer.give((0..<400).map { weight("needle-\(part)-\($0)") }) }
         }
         // The state after a hub was killed after its first step.
@@ -226,8 +215,7 @@ import Testing
         #expect(try await store.beginErasure(of: .matching(RecordQuery()), removingCopies: true) == 1_200)
         #expect(try await store.carryOut(.eraseNext, recordedAt: 2).count == 50)
         try store.close()
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer in
             try await eventually("nothing is left to erase") { try await peer.status()["erasure"]["left"].int == nil }
             #expect(try await peer.all().records.isEmpty)
         }

@@ -10,8 +10,7 @@ import Testing
         async throws
     {
         let folder = try Folder()
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer in
             _ = try await peer.give([weight("a"), weight("b")])
             // Blocks the first write of the erasure until the hub has read the cancellation.
             var configuration = Configuration()
@@ -51,8 +50,7 @@ import Testing
         }
         #expect(try await store.beginErasure(of: .numbers([2]), removingCopies: true) == 1)
         try store.close()
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer in
             try await eventually("both records are erased") {
                 try await peer.all().records.map { $0["key"].string } == ["c"]
             }

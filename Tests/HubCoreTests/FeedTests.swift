@@ -134,8 +134,7 @@ import Testing
     func `R5.9 LIVE is published with an allowed person, source and time, and never stored`()
         async throws
     {
-        var setting = Setting()
-        setting.persons = ["me", "you"]
+        var setting = Setting.household
         setting.plugins = [.init(name: "scale", persons: .only(["you"]))]
         setting.clock = .simulated(start: Timestamp(microseconds: 1_710_484_205_000_000), rate: 1)
         try await withHub(setting) { hub in

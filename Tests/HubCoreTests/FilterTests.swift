@@ -87,8 +87,7 @@ import Testing
 
     @Test func `R8.37 a person that the session may not read is answered like one that does not exist`() async throws {
         let folder = try Folder()
-        var setting = Setting()
-        setting.persons = ["me", "you"]
+        var setting = Setting.household
         setting.plugins = [PluginInstance(name: "narrow", persons: .only(["me"]))]
         try await withHub(setting, in: folder) { hub in
             _ = try await hub.client().give([weight("mine", 70, #","subject":{"name":"you"}"#)])
@@ -133,8 +132,7 @@ import Testing
     @Test func `R8.5 in time order only the last page has a cursor, from which later changes follow`()
         async throws
     {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             _ = try await peer.give((0..<1_000).map { weight("k\($0)") })
             _ = try await peer.give((1_000..<1_200).map { weight("k\($0)") })
             let first = try await peer.query(#""order":"time""#)

@@ -73,8 +73,7 @@ import Testing
     }
 
     @Test func `Queries of a session that restarts often do not delay those of others`() async throws {
-        try await withHub { hub in
-            let source = try await hub.client()
+        try await withHub { hub, source in
             for batch in 0..<5 { _ = try await source.give((0..<1_000).map { weight("\(batch) \($0)") }) }
             let loud = try await hub.peer()
             for number in 0..<2_000 {

@@ -328,9 +328,7 @@ import Testing
                     Self.record("weight", "anna", "a"), Self.record("heartRate", "me", "b"),
                     Self.record("weight", "me", "c"),
                 ]).results == ["stored", "stored", "stored"])
-            let own = try await Peer.dealer(
-                hub.hub.endpoints.pluginDoor, .init(user: "bathroom", password: try await hub.token(of: "bathroom")))
-            try await own.hello("bathroom", plugin: "scale")
+            let own = try await hub.plugin("bathroom", plugin: "scale")
             func gone(_ key: String) -> String { #"{"kind":"retraction","key":"\#(key)"}"# }
             let answer = try await own.give([gone("a"), gone("b"), Self.record("weight", "me", "b"), gone("c")])
             #expect(answer.results == ["forbidden", "forbidden", "forbidden", "stored"])
@@ -344,9 +342,7 @@ import Testing
         try await withHub(setting, in: folder) { hub in
             let listener = try await Self.listener(hub, "scale", ["device/", "hub/plugin/", "hub/notice/"])
             let source = try await hub.client()
-            let own = try await Peer.dealer(
-                hub.hub.endpoints.pluginDoor, .init(user: "scale", password: try await hub.token(of: "scale")))
-            try await own.hello("scale")
+            let own = try await hub.plugin("scale")
             await source.say("EVENT", #"{"event":"connected"}"#)
             _ = try await source.ask("PING")
             await own.say("EVENT", #"{"event":"connected"}"#)

@@ -6,12 +6,6 @@ import Testing
 
 /// Manual changes by people, at the door and on the feed (chapters 6.8, 6.9 and 8.3).
 @Suite struct HandCommandTests {
-    private static let household: Setting = {
-        var setting = Setting()
-        setting.persons = ["me", "you"]
-        return setting
-    }()
-
     private func outcomes(_ answer: Frames) -> [String] {
         answer.body["result"]["records"].array.map { $0["outcome"].string ?? "?" }
     }
@@ -24,7 +18,7 @@ import Testing
     @Test func `R6.22 R6.23 R6.24 R7.2 a listener of one person learns of records that leave and come back`()
         async throws
     {
-        try await withHub(Self.household) { hub in
+        try await withHub(.household) { hub in
             let listener = try await hub.listener("sample/", "retraction/", "hub/inbox/")
             let peer = try await hub.client()
             _ = try await peer.give([weight(of: "me", "a"), weight(of: "me", "b")])
@@ -84,16 +78,14 @@ import Testing
         async throws
     {
         let folder = try Folder()
-        let cursor = try await withHub(Self.household, in: folder) { hub in
-            let peer = try await hub.client()
+        let cursor = try await withHub(.household, in: folder) { hub, peer in
             _ = try await peer.give([weight(of: "me", "a"), weight(of: "me", "b"), weight(of: "you", "c")])
             let page = try await peer.all(#""persons":["me"]"#)
             #expect(page.records.count == 2)
             _ = try await peer.command("assign", #"{"numbers":[2],"to":"you"}"#)
             return page.cursor
         }
-        try await withHub(Self.household, in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(.household, in: folder) { hub, peer in
             let news = try await peer.all(#""since":"\#(cursor)","persons":["me"]"#)
             #expect(news.records.count == 1 && news.records[0].fits(JSON(#"{"kind":"retraction","number":2,"seq":4}"#)))
             // Live messages continue where the page ends, with the same `previous` on each topic.
@@ -142,8 +134,7 @@ import Testing
     }
 
     @Test func `R8.30 R8.33 a dry run reports the outcomes of the command, and failures have a reason`() async throws {
-        try await withHub(Self.household) { hub in
-            let peer = try await hub.client()
+        try await withHub(.household) { hub, peer in
             let group = #","group":"g""#
             _ = try await peer.give([weight(of: "me", "a", 70, group), weight(of: "me", "b", 71, group)])
             for (command, args, expected) in [
@@ -233,8 +224,7 @@ import Testing
     }
 
     @Test func `R8.70 a food and a workout are entered with their members, all or none`() async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             let at = #""start":"2024-03-15T12:30:00+01:00","key":"a""#
             let food = try await peer.command(
                 "log",
@@ -277,8 +267,7 @@ import Testing
     @Test func `R8.71 a correlation or workout is retracted and restored with its group, and a member alone`()
         async throws
     {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             let pressure = #"{"type":"bloodPressure","values":[120,80],"unit":"mmHg","start":"2024-03-15T07:30:00Z"}"#
             #expect(outcomes(try await peer.command("log", pressure)) == ["stored", "stored", "stored"])
             #expect(try await peer.give([HubCoreTests.weight("w")]).results == ["stored"])
@@ -296,8 +285,7 @@ import Testing
     }
 
     @Test func `R8.72 a blood pressure and a workout are edited and undone as a whole`() async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             let pressure = #"{"type":"bloodPressure","values":[120,80],"unit":"mmHg","start":"2024-03-15T07:30:00Z"}"#
             _ = try await peer.command("log", pressure)
             let swim =
@@ -332,8 +320,7 @@ import Testing
     @Test func `R8.186 one of several concurrent edits of one version succeeds, and the others get changed`()
         async throws
     {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             _ = try await peer.give([HubCoreTests.weight("w")])
             let answers = try await withThrowingTaskGroup(of: JSON.self) { group in
                 for value in 1...8 {
@@ -362,8 +349,7 @@ import Testing
     func `R8.186 one of several concurrent edits of a blood pressure succeeds, by its members' versions`()
         async throws
     {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             let pressure = #"{"type":"bloodPressure","values":[120,80],"unit":"mmHg","start":"2024-03-15T07:30:00Z"}"#
             _ = try await peer.command("log", pressure)
             let answers = try await withThrowingTaskGroup(of: [String].self) { group in
@@ -386,8 +372,7 @@ import Testing
     @Test func `R8.186 a changed record blocks the change of its group, but not of other records`()
         async throws
     {
-        try await withHub(Self.household) { hub in
-            let peer = try await hub.client()
+        try await withHub(.household) { hub, peer in
             let pressure =
                 #"{"type":"bloodPressure","values":[120,80],"unit":"mmHg","start":"2024-03-15T07:30:00Z","person":"me"}"#
             _ = try await peer.command("log", pressure)
@@ -428,7 +413,7 @@ import Testing
     func `R8.187 one of two persons' concurrent entries with the same key is stored, the other refused`()
         async throws
     {
-        try await withHub(Self.household) { hub in
+        try await withHub(.household) { hub in
             let programs = [("me", try await hub.client("of-me")), ("you", try await hub.client("of-you"))]
             var owners: [String: String] = [:]
             for round in 1...100 {
@@ -455,7 +440,7 @@ import Testing
     }
 
     @Test func `R8.187 a change for one person never changes a record that was assigned to another`() async throws {
-        try await withHub(Self.household) { hub in
+        try await withHub(.household) { hub in
             let (owner, program) = (try await hub.client(), try await hub.client("of-me"))
             let changes = [
                 ("edit", #""value":99,"unit":"kg""#), ("retract", #""reason":"not mine""#),
@@ -488,8 +473,7 @@ import Testing
     @Test func `R8.187 a group with another person's record stays unchanged, and inbox records belong to no one`()
         async throws
     {
-        try await withHub(Self.household) { hub in
-            let peer = try await hub.client()
+        try await withHub(.household) { hub, peer in
             let pressure =
                 #"{"type":"bloodPressure","values":[120,80],"unit":"mmHg","start":"2024-03-15T07:30:00Z","person":"me"}"#
             _ = try await peer.command("log", pressure)
@@ -544,7 +528,7 @@ import Testing
         async throws
     {
         let folder = try Folder()
-        var setting = Self.household
+        var setting = Setting.household
         try await withHub(setting, in: folder) { hub in
             let peer = try await hub.client("scale")
             let records = [(1, "a"), (2, "b"), (3, "c"), (1, "d")].map { slot, key in

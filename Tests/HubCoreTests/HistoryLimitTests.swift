@@ -21,13 +21,6 @@ import Testing
         return #"{"type":"weight","value":\#(value),"unit":"kg","start":"\#(start)","key":"\#(key)"\#(end)}"#
     }
 
-    private static func chart(_ hub: RunningHub) async throws -> Peer {
-        let options = Peer.Options(user: "chart", password: try await hub.token(of: "chart"))
-        let peer = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
-        try await peer.hello("chart")
-        return peer
-    }
-
     private static func values(_ records: [JSON]) -> [Double] { records.compactMap { $0["value"].double }.sorted() }
 
     @Test(arguments: [HistoryLimit.since(LocalDate("2026-03-10") ?? LocalDate(daysSinceEpoch: 0)), .days(5)])
@@ -42,7 +35,7 @@ import Testing
                 Self.weight("long", 71, "2026-03-01T00:00:00Z", end: "2026-03-12T00:00:00Z"),
             ])
             #expect(given.results.allSatisfy { $0 == "stored" })
-            let chart = try await Self.chart(hub)
+            let chart = try await hub.plugin("chart")
             for question in [
                 "", #""order":"time""#, #""order":"-end""#, #""from":"2020-01-01T00:00:00Z""#, #""numbers":[1,2,3]"#,
             ] {
@@ -83,7 +76,7 @@ import Testing
                 steps("new", 4_000, "2026-03-14T07:00:00Z", "2026-03-14T08:00:00Z"),
             ])
             #expect(given.results.allSatisfy { $0 == "stored" })
-            let chart = try await Self.chart(hub)
+            let chart = try await hub.plugin("chart")
             for question in [#""order":"time""#, #""order":"-end""#, #""since":"EPOCH-0""#] {
                 for (strict, from) in [
                     (#","strict":["start"]"#, #","from":"2026-03-01T00:00:00Z""#), (#","strict":["start"]"#, ""),
@@ -111,7 +104,7 @@ import Testing
         let folder = try Folder()
         try await withHub(try Self.setting(.days(5), in: folder), in: folder) { hub in
             let listener = try await GrantTests.listener(hub, "chart", ["sample/weight/"])
-            let (owner, chart) = (try await hub.client("phone"), try await Self.chart(hub))
+            let (owner, chart) = (try await hub.client("phone"), try await hub.plugin("chart"))
             _ = try await owner.give([Self.weight("old", 70, "2026-03-01T07:00:00Z")])
             _ = try await owner.give([Self.weight("new", 72, "2026-03-14T07:00:00Z")])
             var heard = try await listener.next()

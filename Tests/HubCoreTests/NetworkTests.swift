@@ -12,8 +12,7 @@ import ZeroMQ
 @Suite(.serialized) struct NetworkTests {
     /// A hub with the remote instances `bedroom` (reads and writes my weight) and `laptop` (reads all, has a feed).
     private static func setting(isInsecure: Bool = false) throws -> Setting {
-        var setting = Setting()
-        setting.persons = ["me", "you"]
+        var setting = Setting.household
         setting.tcp = TCPEndpoint(address: "127.0.0.1", port: try FreePort.next())
         setting.isInsecure = isInsecure
         var bedroom = PluginInstance(

@@ -13,8 +13,7 @@ import Testing
     }
 
     @Test func `R8.8 the error for a misspelt command or argument suggests the intended one`() async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             let command = try await peer.command("retrct").body
             #expect(command["code"].string == "command")
             #expect(

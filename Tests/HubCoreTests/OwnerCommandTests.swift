@@ -228,9 +228,7 @@ import Testing
         let hub = try await RunningHub(
             setting.checked(in: folder), reload: { _ in later }, policy: setting.policy,
             lifePolicy: setting.lifePolicy, in: folder)
-        let options = Peer.Options(user: "cloud", password: try await hub.token(of: "cloud"))
-        let cloud = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
-        try await cloud.hello("cloud")
+        let cloud = try await hub.plugin("cloud")
         let (web, _) = try await OwnerGrantTests.web(hub)
         await web.say("COMMAND", #"{"id":1,"instance":"cloud","command":"login"}"#)
         let asked = try await cloud.next()

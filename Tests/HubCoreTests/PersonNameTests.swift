@@ -32,8 +32,7 @@ import Testing
     @Test func `R6.49 a subject may name a person in any case or by display name, and is stored unchanged`()
         async throws
     {
-        try await withHub(Self.setting) { hub in
-            let script = try await hub.client()
+        try await withHub(Self.setting) { hub, script in
             let subjects = [#"{"name":"ANNA"}"#, #"{"account":"jürgen"}"#, #"{"name":"Jurgen"}"#]
             let records = subjects.enumerated().map { weight("k\($0)", 80, ",\"subject\":\($1)") }
             _ = try await script.give(records)

@@ -16,8 +16,7 @@ import Testing
     @Test func `R6.36 an impossible value is refused with the limit and its unit, and the rest is stored`()
         async throws
     {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             let answer = try await peer.give([
                 weight("a", -5), weight("b", 0), weight("c", 72_300), part("bodyFatPercentage", 18.2, "%", "d"),
                 weight("e", 72.3), weight("f", 3.2), part("weight", 1_600, "lb", "g"),
@@ -37,8 +36,7 @@ import Testing
     @Test func `R6.36 a refused member refuses its group, and impossible manual entries are refused, too`()
         async throws
     {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             let group = #","group":"g""#
             let answer = try await peer.give([weight("a", 80, group), part("bodyFatPercentage", 18.2, "%", "b", group)])
             #expect(answer.results == ["group", "value"])
@@ -85,8 +83,7 @@ import Testing
     @Test func `R6.37 editing a marked value confirms it, even with the same value, and undo restores the mark`()
         async throws
     {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             _ = try await peer.give([weight("a", 450)])
             func now() async throws -> JSON { try await peer.all().records[0] }
             _ = try await peer.command("edit", #"{"number":1,"note":"on a cattle scale"}"#)
@@ -118,8 +115,7 @@ import Testing
         }
         var setting = Setting()
         setting.clock = .simulated(start: Timestamp(microseconds: 1_795_000_000_000_000), rate: 1)
-        try await withHub(setting) { hub in
-            let peer = try await hub.client()
+        try await withHub(setting) { hub, peer in
             #expect(try await peer.give([future("a")]).results == ["stored"])
             #expect(try await peer.all().records[0]["implausible"] == JSON(#"["start"]"#))
             _ = try await peer.command("edit", #"{"number":1,"start":"2026-11-01T07:00:00Z"}"#)
@@ -143,8 +139,7 @@ import Testing
         func member(_ group: String, _ type: String, _ value: Double, _ key: String) -> String {
             part("bloodPressure\(type)", value, "mmHg", "\(group) \(key)", #","group":"\#(group)""#)
         }
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             let (sys, dia) = (member("a", "Systolic", 121, "s"), member("a", "Diastolic", 79, "d"))
             #expect(try await peer.give([pressure("a"), sys]).results == ["group", "group"])
             #expect(
@@ -172,8 +167,7 @@ import Testing
         func member(_ group: String, _ type: String, _ unit: String) -> String {
             part(type, 12, unit, "\(group) \(type)", #","group":"\#(group)""#)
         }
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             #expect(try await peer.give([food("a")]).results == ["group"])
             let eaten = [member("a", "dietaryEnergyConsumed", "kcal"), member("a", "dietaryProtein", "g")]
             #expect(try await peer.give([food("a", "{}")] + eaten).results == ["metadata", "group", "group"])

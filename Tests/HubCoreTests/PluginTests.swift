@@ -246,8 +246,7 @@ import Testing
             setting.add(PluginInstance(name: name), script: try folder.script(name, lines))
         }
         setting.add(PluginInstance(name: "gone"), script: folder.path + "/nothing-here")
-        try await withHub(setting, in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(setting, in: folder) { hub, peer in
             let expected: [(String, String?)] = [
                 ("fails", "exited with code 3"), ("killed", "was ended by signal 9"), ("ends", nil),
                 ("teller", "exited with code 7"), ("gone", "could not be started"),

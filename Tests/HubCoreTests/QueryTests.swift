@@ -9,8 +9,7 @@ import Testing
     @Test func `R8.1 a page has at most 1,000 records and about a MiB, and has next only if there may be more`()
         async throws
     {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             #expect(try await peer.all().pages == 1)
             _ = try await peer.give(Self.many(1_000))
             let exact = try await peer.query("")
@@ -27,8 +26,7 @@ import Testing
 
     @Test(arguments: ["", #""order":"-time""#, #""numbers":\#(Array(1...60))"#])
     func `R8.1 a page of large records ends at about a MiB`(question: String) async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             let large =
                 #","metadata":{"a":"\#(String(repeating: "y", count: 16_000))"},"b":"\#(String(repeating: "z", count: 15_000))""#
             for batch in 0..<3 { _ = try await peer.give(Self.many(20, from: batch * 20, large)) }
@@ -111,8 +109,7 @@ import Testing
     }
 
     @Test func `R8.4 two queries may be open, a third gets busy, and a repeated id is refused`() async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             for batch in 0..<2 { _ = try await peer.give(Self.many(1_000, from: batch * 1_000)) }
             // The number of open queries depends on the machine's speed. The test repeats until both kinds of refusals occurred,
             // and requires an answer to each query.
@@ -153,8 +150,7 @@ import Testing
     }
 
     @Test func `R8.8 R8.11 each command has one outcome, whatever its arguments`() async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             for args in [
                 #"{}"#, #"{"numbers":[]}"#, #"{"numbers":"1"}"#, #"{"numbers":[1.5]}"#, #"{"numbers":[1],"reason":7}"#,
             ] {
@@ -174,8 +170,7 @@ import Testing
     }
 
     @Test func `the owner's queries return sessions, accounts, persons and the history of a record`() async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             _ = try await peer.give([
                 weight("a", 70), weight("a", 70), weight("a", 71), weight("b", 1, #","group":"""#),
             ])

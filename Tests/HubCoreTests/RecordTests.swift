@@ -7,8 +7,7 @@ import Testing
 /// Storing, changing and retracting records (chapter 6).
 @Suite struct RecordTests {
     @Test func `R6.4 a record that a person retracted stays retracted, whatever the source sends`() async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             #expect(try await peer.give([weight("a", 70), weight("b", 80)]).results == ["stored", "stored"])
             let dry = try await peer.command("retract", #"{"numbers":[1,2,7]}"#, dryRun: true)
             #expect(
@@ -44,8 +43,7 @@ import Testing
         func synced(_ value: Double, _ version: Int) -> String {
             #"{"type":"weight","value":\#(value),"unit":"kg","start":"2024-03-15T07:30:05+01:00","metadata":{"HKSyncIdentifier":"a","HKSyncVersion":\#(version)}}"#
         }
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             #expect(try await peer.give([synced(70, 2)]).results == ["stored"])
             #expect(
                 try await peer.give([synced(71, 2), synced(72, 1), synced(70, 2)]).results
@@ -135,8 +133,7 @@ import Testing
     @Test func `R6.12 a unit of another dimension is rejected, and the reason names the expected unit`()
         async throws
     {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             for unit in ["in", "kilos", "", "count/min"] {
                 let record =
                     #"{"type":"weight","value":1,"unit":"\#(unit)","start":"2024-03-15T07:30:05Z","key":"k"}"#
@@ -148,8 +145,7 @@ import Testing
     }
 
     @Test func `R6.16 R8.7 an instance writes and reads only the types and persons granted to it`() async throws {
-        var setting = Setting()
-        setting.persons = ["me", "you"]
+        var setting = Setting.household
         setting.plugins = [
             PluginInstance(
                 name: "scale", persons: .only(["me"]),
@@ -193,8 +189,7 @@ import Testing
     }
 
     @Test func `R5.4 a rejected record rejects its group, and no other record`() async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             let answer = try await peer.give([
                 weight("a", 70, #","group":"g""#), weight("b", 70, #","group":"g","zone":7"#),
                 weight("c", 70, #","group":"h""#), weight("d"),
@@ -221,8 +216,7 @@ import Testing
     }
 
     @Test func `R6.21 a record without a person is stored, appears only in the inbox, and has a reason`() async throws {
-        var setting = Setting()
-        setting.persons = ["me", "you"]
+        var setting = Setting.household
         setting.slots = ["you": ["scale": 2]]
         try await withHub(setting) { hub in
             let listener = try await hub.listener("sample/", "retraction/", "hub/inbox/")
@@ -281,8 +275,7 @@ import Testing
     {
         var setting = Setting()
         setting.keepRaw = true
-        try await withHub(setting) { hub in
-            let peer = try await hub.client()
+        try await withHub(setting) { hub, peer in
             let body =
                 #"{"batch":1,"records":[\#(weight("a", 1, #","payload":1"#)),\#(weight("b", 1, #","payload":2"#))]}"#
             await peer.send([Array("SAMPLES".utf8), Array(body.utf8), [1, 2, 3], [0xFF, 0x00]])

@@ -55,13 +55,6 @@ import Testing
         }
     }
 
-    private func greet(_ hub: RunningHub, _ name: String) async throws -> Peer {
-        let peer = try await Peer.dealer(
-            hub.hub.endpoints.pluginDoor, .init(user: name, password: try await hub.token(of: name)))
-        try await peer.hello(name, plugin: "probe")
-        return peer
-    }
-
     private func plugin(_ owner: Peer, _ name: String) async throws -> JSON {
         try #require(try await owner.status()["plugins"].array.first { $0["name"].string == name })
     }
@@ -82,7 +75,7 @@ import Testing
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: ground.script)
         try ground.write("[plugin.a]\nexecutable = \"\(link)\"")
         let hub = try await ground.start()
-        let (owner, peer) = (try await hub.client(), try await greet(hub, "a"))
+        let (owner, peer) = (try await hub.client(), try await hub.plugin("a", plugin: "probe"))
         #expect(try await owner.command("apply").body["result"]["instances"][0]["action"].string == "leave")
         let pid = try #require(try await plugin(owner, "a")["pid"].int)
         switch how {
@@ -109,7 +102,7 @@ import Testing
         #expect(try await owner.command("apply").body["result"]["instances"][0]["action"].string == "restart")
         #expect(try await farewell(peer) == ["STOP", "BYE"])
         try ground.letGo("a")
-        let again = try await greet(hub, "a")
+        let again = try await hub.plugin("a", plugin: "probe")
         #expect(try await plugin(owner, "a")["pid"].int != pid)
         #expect(try await owner.command("apply").body["result"]["instances"][0]["action"].string == "leave")
         try Data().write(to: URL(filePath: "\(ground.folder.data)/plugins/a/go"))
@@ -150,7 +143,7 @@ import Testing
         try FileManager.default.moveItem(atPath: first, toPath: ground.script)
         try ground.write(ground.plugin("a", "file = \"\(granted)\""))
         let hub = try await ground.start()
-        let (owner, peer) = (try await hub.client(), try await greet(hub, "a"))
+        let (owner, peer) = (try await hub.client(), try await hub.plugin("a", plugin: "probe"))
         let before = try reach()
         #expect(before.first == "version 1" && before.contains("granted") && before.contains("NoNewPrivs:\t1"))
         #expect(
@@ -162,7 +155,7 @@ import Testing
         _ = try await owner.command(command, command == "apply" ? "{}" : #"{"instance":"a"}"#)
         #expect(try await farewell(peer) == ["STOP", "BYE"])
         try ground.letGo("a")
-        let again = try await greet(hub, "a")
+        let again = try await hub.plugin("a", plugin: "probe")
         let after = try reach()
         #expect(after.first == "version 2" && after.dropFirst() == before.dropFirst(), "\(after)")
         try Data().write(to: URL(filePath: "\(ground.folder.data)/plugins/a/go"))
@@ -177,7 +170,7 @@ import Testing
         let ground = try Ground()
         try ground.write(ground.plugin("a"))
         let hub = try await ground.start()
-        let (owner, peer) = (try await hub.client(), try await greet(hub, "a"))
+        let (owner, peer) = (try await hub.client(), try await hub.plugin("a", plugin: "probe"))
         try ground.write(how == "gone" ? "" : ground.plugin("a", how))
         #expect(try await owner.command("apply").body["result"]["instances"][0]["action"].string == "stop")
         let stop = try await peer.next()
@@ -202,7 +195,10 @@ import Testing
         let ground = try Ground()
         try ground.write(ground.plugin("a") + ground.plugin("b", "persons = [\"me\"]"))
         let hub = try await ground.start()
-        let (owner, peer, other) = (try await hub.client(), try await greet(hub, "a"), try await greet(hub, "b"))
+        let (owner, peer, other) = (
+            try await hub.client(), try await hub.plugin("a", plugin: "probe"),
+            try await hub.plugin("b", plugin: "probe")
+        )
         try await eventually("both plugins run") {
             try await owner.status()["plugins"].array.allSatisfy { $0["state"].string == "running" }
         }
@@ -217,7 +213,7 @@ import Testing
             try await plugin(owner, "a").fits(
                 JSON("{\"state\":\"ending\",\"pid\":\(try #require(pid)),\"restarts\":0}")))
         try ground.letGo("a")
-        let again = try await greet(hub, "a")
+        let again = try await hub.plugin("a", plugin: "probe")
         #expect(try await plugin(owner, "a")["pid"].int != pid)
         #expect(try await plugin(owner, "a")["restarts"].int == 1)
         #expect(try await plugin(owner, "b")["pid"].int == otherPID)
@@ -239,8 +235,7 @@ import Testing
         var away = PluginInstance(name: "away")
         away.isRemote = true
         setting.plugins.append(away)
-        try await withHub(setting, in: ground.folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(setting, in: ground.folder) { hub, peer in
             for runs in [2, 4] {
                 try await eventually("quarantine after \(runs)") {
                     let state = try await plugin(peer, "fails")["state"].string

@@ -115,9 +115,7 @@ import Testing
             #expect(try await thinned(peer, #","from":"2024-03-18T00:00:00+01:00""# + byDay) == .null)
             #expect(try await thinned(peer, #","sources":["kitchen-script"]"#) == all)
             #expect(try await thinned(peer, #","sources":["scale"]"#) == .null)
-            let options = Peer.Options(user: "watch", password: try await hub.token(of: "watch"))
-            let watch = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
-            try await watch.hello("watch")
+            let watch = try await hub.plugin("watch")
             #expect(try await thinned(watch) == .null)
         }
     }
@@ -127,8 +125,7 @@ import Testing
         async throws
     {
         let folder = try Folder()
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer in
             _ = try await peer.give((0..<120).map { weight("k\($0)") })
             _ = try await peer.give([
                 #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05+01:00","key":"h"}"#
@@ -149,8 +146,7 @@ import Testing
                 return pauses < 2
             })
         try store.close()
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer in
             var keys: [String?] = []
             for _ in 0..<1_000 where keys != ["h"] { keys = try await peer.all().records.map { $0["key"].string } }
             #expect(keys == ["h"])
@@ -163,12 +159,10 @@ import Testing
         let folder = try Folder()
         var first = Setting()
         first.clock = .simulated(start: Timestamp(microseconds: 1_710_600_000_000_000), rate: 1)
-        try await withHub(first, in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(first, in: folder) { hub, peer in
             _ = try await peer.give([weight("a"), weight("b")])
         }
-        try await withHub(try setting(remove: 30), in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(try setting(remove: 30), in: folder) { hub, peer in
             #expect(try await retention(peer, dryRun: true)["result"]["rules"][0]["removed"].int == 1)
             let refused = try await retention(peer)
             #expect(refused["outcome"].string == "failed" && refused["code"].string == "clock")
@@ -176,8 +170,7 @@ import Testing
             #expect(try await peer.status()["retentionHeld"].string == refused["reason"].string)
             #expect(try await peer.all().records.map { $0["key"].string } == ["a", "b"])
         }
-        try await withHub(try setting(remove: 30), in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(try setting(remove: 30), in: folder) { hub, peer in
             _ = try await peer.give([weight("c")])
         }
         // A record stored since then does not confirm the clock.
@@ -203,8 +196,7 @@ import Testing
         try await withHub(first, in: folder) { hub in
             _ = try await hub.client().give([weight("a"), weight("b")])
         }
-        try await withHub(try setting(remove: 30), in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(try setting(remove: 30), in: folder) { hub, peer in
             #expect(try await retention(peer)["code"].string == "clock")
             let tried = try await retention(peer, #"{"trust":true}"#, dryRun: true)
             #expect(tried["code"].string == "command")

@@ -49,8 +49,7 @@ import Testing
     {
         let folder = try Folder()
         let disk = try SmallDisk(at: folder.data, bytes: 1_000_000_000)
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer in
             let listener = try await hub.listener("hub/notice/")
             try await eventually("the hub has measured the free space") {
                 try await peer.status()["store"]["free"].int != nil

@@ -33,13 +33,6 @@ import Testing
         return setting
     }
 
-    private func greet(_ hub: RunningHub) async throws -> Peer {
-        let peer = try await Peer.dealer(
-            hub.hub.endpoints.pluginDoor, .init(user: "target", password: try await hub.token(of: "target")))
-        try await peer.hello("target")
-        return peer
-    }
-
     private func plugin(_ owner: Peer) async throws -> JSON {
         try #require(try await owner.status()["plugins"].array.first { $0["name"].string == "target" })
     }
@@ -59,6 +52,18 @@ import Testing
         try letEnd(in: folder)
     }
 
+    /// Runs a hub whose plugin has run once, so that the hub knows its subscription.
+    private func withRestingPlugin(
+        _ setting: Setting, in folder: Folder, _ body: (RunningHub, _ owner: Peer, _ state: JSON) async throws -> Void
+    ) async throws {
+        try await withHub(setting, in: folder) { hub, owner in
+            let first = try await hub.plugin("target")
+            try await first.want()
+            try await farewell(first, folder)
+            try await body(hub, owner, try await rests(owner))
+        }
+    }
+
     private func letEnd(in folder: Folder) throws {
         try Data().write(to: URL(filePath: "\(folder.data)/plugins/target/go"))
     }
@@ -68,19 +73,13 @@ import Testing
         async throws
     {
         let folder = try Folder()
-        try await withHub(try Self.setting(.immediate, in: folder), in: folder) { hub in
-            let owner = try await hub.client()
-            // It runs once first, so that the hub knows its subscriptions.
-            let first = try await greet(hub)
-            try await first.want()
-            try await farewell(first, folder)
-            let after = try await rests(owner)
+        try await withRestingPlugin(try Self.setting(.immediate, in: folder), in: folder) { hub, owner, after in
             #expect(after["run"].string == "immediate" && after["lastRun"].string != nil)
             #expect(after["restarts"].int == 0 && after["lastError"].string == nil && after["pid"].int == nil)
 
             for key in ["a", "b"] {
                 _ = try await owner.give([weight(key)])
-                let peer = try await greet(hub)
+                let peer = try await hub.plugin("target")
                 try await peer.want()
                 let delivery = try await peer.delivery()
                 #expect(delivery.keys == [key])
@@ -101,14 +100,10 @@ import Testing
         var setting = try Self.setting(.hourly, in: folder)
         // An hour of the simulated clock takes a second.
         setting.clock = try #require(ClockSetting("2026-01-01T00:00:00Z@3600"))
-        try await withHub(setting, in: folder) { hub in
-            let owner = try await hub.client()
-            let first = try await greet(hub)
-            try await first.want()
-            try await farewell(first, folder)
-            let before = try #require(try await rests(owner)["lastRun"].string.flatMap { try? Timestamp(parsing: $0) })
+        try await withRestingPlugin(setting, in: folder) { hub, owner, state in
+            let before = try #require(state["lastRun"].string.flatMap { try? Timestamp(parsing: $0) })
             _ = try await owner.give([weight("a"), weight("b")])
-            let peer = try await greet(hub)
+            let peer = try await hub.plugin("target")
             try await peer.want()
             let now = try #require(
                 try await plugin(owner)["lastRun"].string.flatMap { try? Timestamp(parsing: $0) })
@@ -126,10 +121,9 @@ import Testing
     {
         let folder = try Folder()
         let program = Self.program.replacing("cat > /dev/null\n", with: "")
-        try await withHub(try Self.setting(.immediate, in: folder, program), in: folder) { hub in
-            let owner = try await hub.client()
+        try await withHub(try Self.setting(.immediate, in: folder, program), in: folder) { hub, owner in
             for run in 1...2 {
-                let peer = try await greet(hub)
+                let peer = try await hub.plugin("target")
                 _ = try await peer.ask("BYE")
                 await peer.close()
                 try letEnd(in: folder)
@@ -144,15 +138,8 @@ import Testing
         let folder = try Folder()
         let setting = try Self.setting(.weekly, in: folder)
         var last: String?
-        try await withHub(setting, in: folder) { hub in
-            let owner = try await hub.client()
-            let first = try await greet(hub)
-            try await first.want()
-            try await farewell(first, folder)
-            last = try await rests(owner)["lastRun"].string
-        }
-        try await withHub(setting, in: folder) { hub in
-            let owner = try await hub.client()
+        try await withRestingPlugin(setting, in: folder) { last = $2["lastRun"].string }
+        try await withHub(setting, in: folder) { hub, owner in
             _ = try await owner.give([weight("a")])
             let state = try await rests(owner)
             #expect(state["lastRun"].string == last && last != nil)
@@ -160,7 +147,7 @@ import Testing
             #expect(sink["well"].truth == true && sink["note"].string == "1 record waits for the next run of target")
             // A person may start it at any time.
             _ = try await owner.command("restart", #"{"instance":"target"}"#)
-            let peer = try await greet(hub)
+            let peer = try await hub.plugin("target")
             try await peer.want()
             await peer.deliver(try await peer.delivery())
             try await farewell(peer, folder)
@@ -182,21 +169,11 @@ import Testing
         async throws
     {
         let folder = try Folder()
-        try await withHub(try Self.commanded(in: folder), in: folder) { hub in
-            let owner = try await hub.client()
-            let first = try await greet(hub)
-            try await first.want()
-            try await farewell(first, folder)
-            _ = try await rests(owner)
+        try await withRestingPlugin(try Self.commanded(in: folder), in: folder) { hub, owner, _ in
 
             for id in 1...2 { await owner.say("COMMAND", #"{"id":\#(id),"instance":"target","command":"refresh"}"#) }
-            let peer = try await greet(hub)
-            for id in 1...2 {
-                let command = try await peer.next("a command")
-                #expect(command.verb == "COMMAND" && command.body["command"].string == "refresh", "\(command)")
-                await peer.say("OUTCOME", #"{"id":\#(command.body["id"].int ?? 0),"outcome":"done"}"#)
-                #expect(try await owner.next("the outcome").body.fits(JSON(#"{"id":\#(id),"outcome":"done"}"#)))
-            }
+            let peer = try await hub.plugin("target")
+            for id in 1...2 { try await carryOut(id, on: peer, for: owner) }
             try await peer.want()
             try await farewell(peer, folder)
             #expect(try await rests(owner)["restarts"].int == 0)
@@ -207,13 +184,17 @@ import Testing
     /// Carries out a command that has waited for another start.
     private func carryOut(_ hub: RunningHub, for owner: Peer) async throws -> Peer {
         try await eventually("it is started again") { try await hub.told("target", "runs") == "weekly\nweekly\n" }
-        let peer = try await greet(hub)
+        let peer = try await hub.plugin("target")
+        try await carryOut(on: peer, for: owner)
+        return peer
+    }
+
+    private func carryOut(_ id: Int = 1, on peer: Peer, for owner: Peer) async throws {
         let command = try await peer.next("a command")
         #expect(command.verb == "COMMAND" && command.body["command"].string == "refresh", "\(command)")
         await peer.say("OUTCOME", #"{"id":\#(command.body["id"].int ?? 0),"outcome":"done"}"#)
         let outcome = try await owner.next("the outcome").body
-        #expect(outcome.fits(JSON(#"{"id":1,"outcome":"done"}"#)), "\(outcome)")
-        return peer
+        #expect(outcome.fits(JSON(#"{"id":\#(id),"outcome":"done"}"#)), "\(outcome)")
     }
 
     private static let command = #"{"id":1,"instance":"target","command":"refresh"}"#
@@ -223,13 +204,12 @@ import Testing
     {
         let folder = try Folder()
         let program = Self.program.replacing("cat > /dev/null\n", with: "")
-        try await withHub(try Self.commanded(program, in: folder), in: folder) { hub in
-            let owner = try await hub.client()
+        try await withHub(try Self.commanded(program, in: folder), in: folder) { hub, owner in
             func end(_ peer: Peer) async throws {
                 _ = try await peer.ask("BYE")
                 await peer.close()
             }
-            try await end(try await greet(hub))
+            try await end(try await hub.plugin("target"))
             await owner.say("COMMAND", Self.command)
             // Messages are answered in order, so the command waits by now.
             _ = try await owner.status()
@@ -244,9 +224,8 @@ import Testing
         async throws
     {
         let folder = try Folder()
-        try await withHub(try Self.commanded(in: folder), in: folder) { hub in
-            let owner = try await hub.client()
-            let first = try await greet(hub)
+        try await withHub(try Self.commanded(in: folder), in: folder) { hub, owner in
+            let first = try await hub.plugin("target")
             try await first.want()
             #expect(try await first.next("STOP").verb == "STOP")
             await owner.say("COMMAND", Self.command)
@@ -267,14 +246,9 @@ import Testing
         async throws
     {
         let folder = try Folder()
-        try await withHub(try Self.commanded(in: folder), in: folder) { hub in
-            let owner = try await hub.client()
-            let first = try await greet(hub)
-            try await first.want()
-            try await farewell(first, folder)
-            _ = try await rests(owner)
+        try await withRestingPlugin(try Self.commanded(in: folder), in: folder) { hub, owner, _ in
             await owner.say("COMMAND", #"{"id":1,"instance":"target","command":"refresh","deadline":1500}"#)
-            let peer = try await greet(hub)
+            let peer = try await hub.plugin("target")
             #expect(try await peer.next("a command").verb == "COMMAND")
             let late = try await owner.next("the outcome").body
             #expect(
@@ -288,21 +262,13 @@ import Testing
         async throws
     {
         let folder = try Folder()
-        try await withHub(try Self.commanded(Self.program, .always, in: folder), in: folder) { hub in
-            let owner = try await hub.client()
-            func carryOut(_ peer: Peer) async throws {
-                let command = try await peer.next("a command")
-                #expect(command.verb == "COMMAND" && command.body["command"].string == "refresh", "\(command)")
-                await peer.say("OUTCOME", #"{"id":\#(command.body["id"].int ?? 0),"outcome":"done"}"#)
-                let outcome = try await owner.next("the outcome").body
-                #expect(outcome.fits(JSON(#"{"id":1,"outcome":"done"}"#)), "\(outcome)")
-            }
+        try await withHub(try Self.commanded(Self.program, .always, in: folder), in: folder) { hub, owner in
             try await eventually("the plugin is starting") { try await plugin(owner)["state"].string == "starting" }
             await owner.say("COMMAND", Self.command)
             // Messages are answered in order, so the command waits by now.
             _ = try await owner.status()
-            let first = try await greet(hub)
-            try await carryOut(first)
+            let first = try await hub.plugin("target")
+            try await carryOut(on: first, for: owner)
 
             await owner.say("COMMAND", #"{"id":9,"instance":"hub","command":"restart","args":{"instance":"target"}}"#)
             #expect(try await first.next("STOP").verb == "STOP")
@@ -313,8 +279,8 @@ import Testing
             try letEnd(in: folder)
             var said = try await owner.next("the outcome of restart").body
             #expect(said.fits(JSON(#"{"id":9,"outcome":"done"}"#)), "\(said)")
-            let second = try await greet(hub)
-            try await carryOut(second)
+            let second = try await hub.plugin("target")
+            try await carryOut(on: second, for: owner)
 
             // Only the session has ended.
             _ = try await second.ask("BYE")
@@ -333,12 +299,8 @@ import Testing
         // At its second start it fails before it greets.
         let program =
             "[ -e \"$HUB_STATE/runs\" ] && while [ ! -e \"$HUB_STATE/fail\" ]; do sleep 0.02; done && exit 3\n"
-        try await withHub(try Self.commanded(program + Self.program, in: folder), in: folder) { hub in
-            let owner = try await hub.client()
-            let first = try await greet(hub)
-            try await first.want()
-            try await farewell(first, folder)
-            _ = try await rests(owner)
+        try await withRestingPlugin(try Self.commanded(program + Self.program, in: folder), in: folder) {
+            hub, owner, _ in
 
             await owner.say("COMMAND", #"{"id":1,"instance":"target","command":"refresh","deadline":30}"#)
             let late = try await owner.next("the outcome").body
@@ -384,8 +346,7 @@ import Testing
                 try? String(contentsOfFile: "\(files)/\($0)", encoding: .utf8)
             }.flatMap { $0.split(separator: "\n").map(String.init) }
         }
-        try await withHub(setting, in: folder) { hub in
-            let owner = try await hub.client()
+        try await withHub(setting, in: folder) { hub, owner in
             try await eventually("it has run") { try await plugin(owner)["lastRun"].string != nil }
             var runs: Set<String> = [try #require(try await rests(owner)["lastRun"].string)]
             let batches = [["a", "b"], ["c"]]

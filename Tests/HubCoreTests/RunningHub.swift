@@ -184,6 +184,13 @@ func withHub<Value: Sendable>(
     }
 }
 
+/// Runs a hub with a session of the owner.
+func withHub<Value: Sendable>(
+    _ setting: Setting = Setting(), in folder: Folder? = nil, _ body: (RunningHub, _ client: Peer) async throws -> Value
+) async throws -> Value {
+    try await withHub(setting, in: folder) { hub in try await body(hub, try await hub.client()) }
+}
+
 /// Collects log lines.
 final class LogLines: LogHandler, Sendable {
     private let kept = Mutex<[String]>([])

@@ -17,8 +17,7 @@ import Testing
         let folder = try Folder()
         var setting = Setting()
         setting.plugins = [PluginInstance(name: "cloud")]
-        try await withHub(setting, in: folder) { hub in
-            let source = try await hub.client()
+        try await withHub(setting, in: folder) { hub, source in
             _ = try await source.give([weight("a")])
             let sink = try await hub.client("cloud")
             try await sink.want()

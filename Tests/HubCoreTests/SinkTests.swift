@@ -36,6 +36,18 @@ extension Peer {
     func deliver(_ delivery: Frames) {
         done(delivery, delivery.body["records"].array.map { _ in #"{"result":"delivered"}"# })
     }
+
+    /// Accepts deliveries until they have this number of records, and returns their keys in order.
+    @discardableResult
+    func deliver(_ records: Int) async throws -> [String] {
+        var keys: [String] = []
+        while keys.count < records {
+            let delivery = try await delivery()
+            keys += delivery.keys
+            deliver(delivery)
+        }
+        return keys
+    }
 }
 
 extension Frames {
@@ -68,10 +80,21 @@ extension RunningHub {
     }
 }
 
+/// Runs a hub with a source and the subscription `files/all`.
+func withSink(
+    _ setting: Setting = Setting(), in folder: Folder? = nil, credit: String = Peer.credit,
+    _ body: (RunningHub, _ source: Peer, _ sink: Peer) async throws -> Void
+) async throws {
+    try await withHub(setting, in: folder) { hub, source in
+        let sink = try await hub.client("files")
+        try await sink.want(credit: credit)
+        try await body(hub, source, sink)
+    }
+}
+
 @Suite(.timeLimit(.minutes(1))) struct SinkTests {
     @Test func `R10.7 R10.8 R10.13 R10.23 all records arrive in order and are counted`() async throws {
-        try await withHub { hub in
-            let source = try await hub.client()
+        try await withHub { hub, source in
             _ = try await source.give([weight("a"), weight("b")])
             let sink = try await hub.client("files")
             let answer = try await sink.want()
@@ -91,10 +114,7 @@ extension RunningHub {
         async throws
     {
         let folder = try Folder()
-        try await withHub(in: folder) { hub in
-            let source = try await hub.client()
-            let sink = try await hub.client("files")
-            try await sink.want()
+        try await withSink(in: folder) { hub, source, sink in
             _ = try await source.give([weight("a")])
             await sink.deliver(try await sink.delivery())
             _ = try await source.give([weight("b")])
@@ -116,10 +136,7 @@ extension RunningHub {
     }
 
     @Test func `R10.1 unanswered deliveries never exceed the credit, in records and in bytes`() async throws {
-        try await withHub { hub in
-            let source = try await hub.client()
-            let sink = try await hub.client("files")
-            try await sink.want(credit: #""credit":{"records":3,"bytes":131072}"#)
+        try await withSink(credit: #""credit":{"records":3,"bytes":131072}"#) { hub, source, sink in
             _ = try await source.give((0..<10).map { weight("k\($0)") })
             var open: [Frames] = []
             while open.reduce(0, { $0 + $1.keys.count }) < 3 { open.append(try await sink.delivery()) }
@@ -142,10 +159,7 @@ extension RunningHub {
     @Test func `R10.2 a newer version waits for the answer about the older, and skips versions never sent`()
         async throws
     {
-        try await withHub { hub in
-            let source = try await hub.client()
-            let sink = try await hub.client("files")
-            try await sink.want()
+        try await withSink { hub, source, sink in
             _ = try await source.give([weight("a", 70)])
             let first = try await sink.delivery()
             _ = try await source.give([weight("a", 71)])
@@ -163,10 +177,7 @@ extension RunningHub {
     @Test func `R10.4 a record retracted before its delivery is not delivered, nor is its retraction`()
         async throws
     {
-        try await withHub { hub in
-            let source = try await hub.client()
-            let sink = try await hub.client("files")
-            try await sink.want(credit: #""credit":{"records":1,"bytes":131072}"#)
+        try await withSink(credit: #""credit":{"records":1,"bytes":131072}"#) { hub, source, sink in
             _ = try await source.give([weight("a"), weight("b")])
             let first = try await sink.delivery()
             #expect(first.keys == ["a"])
@@ -194,12 +205,7 @@ extension RunningHub {
             ])
             let sink = try await hub.client("cloud-sink", plugin: "cloud")
             try await sink.want("all", "beginning", #","account":"a""#)
-            var keys: [String] = []
-            while keys.count < 3 {
-                let delivery = try await sink.delivery()
-                keys += delivery.keys
-                await sink.deliver(delivery)
-            }
+            let keys = try await sink.deliver(3)
             #expect(keys == ["other", "from-b", "scale"])
             let account = try await hub.sink("cloud-sink/all") { $0["delivered"].int == 3 }
             #expect(account["skipped"].int == 2 && account["skips"]["it came from there"].int == 2)
@@ -207,8 +213,7 @@ extension RunningHub {
     }
 
     @Test func `R10.9 R10.10 an invalid WANT is refused with the reason`() async throws {
-        var setting = Setting()
-        setting.persons = ["me", "you"]
+        var setting = Setting.household
         var instance = PluginInstance(name: "narrow")
         instance.persons = .only(["me"])
         setting.plugins = [instance]
@@ -257,8 +262,7 @@ extension RunningHub {
     }
 
     @Test func `R10.12 the session that asked last gets the subscription, and the other is notified`() async throws {
-        try await withHub { hub in
-            let source = try await hub.client()
+        try await withHub { hub, source in
             let older = try await hub.client("files")
             try await older.want()
             _ = try await source.give([weight("a")])
@@ -278,10 +282,7 @@ extension RunningHub {
     }
 
     @Test func `R10.14 DONE for a delivery that is not open, or with a wrong size, changes nothing`() async throws {
-        try await withHub { hub in
-            let source = try await hub.client()
-            let sink = try await hub.client("files")
-            try await sink.want()
+        try await withSink { hub, source, sink in
             _ = try await source.give([weight("a"), weight("b")])
             let delivery = try await sink.delivery()
             await sink.done(delivery, [#"{"result":"delivered"}"#])
@@ -300,10 +301,7 @@ extension RunningHub {
     {
         var setting = Setting()
         setting.clock = .simulated(start: Timestamp(microseconds: 1_700_000_000_000_000), rate: 1_000)
-        try await withHub(setting) { hub in
-            let source = try await hub.client()
-            let sink = try await hub.client("files")
-            try await sink.want()
+        try await withSink(setting) { hub, source, sink in
             _ = try await source.give([weight("a")])
             let long = String(repeating: "é", count: 2_000)
             let before = ContinuousClock.now
@@ -322,10 +320,7 @@ extension RunningHub {
     func `R10.16 a repeated WANT retries at once, but another session's first WANT does not`()
         async throws
     {
-        try await withHub { hub in
-            let source = try await hub.client()
-            let sink = try await hub.client("files")
-            try await sink.want()
+        try await withSink { hub, source, sink in
             _ = try await source.give([weight("a"), weight("b")])
             let later = #"{"result":"retry","after":3600000,"reason":"not yet"}"#
             var open = 2
@@ -340,22 +335,14 @@ extension RunningHub {
             try await other.want()
             #expect(await other.nextIfAny(within: .milliseconds(200)) == nil)
             try await other.want()
-            var keys: Set<String> = []
-            while keys.count < 2 {
-                let delivery = try await other.delivery()
-                keys.formUnion(delivery.keys)
-                await other.deliver(delivery)
-            }
+            try await other.deliver(2)
             let account = try await hub.sink("files/all") { $0["delivered"].int == 2 }
             #expect(account["retrying"].int == 0 && account["well"].truth == true)
         }
     }
 
     @Test func `R10.17 a pause stops all deliveries of the subscription, and WANT ends it`() async throws {
-        try await withHub { hub in
-            let source = try await hub.client()
-            let sink = try await hub.client("files")
-            try await sink.want()
+        try await withSink { hub, source, sink in
             _ = try await source.give([weight("a")])
             await sink.done(
                 try await sink.delivery(), [#"{"result":"retry","after":100,"reason":"away"}"#], #","pause":3600000"#)
@@ -372,10 +359,7 @@ extension RunningHub {
         async throws
     {
         let folder = try Folder()
-        try await withHub(in: folder) { hub in
-            let source = try await hub.client()
-            let sink = try await hub.client("files")
-            try await sink.want()
+        try await withSink(in: folder) { hub, source, sink in
             _ = try await source.give([weight("a")])
             await sink.done(try await sink.delivery(), [#"{"result":"auth","reason":"the token has expired"}"#])
             _ = try await source.give([weight("b")])
@@ -388,19 +372,13 @@ extension RunningHub {
         try await withHub(in: folder) { hub in
             let sink = try await hub.client("files")
             try await sink.want()
-            var keys: Set<String> = []
-            while keys.count < 2 {
-                let delivery = try await sink.delivery()
-                keys.formUnion(delivery.keys)
-                await sink.deliver(delivery)
-            }
+            try await sink.deliver(2)
             #expect(try await hub.sink("files/all") { $0["delivered"].int == 2 }["well"].truth == true)
         }
     }
 
     @Test func `R10.20 a sink that never answers delays neither sources nor another sink`() async throws {
-        try await withHub { hub in
-            let source = try await hub.client()
+        try await withHub { hub, source in
             let lazy = try await hub.client("lazy")
             try await lazy.want(credit: #""credit":{"records":5,"bytes":131072}"#)
             let quick = try await hub.client("quick")
@@ -422,8 +400,7 @@ extension RunningHub {
     }
 
     @Test func `R10.21 in mode once the hub reports when nothing is left, and the waiting records`() async throws {
-        try await withHub { hub in
-            let source = try await hub.client()
+        try await withHub { hub, source in
             _ = try await source.give([weight("a"), weight("b")])
             let sink = try await hub.peer()
             try await sink.hello("files", mode: "once")
@@ -449,7 +426,7 @@ extension RunningHub {
             try await sink.hello("files", mode: "once")
             try await sink.want()
             let delivery = try await sink.delivery()
-            let fault = try SinkStateFault(folder)
+            let fault = try StoreFault(folder, .sinkStates)
             await sink.done(delivery, [#"{"result":"delivered"}"#])
             do {
                 try await eventually(within: .seconds(20), "the hub logs the failure") {
@@ -482,18 +459,7 @@ extension RunningHub {
 
     @Test func `R10.22 after STOP nothing is delivered, and a DONE still counts`() async throws {
         let folder = try Folder()
-        var setting = Setting()
-        // A slow plugin keeps the hub stopping for a while.
-        setting.add(
-            PluginInstance(name: "slow"),
-            script: try folder.script(
-                "slow",
-                """
-                trap '' TERM
-                cat > /dev/null
-                while [ ! -e "$HUB_STATE/go" ]; do sleep 0.02; done
-                """))
-        let hub = try await RunningHub(setting, in: folder)
+        let hub = try await RunningHub(.stoppingSlowly(in: folder), in: folder)
         let source = try await hub.client()
         let sink = try await hub.client("files")
         try await sink.want(credit: #""credit":{"records":1,"bytes":131072}"#)
@@ -503,7 +469,7 @@ extension RunningHub {
         #expect(try await sink.next().verb == "STOP")
         await sink.deliver(delivery)
         #expect(try await sink.ask("BYE").verb == "BYE")
-        try Data().write(to: URL(filePath: "\(folder.data)/plugins/slow/go"))
+        try folder.letSlowPluginEnd()
         try await hub.ended()
         try await withHub(in: folder) { hub in
             let account = try await hub.sink("files/all")
@@ -512,12 +478,7 @@ extension RunningHub {
     }
 
     @Test func `R10.24 a record without a person goes to no sink`() async throws {
-        var setting = Setting()
-        setting.persons = ["me", "you"]
-        try await withHub(setting) { hub in
-            let source = try await hub.client()
-            let sink = try await hub.client("files")
-            try await sink.want()
+        try await withSink(.household) { hub, source, sink in
             _ = try await source.give([weight("nobody"), weight("mine", 70, #","subject":{"name":"me"}"#)])
             let delivery = try await sink.delivery()
             #expect(delivery.keys == ["mine"])
@@ -530,10 +491,7 @@ extension RunningHub {
     func `R10.24 assigned and edited records are delivered, and those leaving the sink's persons as retractions`()
         async throws
     {
-        var setting = Setting()
-        setting.persons = ["me", "you"]
-        try await withHub(setting) { hub in
-            let source = try await hub.client()
+        try await withHub(.household) { hub, source in
             let owner = try await hub.client("owner")
             let mine = try await hub.client("mine")
             try await mine.want("all", "beginning", #","persons":["me"]"#)
@@ -576,10 +534,7 @@ extension RunningHub {
     func `R10.24 a retraction answered after another change is delivered again, and nothing stays pending`()
         async throws
     {
-        var setting = Setting()
-        setting.persons = ["me", "you"]
-        try await withHub(setting) { hub in
-            let source = try await hub.client()
+        try await withHub(.household) { hub, source in
             let owner = try await hub.client("owner")
             let sink = try await hub.client("mine")
             try await sink.want("all", "beginning", #","persons":["me"]"#)
@@ -601,8 +556,7 @@ extension RunningHub {
     }
 
     @Test func `an hourly limit spaces deliveries, and delays no other subscription`() async throws {
-        try await withHub { hub in
-            let source = try await hub.client()
+        try await withHub { hub, source in
             let sink = try await hub.client("files")
             try await sink.want("slow", "beginning", #","perHour":18000"#)
             let before = ContinuousClock.now
@@ -615,10 +569,7 @@ extension RunningHub {
     }
 
     @Test func `replay delivers a sink's records again, and a dry run only counts them`() async throws {
-        try await withHub { hub in
-            let source = try await hub.client()
-            let sink = try await hub.client("files")
-            try await sink.want()
+        try await withSink { hub, source, sink in
             _ = try await source.give([weight("a"), weight("b")])
             await sink.deliver(try await sink.delivery())
             try await hub.sink("files/all") { $0["delivered"].int == 2 }
@@ -647,10 +598,7 @@ extension RunningHub {
     }
 
     @Test func `the trace of a record shows its state for each sink`() async throws {
-        try await withHub { hub in
-            let source = try await hub.client()
-            let sink = try await hub.client("files")
-            try await sink.want()
+        try await withSink { hub, source, sink in
             _ = try await source.give([weight("a"), weight("b")])
             await sink.done(
                 try await sink.delivery(),
@@ -666,13 +614,10 @@ extension RunningHub {
 
     @Test func `answers that cannot be stored are kept and counted when the store works again`() async throws {
         let folder = try Folder()
-        try await withHub(in: folder) { hub in
-            let source = try await hub.client()
-            let sink = try await hub.client("files")
-            try await sink.want()
+        try await withSink(in: folder) { hub, source, sink in
             _ = try await source.give([weight("a")])
             let delivery = try await sink.delivery()
-            let fault = try LedgerFault(folder)
+            let fault = try StoreFault(folder, .sinkAccounts)
             await sink.deliver(delivery)
             try await eventually("the failure is in the log") {
                 hub.log.lines.contains { $0.contains("answers of sinks cannot be stored") }

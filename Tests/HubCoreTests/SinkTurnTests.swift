@@ -10,8 +10,7 @@ import Testing
     @Test func `R10.20 records that waited for room in the session are delivered when another subscription makes room`()
         async throws
     {
-        try await withHub { hub in
-            let source = try await hub.client()
+        try await withHub { hub, source in
             // Each subscription may have one MiB of open deliveries, the session two.
             let note = #","metadata":{"note":"\#(String(repeating: "n", count: 15_000))"}"#
             let keys = (0..<90).map { "k\(100 + $0)" }
@@ -44,8 +43,7 @@ import Testing
     @Test func `R10.23 answers that could not be stored do not count under a later filter`() async throws {
         let folder = try Folder()
         let both = #","types":["weight","heartRate"]"#
-        try await withHub(in: folder) { hub in
-            let source = try await hub.client()
+        try await withHub(in: folder) { hub, source in
             let rate =
                 #"{"type":"heartRate","value":60,"unit":"count/min","start":"2024-03-15T07:30:05+01:00","key":"b"}"#
             let given = try await source.give([weight("a"), rate, weight("c")])
@@ -54,7 +52,7 @@ import Testing
             try await sink.want("all", "beginning", #","types":["weight"]"#)
             let first = try await sink.delivery()
             #expect(first.keys == ["a", "c"])
-            let fault = try LedgerFault(folder)
+            let fault = try StoreFault(folder, .sinkAccounts)
             await sink.deliver(first)
             try await eventually("the failure is in the log") {
                 hub.log.lines.contains { $0.contains("answers of sinks cannot be stored") }

@@ -54,8 +54,7 @@ import Testing
     }
 
     @Test func `R8.52 pages of any size add up to the same intervals, and a limit counts intervals`() async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             _ = try await peer.give(Self.walk)
             let whole = try await peer.query(Self.byDay, want: "statistics").body["statistics"]["intervals"].array
             var (rows, next): ([JSON], String?) = ([], nil)
@@ -95,8 +94,7 @@ import Testing
         (#""types":["weight"],"interval":{"unit":"day","begin":1}"#, "there is no member \"begin\""),
     ])
     func `R8.50 an invalid query is refused with the valid options`(question: String, reason: String) async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             let answer = try await peer.query(question, want: "statistics")
             #expect(answer.verb == "ERROR" && answer.body["code"].string == "field")
             #expect(answer.body["reason"].string?.contains(reason) == true, "\(answer.body["reason"].string ?? "")")
@@ -106,8 +104,7 @@ import Testing
     }
 
     @Test func `R8.53 records that are retracted, unassigned or unreadable do not count`() async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             _ = try await peer.give([weight("a", 80), weight("b", 90), weight("c", 7_000)])
             func average() async throws -> JSON {
                 try await peer.query(#""types":["bodyMass"]"#, want: "statistics").body["statistics"]["intervals"]
@@ -125,16 +122,13 @@ import Testing
     {
         let folder = try Folder()
         let setting = try GrantTests.setting([("reader", ["weight"], ["me"])], in: folder)
-        try await withHub(setting, in: folder) { hub in
-            let owner = try await hub.client()
+        try await withHub(setting, in: folder) { hub, owner in
             let mine = #","subject":{"name":"me"}"#
             _ = try await owner.give([
                 weight("a", 70, mine), weight("b", 90, #","subject":{"name":"anna"}"#),
                 Self.steps("s", 5, "2026-03-28T08:00:00Z", "2026-03-28T08:10:00Z", mine),
             ])
-            let options = Peer.Options(user: "reader", password: try await hub.token(of: "reader"))
-            let reader = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
-            _ = try await reader.hello("reader", mode: "once")
+            let reader = try await hub.plugin("reader", mode: "once")
             let weights = try await reader.query(#""types":["weight"]"#, want: "statistics").body["statistics"]
             #expect(weights["intervals"].array.map { $0["count"].int } == [1] && weights["person"].string == "me")
             let steps = try await reader.query(#""types":["stepCount"]"#, want: "statistics").body["statistics"]

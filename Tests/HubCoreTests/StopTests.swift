@@ -12,20 +12,7 @@ import Testing
         async throws
     {
         let folder = try Folder()
-        var setting = Setting()
-        // A slow plugin keeps the hub stopping for a while.
-        setting.add(
-            PluginInstance(name: "slow"),
-            script: try folder.script(
-                "slow",
-                """
-                trap '' TERM
-                read token
-                touch "$HUB_STATE/up"
-                cat > /dev/null
-                while [ ! -e "$HUB_STATE/go" ]; do sleep 0.02; done
-                """))
-        let hub = try await RunningHub(setting, in: folder)
+        let hub = try await RunningHub(.stoppingSlowly(in: folder), in: folder)
         _ = try await hub.told("slow", "up")
         let peer = try await hub.client()
         let hold = try StoreHold(folder)
@@ -44,7 +31,7 @@ import Testing
         try hold.release()
         #expect(try await peer.next().results == ["stored"])
         #expect(try await peer.ask("BYE").verb == "BYE")
-        try Data().write(to: URL(filePath: "\(folder.data)/plugins/slow/go"))
+        try folder.letSlowPluginEnd()
         try await hub.ended()
 
         // A remaining socket would mean that the hub was killed.
@@ -84,8 +71,7 @@ import Testing
 
     @Test func `a second hub in one run directory is refused with the reason, and the first continues`() async throws {
         let folder = try Folder()
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer in
             let second = try await RunningHub(in: folder)
             await #expect(throws: HubError.self) { try await second.ended() }
             do {

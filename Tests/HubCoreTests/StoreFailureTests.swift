@@ -31,8 +31,7 @@ import Testing
         async throws
     {
         let folder = try Folder()
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer in
             let other = try await hub.client("other")
             await peer.answerPings(false)
             let before = try #require(try await peer.give([weight("k", 9)]).body["credit"]["bytes"].int)
@@ -79,8 +78,7 @@ import Testing
     {
         let folder = try Folder()
         let disk = try SmallDisk(at: folder.data, bytes: 1_500_000)
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer in
             var (confirmed, batch) = (0, 0)
             var failed: Frames?
             while failed == nil {

@@ -8,29 +8,27 @@ import HubSettings
 final class RawConnection {
     private let descriptor: CInt
 
-    init(_ path: String) throws {
-        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+    convenience init(_ path: String) throws {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        try self.init(AF_UNIX, &address)
     }
 
     /// Connects to this machine over TCP.
-    init(port: Int) throws {
-        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+    convenience init(port: Int) throws {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = UInt16(port).bigEndian
         address.sin_addr = in_addr(s_addr: UInt32(INADDR_LOOPBACK).bigEndian)
+        try self.init(AF_INET, &address)
+    }
+
+    private init<Address>(_ family: CInt, _ address: inout Address) throws {
+        descriptor = socket(family, CInt(SOCK_STREAM.rawValue), 0)
         let result = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                connect(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
             }
         }
         guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
@@ -98,24 +96,60 @@ final class StoreHold: Sendable {
     func release() throws { try queue.inDatabase { try $0.execute(sql: "ROLLBACK") } }
 }
 
-/// Makes every commit of a sample fail at once, until it is repaired.
+/// A fault in the store of a running hub, until it is repaired.
 struct StoreFault {
+    /// The operation that fails at once.
+    enum Operation { case commits, sinkStates, sinkAccounts }
     private let queue: DatabaseQueue
+    private let end: String
 
-    init(_ folder: Folder) throws {
+    init(_ folder: Folder, _ operation: Operation = .commits) throws {
         var configuration = Configuration()
         configuration.busyMode = .timeout(10)
         queue = try DatabaseQueue(path: folder.data + "/hub.sqlite", configuration: configuration)
-        try queue.write {
-            try $0.execute(
-                sql: "CREATE TRIGGER fault BEFORE INSERT ON sample BEGIN SELECT RAISE(ABORT, 'out of order'); END")
+        func trigger(_ event: String) -> (String, String) {
+            (
+                "CREATE TRIGGER fault BEFORE \(event) BEGIN SELECT RAISE(ABORT, 'out of order'); END",
+                "DROP TRIGGER fault"
+            )
         }
+        let begin: String
+        (begin, end) =
+            switch operation {
+            case .commits: trigger("INSERT ON sample")
+            case .sinkStates: ("ALTER TABLE gap RENAME TO lost", "ALTER TABLE lost RENAME TO gap")
+            case .sinkAccounts: trigger("UPDATE ON sink")
+            }
+        try queue.write { try $0.execute(sql: begin) }
     }
 
-    func repair() throws { try queue.write { try $0.execute(sql: "DROP TRIGGER fault") } }
+    func repair() throws { try queue.write { try $0.execute(sql: end) } }
 }
 
 extension Setting {
+    static var household: Setting {
+        var setting = Setting()
+        setting.persons = ["me", "you"]
+        return setting
+    }
+
+    /// The plugin `slow` keeps the hub stopping until ``Folder/letSlowPluginEnd()``.
+    static func stoppingSlowly(in folder: Folder) throws -> Setting {
+        var setting = Setting()
+        setting.add(
+            PluginInstance(name: "slow"),
+            script: try folder.script(
+                "slow",
+                """
+                trap '' TERM
+                read token
+                touch "$HUB_STATE/up"
+                cat > /dev/null
+                while [ ! -e "$HUB_STATE/go" ]; do sleep 0.02; done
+                """))
+        return setting
+    }
+
     /// Instances whose programs only save their launch token for the test.
     static func withTokens(_ instances: [String], in folder: Folder) throws -> Setting {
         let script = try folder.script(
@@ -132,6 +166,10 @@ extension Setting {
     }
 }
 
+extension Folder {
+    func letSlowPluginEnd() throws { try Data().write(to: URL(filePath: "\(data)/plugins/slow/go")) }
+}
+
 extension RunningHub {
     /// Waits for a file that an instance's process writes into its folder, and returns its text.
     func told(_ instance: String, _ file: String) async throws -> String {
@@ -141,35 +179,12 @@ extension RunningHub {
     }
 
     func token(of instance: String) async throws -> String { try await told(instance, "token") }
-}
 
-/// Makes the state of a sink unreadable until it is repaired, while records stay readable.
-struct SinkStateFault {
-    private let queue: DatabaseQueue
-
-    init(_ folder: Folder) throws {
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(10)
-        queue = try DatabaseQueue(path: folder.data + "/hub.sqlite", configuration: configuration)
-        try queue.write { try $0.execute(sql: "ALTER TABLE gap RENAME TO lost") }
+    /// Opens a session for an instance whose process runs, with the token that the process has saved.
+    func plugin(_ instance: String, plugin: String? = nil, mode: String = "run") async throws -> Peer {
+        let options = Peer.Options(user: instance, password: try await token(of: instance))
+        let peer = try await Peer.dealer(hub.endpoints.pluginDoor, options)
+        try await peer.hello(instance, plugin: plugin, mode: mode)
+        return peer
     }
-
-    func repair() throws { try queue.write { try $0.execute(sql: "ALTER TABLE lost RENAME TO gap") } }
-}
-
-/// Makes every change of a sink's account fail at once, until it is repaired.
-struct LedgerFault {
-    private let queue: DatabaseQueue
-
-    init(_ folder: Folder) throws {
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(10)
-        queue = try DatabaseQueue(path: folder.data + "/hub.sqlite", configuration: configuration)
-        try queue.write {
-            try $0.execute(
-                sql: "CREATE TRIGGER fault BEFORE UPDATE ON sink BEGIN SELECT RAISE(ABORT, 'out of order'); END")
-        }
-    }
-
-    func repair() throws { try queue.write { try $0.execute(sql: "DROP TRIGGER fault") } }
 }

@@ -49,8 +49,7 @@ import Testing
         async throws
     {
         let vectors = try Self.of("record").filter { $0.code != nil }
-        let passed = try await withHub { hub in
-            let peer = try await hub.client()
+        let passed = try await withHub { hub, peer in
             var passed = 0
             for vector in vectors {
                 let answer = try await peer.give([try #require(vector.in)])

@@ -32,8 +32,7 @@ import Testing
         ),
     ])
     func `R8.81 each expression selects its expected records`(expression: String, expected: [String]) async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             #expect(try await peer.give(Self.records).results.allSatisfy { $0 == "stored" })
             for order in ["sequence", "time", "-time"] {
                 let found = try await peer.all(#""order":"\#(order)","limit":9,"where":\#(expression)"#).records
@@ -70,8 +69,7 @@ import Testing
     func `R8.82 an unknown name or unit in where is refused with the fitting ones`(question: String, reason: String)
         async throws
     {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             let answer = try await peer.query(question)
             #expect(answer.verb == "ERROR" && answer.body["code"].string == "field")
             #expect(answer.body["reason"].string?.contains(reason) == true, "\(answer.body["reason"])")
@@ -82,8 +80,7 @@ import Testing
     func `R8.130 R8.131 a query with where and since returns new records and those that no longer match`()
         async throws
     {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             _ = try await peer.give([weight("a", 90), weight("b", 95), weight("c", 60)])
             let heavy = #""types":["weight"],"where":{"quantity":{">":80,"unit":"kg"}}"#
             let first = try await peer.all(heavy)
@@ -113,8 +110,7 @@ import Testing
                 ("reader", ["bloodPressureSystolic", "bloodPressureDiastolic"], nil),
                 ("narrow", ["bloodPressureSystolic"], nil),
             ], in: folder)
-        try await withHub(setting) { hub in
-            let owner = try await hub.client()
+        try await withHub(setting) { hub, owner in
             func pressure(_ key: String, _ systolic: Int, _ diastolic: Int) -> [String] {
                 let rest = #""start":"2024-03-15T07:30:05Z","group":"\#(key)""#
                 return [
@@ -142,9 +138,7 @@ import Testing
 
             // Unreadable records count as missing.
             for (name, found) in [("reader", ["x", "y"]), ("narrow", [])] {
-                let door = try await Peer.dealer(
-                    hub.hub.endpoints.pluginDoor, Peer.Options(user: name, password: try await hub.token(of: name)))
-                _ = try await door.hello(name, mode: "once")
+                let door = try await hub.plugin(name, mode: "once")
                 #expect(try await keys(door, systolic) == found)
                 await door.close()
             }
@@ -152,8 +146,7 @@ import Testing
     }
 
     @Test func `R8.84 where is refused for retractions`() async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             let answer = try await peer.query(#""kinds":["retraction"],"where":{"userEntered":true}"#)
             #expect(answer.body["code"].string == "query")
         }
@@ -167,10 +160,7 @@ import Testing
             let owner = try await hub.client()
             #expect(try await owner.give(Self.records).results.allSatisfy { $0 == "stored" })
             func keys(_ instance: String, _ expression: String) async throws -> [String] {
-                let door = try await Peer.dealer(
-                    hub.hub.endpoints.pluginDoor,
-                    Peer.Options(user: instance, password: try await hub.token(of: instance)))
-                _ = try await door.hello(instance, mode: "once")
+                let door = try await hub.plugin(instance, mode: "once")
                 defer { Task { await door.close() } }
                 return try await door.all(#""where":\#(expression)"#).records.compactMap { $0["key"].string }
             }
@@ -186,8 +176,7 @@ import Testing
     @Test func `R8.85 R8.86 records can be ordered by end and by two keys, and the latest of each type queried`()
         async throws
     {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             func steps(_ key: String, _ start: String, _ end: String) -> String {
                 #"{"type":"stepCount","value":1,"unit":"count","start":"2024-03-15T\#(start)Z","end":"2024-03-15T\#(end)Z","key":"\#(key)"}"#
             }
@@ -219,8 +208,7 @@ import Testing
     @Test func `R8.87 R8.7 sources are listed only for records that the session may read`() async throws {
         let folder = try Folder()
         let setting = try GrantTests.setting([("reader", ["workout"], nil)], in: folder)
-        try await withHub(setting) { hub in
-            let owner = try await hub.client()
+        try await withHub(setting) { hub, owner in
             #expect(try await owner.give(Self.records).results.allSatisfy { $0 == "stored" })
             func sources(_ peer: Peer, _ more: String = "") async throws -> [JSON] {
                 try await peer.query(more, want: "sources").body["sources"]["sources"].array
@@ -232,9 +220,7 @@ import Testing
             #expect(sleep["source"]["plugin"].string == "kitchen-script" && sleep["count"].int == 1)
             #expect(sleep["first"].string == "2024-03-15T01:00:00Z" && sleep["last"].string == "2024-03-15T02:00:00Z")
             #expect(try await sources(owner, #""where":{"quantity":{">":80,"unit":"kg"}}"#).first?["count"].int == 2)
-            let door = try await Peer.dealer(
-                hub.hub.endpoints.pluginDoor, Peer.Options(user: "reader", password: try await hub.token(of: "reader")))
-            _ = try await door.hello("reader", mode: "once")
+            let door = try await hub.plugin("reader", mode: "once")
             #expect(try await sources(door).compactMap { $0["type"].string } == ["workout"])
             for wrong in [#""order":"time""#, #""limit":5"#, #""kinds":["retraction"]"#] {
                 #expect(try await owner.query(wrong, want: "sources").body["code"].string == "query", "\(wrong)")
