@@ -132,7 +132,7 @@ public final class Hub: Service, Sendable {
     private func controlGroups() -> ControlGroups? {
         // The process must contain only a hub, because it moves to another group.
         guard endAtOnce != nil else { return nil }
-        do throws(ControlGroups.Unavailable) {
+        do throws(HubError) {
             let groups = try ControlGroups.take()
             logger.info("the kernel holds plugins to their memory_limit")
             return groups
@@ -165,7 +165,7 @@ public final class Hub: Service, Sendable {
         let (loop, context) = try startLoop()
         let sessionChanges = SessionChanges()
         let deviceMemory = DeviceMemory(data: HubFiles(configuration.hub).data, logger: logger)
-        let door = Door(
+        let door = await Door(
             facts: facts, store: store, secrets: secrets, committer: committer, loop: loop, context: context,
             plugins: PluginStates(
                 facts.plugins.map(\.name), devices: deviceMemory, sessionChanges, lifePolicy: lifePolicy),
@@ -174,7 +174,6 @@ public final class Hub: Service, Sendable {
             try await door.open(in: context) { [told] in told.raise() }
         } catch {
             await door.close()
-            loop.stop()
             throw HubError(.endpoints, "\(error)")
         }
         let supervisor = Supervisor(
@@ -186,8 +185,7 @@ public final class Hub: Service, Sendable {
             checked, configuration, reload: reload, parts: parts, door: door, supervisor: supervisor, policy: lifePolicy
         )
         self.keeper.withLock { $0 = keeper }
-        let doorParts = await door.parts
-        await doorParts.commands.serve(supervisor, keeper)
+        await door.commands.serve(supervisor, keeper)
         logger.notice(
             "the hub is ready",
             metadata: ["door": "\(endpoints.door)", "feed": "\(endpoints.feed)", "head": "\(store.head)"])
@@ -232,15 +230,15 @@ public final class Hub: Service, Sendable {
             }
             group.addTask {
                 await RollupMaintenance(store: store, committer: committer, clock: clock)
-                    .run(until: leaving, for: doorParts.commands)
+                    .run(until: leaving, for: door.commands)
                 return nil
             }
             group.addTask {
-                await doorParts.commands.eraser.run(until: leaving)
+                await door.commands.eraser.run(until: leaving)
                 return nil
             }
             group.addTask {
-                await doorParts.commands.retainer.run(until: leaving, for: doorParts.commands)
+                await door.commands.retainer.run(until: leaving, for: door.commands)
                 return nil
             }
             group.addTask {
@@ -253,7 +251,7 @@ public final class Hub: Service, Sendable {
                 var backups = BackupWatch(of: directories.storePath)
                 while !leaving.isRaised {
                     backups.look()
-                    await doorParts.storeHealth.look(
+                    await door.storeHealth.look(
                         at: StoreSpace(store: directories.storePath), newest: backups.newest)
                     await leaving.wait(upTo: Hub.roomInterval)
                 }
@@ -270,10 +268,9 @@ public final class Hub: Service, Sendable {
             }
             return await group.reduce(nil) { $0 ?? $1 }
         }
-        await doorParts.deliveries.settleAll()
+        await door.deliveries.settleAll()
         await door.close()
         deviceMemory.write()
-        loop.stop()
         context.shutdown()
         // Otherwise messages in flight would be lost with the process.
         context.finish(within: .seconds(1))
@@ -287,9 +284,7 @@ extension Hub {
     private func startLoop() throws(HubError) -> (PollLoop, Context) {
         do throws(ZeroMQError) {
             let context = try Context()
-            let loop = try PollLoop(name: "hub-door")
-            try loop.start()
-            return (loop, context)
+            return (try DoorActor.start(), context)
         } catch {
             throw HubError(.endpoints, "\(error)")
         }

@@ -1,10 +1,10 @@
 import Platform
 
-/// The failure that kept the hub from starting, or made it end.
+/// A failure of the hub or one of its parts, in words for a person.
 public struct HubError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Value: String { case configuration, store, endpoints, memory }
+        private enum Value: String { case configuration, store, endpoints, memory, control, unanswered, exited }
         private let value: Value
 
         private init(_ value: Value) { self.value = value }
@@ -17,6 +17,12 @@ public struct HubError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let endpoints = Code(.endpoints)
         /// The hub reached `memory_limit`, or nearly used up its file descriptors, and ended to be started again.
         public static let memory = Code(.memory)
+        /// The kernel cannot limit the memory of plugins; the hub counts it itself then.
+        static let control = Code(.control)
+        /// A program of a plugin gave no answer to a question; the message follows the program, its arguments and a colon.
+        static let unanswered = Code(.unanswered)
+        /// The same, because it ended on its own with an exit code other than 0.
+        package static let exited = Code(.exited)
 
         public var description: String { value.rawValue }
     }

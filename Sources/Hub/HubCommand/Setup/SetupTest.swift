@@ -24,8 +24,9 @@ enum SetupTest {
         }
         defer { try? FileManager.default.removeItem(atPath: folder) }
         switch await trial.check(in: folder, patience: .seconds(seconds)) {
-        case .success(let text): return .success(text.trimmingCharacters(in: .whitespacesAndNewlines))
-        case .failure(let silence): return .failure(Failure(.unhealthy, words(silence.reason)))
+        case .success(let text):
+            return .success(text.trimmingCharacters(in: .whitespacesAndNewlines))
+        case .failure(let silence): return .failure(Failure(.unhealthy, words(silence.message)))
         }
     }
 

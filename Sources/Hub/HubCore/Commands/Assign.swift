@@ -3,7 +3,7 @@ import HubWire
 import Samples
 
 extension OwnCommands.Assign: CommandWork {
-    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> Result {
+    func run(_ call: OwnCommandCall, on hub: Commands) async throws -> Result {
         if rules {
             guard numbers == nil, to == nil, !nobody, !guest, !undo, !alone, reason == nil, seqs == nil, of == nil
             else {

@@ -31,22 +31,20 @@ extension Commands {
         }
         let wait = min(deadline ?? .max, Self.startPatience)
         let timer = loop.schedule(after: .milliseconds(wait)) { [weak self] in
-            self?.assumeIsolated { commands in
-                commands.giveUp([key], of: instance) {
-                    deadline == wait
-                        ? OwnCommandFailure(
-                            "deadline", "\(instance) has not greeted the hub within \(wait) ms; nothing was done")
-                        : OwnCommandFailure(
-                            "absent",
-                            "\(instance) has not greeted the hub within \(wait / 1_000) s; hub logs \(instance) may say why"
-                        )
-                }
+            self?.giveUp([key], of: instance) {
+                deadline == wait
+                    ? OwnCommandFailure(
+                        "deadline", "\(instance) has not greeted the hub within \(wait) ms; nothing was done")
+                    : OwnCommandFailure(
+                        "absent",
+                        "\(instance) has not greeted the hub within \(wait / 1_000) s; hub logs \(instance) may say why"
+                    )
             }
         }
         awaited[instance, default: []].append(
             AwaitedCommand(
                 key: key, command: command, arguments: arguments, isDryRun: isDryRun,
-                deadline: deadline.map { (outlet.now + $0, $0) }, timer: timer))
+                deadline: deadline.map { (door.now + $0, $0) }, timer: timer))
         Task {
             if await supervisor?.wake(instance) != true { cannotStart(instance) }
         }
@@ -54,8 +52,8 @@ extension Commands {
 
     /// Hands the waiting commands to an instance that has greeted the hub.
     func began(_ instance: String) {
-        guard let waiting = awaited[instance], let plugin = outlet.runner(of: instance),
-            outlet.isContinuing(plugin)
+        guard let waiting = awaited[instance], let plugin = door.runner(of: instance),
+            door.isContinuing(plugin)
         else { return }
         awaited[instance] = nil
         for command in waiting {
@@ -63,8 +61,8 @@ extension Commands {
             perform(
                 relay.begin(
                     command.command, of: instance, arguments: command.arguments, isDryRun: command.isDryRun,
-                    deadline: command.deadline.map { max(1, $0.at - outlet.now) }, allowed: command.deadline?.allowed,
-                    for: command.key.session, number: command.key.id, to: plugin, at: outlet.now))
+                    deadline: command.deadline.map { max(1, $0.at - door.now) }, allowed: command.deadline?.allowed,
+                    for: command.key.session, number: command.key.id, to: plugin, at: door.now))
         }
     }
 

@@ -59,7 +59,7 @@ extension Commands {
         guard let audit = audits.removeValue(forKey: key) else { return }
         note(audit, "a plugin's command has ended", ["outcome": "\(word)"])
         guard !audit.isDryRun else { return }
-        outlet.publish(
+        door.publish(
             PluginNotices(
                 instance: audit.plugin, word: "command", text: "ran the command \(audit.deed): \(word)", level: .notice,
                 isNotice: false))
@@ -67,7 +67,7 @@ extension Commands {
 
     /// Logs the records that a plugin has changed with the commands for changes by hand.
     func auditRecords(_ numbers: [Int64], _ plugin: String) {
-        guard !numbers.isEmpty, auditBucket.take(at: outlet.now) else { return }
+        guard !numbers.isEmpty, auditBucket.take(at: door.now) else { return }
         let shown = numbers.prefix(20).map(String.init).joined(separator: ", ")
         logger.notice(
             "a plugin has changed records by hand",
@@ -75,7 +75,7 @@ extension Commands {
     }
 
     private func note(_ audit: CommandAudit, _ message: Logger.Message, _ more: Logger.Metadata = [:]) {
-        guard auditBucket.take(at: outlet.now) else { return }
+        guard auditBucket.take(at: door.now) else { return }
         var more = more
         let omitted = auditBucket.takeRefused()
         if omitted > 0 { more["leftOut"] = "\(omitted)" }

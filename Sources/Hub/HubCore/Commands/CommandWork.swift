@@ -7,7 +7,7 @@ protocol CommandWork: OwnCommand {
     /// The task is cancelled if the asker cancels or is gone, and at the deadline: throw `CancellationError` then, or finish work that must
     /// not be left half done. Only commands that declare it get a dry run.
     /// - Throws: ``OwnCommandFailure`` with a reason for the asker; a `StoreError` is sent as `store`.
-    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> Result
+    @DoorActor func run(_ call: OwnCommandCall, on hub: Commands) async throws -> Result
 }
 
 extension OwnCommands {

@@ -6,18 +6,17 @@ import ZeroMQ
 
 /// Carries out commands: checks, runs, cancels and answers the hub's own exactly once (R8.11), and relays those to plugins.
 ///
-/// It runs on the poll loop, as ``Deliveries`` does.
-actor Commands {
+/// A part of the door.
+@DoorActor
+final class Commands {
     let loop: PollLoop
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     let store: Store
     let secrets: Result<SecretStore, StoreError>
     let committer: Committer
     let eraser: Eraser
     let retainer: RetentionService
-    let deliveries: Deliveries
-    let outlet: PeerSender
+    let door: Door
     let logger: Logger
     /// Stops the hub in an orderly way.
     var stopHub: (@Sendable () -> Void)?
@@ -35,19 +34,16 @@ actor Commands {
     /// Commands that wait until a program has started, by instance.
     var awaited: [String: [AwaitedCommand]] = [:]
 
-    init(
-        store: Store, secrets: Result<SecretStore, StoreError>, committer: Committer, deliveries: Deliveries,
-        on loop: PollLoop, outlet: PeerSender, logger: Logger
-    ) {
-        (self.store, self.secrets, self.committer, self.deliveries) = (store, secrets, committer, deliveries)
-        (self.loop, self.outlet, self.logger) = (loop, outlet, logger)
+    init(of door: Door) {
+        (self.door, store, secrets, committer) = (door, door.store, door.secrets, door.committer)
+        (loop, logger) = (door.loop, door.logger)
         eraser = Eraser(store: store, committer: committer, logger: logger)
-        retainer = RetentionService(store: store, committer: committer, clock: outlet.facts.clock, logger: logger)
+        retainer = RetentionService(store: store, committer: committer, clock: door.facts.clock, logger: logger)
     }
 
-    var facts: HubContext { outlet.facts }
+    var facts: HubContext { door.facts }
     /// The standard types and those that programs have declared since the start.
-    var knownTypes: TypeRegistry { outlet.knownTypes }
+    var knownTypes: TypeRegistry { door.knownTypes }
     /// The time zones of the persons in `hub.conf`, by name.
     var zones: [String: String] {
         Dictionary(facts.persons.map { ($0.name, $0.zone) }, uniquingKeysWith: { first, _ in first })
@@ -67,12 +63,12 @@ actor Commands {
             do throws(WireError) {
                 perform(try relay.answer(answer, to: request.id, of: key.session))
             } catch {
-                outlet.send(.error(error), to: key.session)
+                door.send(.error(error), to: key.session)
             }
         case .cancel:
             if cancelAwaited(key) { return }
             running[key]?.work.cancel()
-            perform(relay.cancel(request.id, of: key.session, at: outlet.now))
+            perform(relay.cancel(request.id, of: key.session, at: door.now))
         case .run(let instance?, let command, let arguments, let isDryRun, let deadline) where instance != "hub":
             relay(command, to: instance, arguments, isDryRun: isDryRun, deadline: deadline, key)
         case .run(_, let command, let arguments, let isDryRun, let deadline):
@@ -131,7 +127,7 @@ actor Commands {
         }
         let timer = deadline.map { deadline in
             loop.schedule(after: .milliseconds(deadline)) { [weak self] in
-                self?.assumeIsolated { $0.overdue(key, deadline) }
+                self?.overdue(key, deadline)
             }
         }
         running[key] = RunningCommand(work: work, deadline: timer)
@@ -164,20 +160,20 @@ actor Commands {
     private func finish(_ content: CommandOutcome.Content, _ key: CommandKey) {
         running.removeValue(forKey: key)?.cancel()
         audit(content, key)
-        outlet.answer(.outcome(CommandOutcome(id: key.id, content)), to: .command(key.id), in: key.session)
+        door.answer(.outcome(CommandOutcome(id: key.id, content)), to: .command(key.id), in: key.session)
     }
 
     /// Sends the latest progress of a command, at most ten times a second.
     private func tell(_ teller: ProgressRelay, _ key: CommandKey) {
         guard let toldAt = running[key]?.toldAt else { return }
-        let wait = toldAt + 100 - outlet.now
+        let wait = toldAt + 100 - door.now
         guard wait <= 0 else {
-            loop.schedule(after: .milliseconds(wait)) { [weak self] in self?.assumeIsolated { $0.tell(teller, key) } }
+            loop.schedule(after: .milliseconds(wait)) { [weak self] in self?.tell(teller, key) }
             return
         }
         guard let progress = teller.take() else { return }
-        running[key]?.toldAt = outlet.now
-        outlet.send(.progress(progress), to: key.session)
+        running[key]?.toldAt = door.now
+        door.send(.progress(progress), to: key.session)
     }
 }
 

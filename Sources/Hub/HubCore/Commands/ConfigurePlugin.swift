@@ -1,7 +1,7 @@
 import HubWire
 
 extension OwnCommands.Configure: CommandWork {
-    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> ConfigureReport {
+    func run(_ call: OwnCommandCall, on hub: Commands) async throws -> ConfigureReport {
         guard let keeper = hub.keeper else { throw OwnCommandFailure("busy", "the hub is starting or stopping") }
         let section = try ConfiguredSection(
             plugin: instance, person: person.map { hub.facts.persons.named($0)?.name ?? $0 }, isHub: self.hub ?? false)

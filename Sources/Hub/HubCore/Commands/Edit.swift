@@ -4,7 +4,7 @@ import HubWire
 import Samples
 
 extension OwnCommands.Edit: CommandWork {
-    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> ManualAnswer {
+    func run(_ call: OwnCommandCall, on hub: Commands) async throws -> ManualAnswer {
         let isEmpty =
             value == nil && unit == nil && name == nil && values == nil && start == nil && end == nil && note == nil
         guard undo == isEmpty, !undo || reason == nil else {
@@ -39,7 +39,7 @@ extension OwnCommands.Edit: CommandWork {
     }
 
     /// The expected versions: of the record and, if given, of its members.
-    private func sequences(_ call: OwnCommandCall, _ hub: isolated Commands) async throws -> [Int64: Int64]? {
+    @DoorActor private func sequences(_ call: OwnCommandCall, _ hub: Commands) async throws -> [Int64: Int64]? {
         let own = seq.map { [number: $0] }
         guard let seqs else { return own }
         var others: [Int64] = []
@@ -52,8 +52,8 @@ extension OwnCommands.Edit: CommandWork {
     }
 
     /// The edit, and the edits of those members that have the same times as their correlation or workout.
-    private func change(of stored: StoredRecord, _ hub: isolated Commands) async throws -> ManualChange {
-        let registry = hub.outlet.knownTypes
+    @DoorActor private func change(of stored: StoredRecord, _ hub: Commands) async throws -> ManualChange {
+        let registry = hub.door.knownTypes
         guard case .sample(let whole) = stored.record, whole.value.kind == .correlation || whole.value.kind == .workout
         else {
             guard values == nil else { throw OwnCommandFailure(problems: ["values: only a correlation has several"]) }

@@ -4,7 +4,7 @@ import Platform
 import Samples
 
 extension OwnCommands.Erase: CommandWork {
-    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> Result {
+    func run(_ call: OwnCommandCall, on hub: Commands) async throws -> Result {
         if let numbers, numbers.isEmpty || numbers.count > OwnCommands.mostNumbers {
             throw OwnCommandFailure(problems: ["numbers: expected 1 to \(OwnCommands.mostNumbers) record numbers"])
         }
@@ -34,7 +34,7 @@ extension OwnCommands.Erase: CommandWork {
     }
 
     /// Finds the backups that may contain records of the plan.
-    private func findBackups(_ plan: ErasurePlan, _ hub: isolated Commands, _ result: inout Report) async throws {
+    @DoorActor private func findBackups(_ plan: ErasurePlan, _ hub: Commands, _ result: inout Report) async throws {
         guard plan.records > 0 || forget != nil else { return }
         // Every backup made since hub.conf named the person contains the name.
         let search = KnownBackup.Search(
@@ -58,7 +58,7 @@ extension OwnCommands.Erase: CommandWork {
         if !left.isEmpty { result.left = left }
     }
 
-    private func allowAgain(_ call: OwnCommandCall, _ hub: isolated Commands) async throws -> ManualAnswer {
+    @DoorActor private func allowAgain(_ call: OwnCommandCall, _ hub: Commands) async throws -> ManualAnswer {
         guard let numbers, !call.isDryRun, types ?? persons ?? sources == nil, from ?? to ?? forget == nil else {
             throw OwnCommandFailure(problems: ["allow: needs numbers; no other argument or dryRun can be given"])
         }
@@ -67,7 +67,7 @@ extension OwnCommands.Erase: CommandWork {
 
     // MARK: - Selection
 
-    private func selection(_ hub: isolated Commands) throws -> ErasureSelection {
+    @DoorActor private func selection(_ hub: Commands) throws -> ErasureSelection {
         let hasFilter = types ?? persons ?? sources != nil || from ?? to != nil
         if let numbers {
             guard !hasFilter, forget == nil else {
@@ -100,8 +100,9 @@ extension OwnCommands.Erase: CommandWork {
         return .matching(query)
     }
 
-    private func known(_ names: [String], _ argument: String, _ hub: isolated Commands) throws -> Set<RecordQuery.Owner>
-    {
+    @DoorActor private func known(_ names: [String], _ argument: String, _ hub: Commands) throws -> Set<
+        RecordQuery.Owner
+    > {
         Set(
             try names.map { name in
                 if let known = hub.facts.knownName(name) { return .person(known) }

@@ -2,7 +2,7 @@ import HubStore
 import HubWire
 
 extension OwnCommands.LogOut: CommandWork {
-    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> Result {
+    func run(_ call: OwnCommandCall, on hub: Commands) async throws -> Result {
         let secrets: SecretStore
         do throws(StoreError) { secrets = try hub.secrets.get() } catch {
             throw OwnCommandFailure("store", error.message)
@@ -21,7 +21,7 @@ extension OwnCommands.LogOut: CommandWork {
         let removed = try await secrets.remove(instance: instance, account: account)
         // In its new session, the plugin asks for its tokens again.
         if !removed.isEmpty {
-            hub.outlet.dismiss(instance, because: "the log-in was removed")
+            hub.door.dismiss(instance, because: "the log-in was removed")
         }
         return Result(instance: instance, accounts: removed, dryRun: false)
     }

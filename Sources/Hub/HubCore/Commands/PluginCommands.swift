@@ -15,13 +15,13 @@ extension Commands {
             guard !isDryRun || declaration.canDryRun else { throw OwnCommandFailure(noDryRunOf: command) }
             let arguments = RawJSON(encoding: named(check.values, of: instance).mapValues { $0.revealed() })
             // A program that was asked to stop may end before it begins the command.
-            guard let plugin = outlet.runner(of: instance), outlet.isContinuing(plugin) else {
+            guard let plugin = door.runner(of: instance), door.isContinuing(plugin) else {
                 return try keep(command, for: instance, arguments, isDryRun: isDryRun, deadline: deadline, key)
             }
             perform(
                 relay.begin(
                     command, of: instance, arguments: arguments, isDryRun: isDryRun, deadline: deadline,
-                    for: key.session, number: key.id, to: plugin, at: outlet.now))
+                    for: key.session, number: key.id, to: plugin, at: door.now))
         } catch {
             perform([
                 .outcome(CommandOutcome(id: key.id, .failed(code: error.code, reason: error.reason)), to: key.session)
@@ -46,7 +46,7 @@ extension Commands {
 
     /// Whether an instance is working on a command, or one waits for it.
     func isAt(_ instance: String) -> Bool {
-        awaited[instance] != nil || outlet.runner(of: instance).map { relay.count(of: $0) > 0 } ?? false
+        awaited[instance] != nil || door.runner(of: instance).map { relay.count(of: $0) > 0 } ?? false
     }
 
     /// Whether commands wait until an instance has greeted the hub.
@@ -75,9 +75,9 @@ extension Commands {
     /// Relays a plugin's progress.
     func relay(_ progress: CommandProgress, from session: ClientSession) {
         do throws(WireError) {
-            perform(try relay.receive(progress, from: session.reference, at: outlet.now))
+            perform(try relay.receive(progress, from: session.reference, at: door.now))
         } catch {
-            outlet.send(.error(error), to: session.reference)
+            door.send(.error(error), to: session.reference)
         }
     }
 
@@ -86,24 +86,26 @@ extension Commands {
         do throws(WireError) {
             perform(try relay.receive(outcome, from: session.reference))
         } catch {
-            outlet.send(.error(error), to: session.reference)
+            door.send(.error(error), to: session.reference)
         }
     }
+
+    private func tick() { perform(relay.tick(at: door.now)) }
 
     func perform(_ actions: [RelayAction]) {
         for action in actions {
             switch action {
-            case .command(let request, let plugin): outlet.send(.command(request), to: plugin)
-            case .progress(let progress, let asker): outlet.send(.progress(progress), to: asker)
+            case .command(let request, let plugin): door.send(.command(request), to: plugin)
+            case .progress(let progress, let asker): door.send(.progress(progress), to: asker)
             case .outcome(let outcome, let asker):
                 audit(outcome.content, CommandKey(session: asker, id: outcome.id))
-                outlet.answer(.outcome(outcome), to: .command(outcome.id), in: asker)
+                door.answer(.outcome(outcome), to: .command(outcome.id), in: asker)
             }
         }
         relayTimer?.cancel()
         relayTimer = relay.nextDeadline.map { deadline in
-            loop.schedule(after: .milliseconds(max(0, deadline - outlet.now))) { [weak self] in
-                self?.assumeIsolated { $0.perform($0.relay.tick(at: $0.outlet.now)) }
+            loop.schedule(after: .milliseconds(max(0, deadline - door.now))) { [weak self] in
+                self?.tick()
             }
         }
     }

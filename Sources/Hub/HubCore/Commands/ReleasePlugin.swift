@@ -1,7 +1,7 @@
 import HubWire
 
 extension OwnCommands.Release: CommandWork {
-    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> Result {
+    func run(_ call: OwnCommandCall, on hub: Commands) async throws -> Result {
         guard let supervisor = hub.supervisor,
             let state = await supervisor.release(instance, isDryRun: call.isDryRun)
         else { throw OwnCommandFailure(cannotStart: instance, hub.facts.plugins) }

@@ -1,9 +1,9 @@
 import HubWire
 
 extension OwnCommands.ReloadKeys: CommandWork {
-    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> Result {
+    func run(_ call: OwnCommandCall, on hub: Commands) async throws -> Result {
         do throws(HubError) {
-            let (keys, revoked) = try hub.outlet.reloadKeys()
+            let (keys, revoked) = try hub.door.reloadKeys()
             return Result(keys: keys, revoked: revoked)
         } catch {
             throw OwnCommandFailure("keys", error.message)

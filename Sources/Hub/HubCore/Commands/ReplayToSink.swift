@@ -3,7 +3,7 @@ import HubWire
 import Samples
 
 extension OwnCommands.Replay: CommandWork {
-    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> Result {
+    func run(_ call: OwnCommandCall, on hub: Commands) async throws -> Result {
         let query = try query()
         let targets = try await hub.sinks(named: to)
         var entries: [SinkRecords] = []
@@ -15,7 +15,7 @@ extension OwnCommands.Replay: CommandWork {
             ) { call.progress(before + $0, of: nil, "\(id)") }
             total += count
             entries.append(SinkRecords(sink: "\(id)", records: count))
-            if !call.isDryRun { await hub.deliveries.wake(id) }
+            if !call.isDryRun { hub.door.deliveries.wake(id) }
         }
         return Result(sinks: entries, dryRun: call.isDryRun)
     }
@@ -35,13 +35,13 @@ extension OwnCommands.Replay: CommandWork {
 }
 
 extension OwnCommands.ForgetSink: CommandWork {
-    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> Result {
+    func run(_ call: OwnCommandCall, on hub: Commands) async throws -> Result {
         var entries: [Result.Entry] = []
         for id in try await hub.sinks(named: sink) {
             let account = try await hub.store.sink(id).account
             entries.append(Result.Entry(sink: "\(id)", undelivered: account.pending + account.retrying))
             guard !call.isDryRun else { continue }
-            await hub.deliveries.drop(id, WireError(.replaced, "a person had the hub forget this subscription"))
+            hub.door.deliveries.drop(id, WireError(.replaced, "a person had the hub forget this subscription"))
             try await hub.store.forgetSink(id, recordedAt: hub.facts.clock.now())
         }
         return Result(sinks: entries, dryRun: call.isDryRun)

@@ -2,7 +2,7 @@ import HubStore
 import HubWire
 
 extension OwnCommands.Retention: CommandWork {
-    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> Result {
+    func run(_ call: OwnCommandCall, on hub: Commands) async throws -> Result {
         let rules = hub.facts.retention.filter { rule == nil || $0.name == rule }
         if let rule, rules.isEmpty {
             let names = hub.facts.retention.map(\.name)

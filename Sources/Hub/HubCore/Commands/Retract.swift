@@ -2,7 +2,7 @@ import HubStore
 import HubWire
 
 extension OwnCommands.Retract: CommandWork {
-    func run(_ call: OwnCommandCall, on hub: isolated Commands) async throws -> ManualAnswer {
+    func run(_ call: OwnCommandCall, on hub: Commands) async throws -> ManualAnswer {
         guard !numbers.isEmpty, numbers.count <= OwnCommands.mostNumbers else {
             throw OwnCommandFailure(problems: ["numbers: expected 1 to \(OwnCommands.mostNumbers) record numbers"])
         }

@@ -172,7 +172,7 @@ public struct ConfigurationLoader: Sendable {
             answers.executables.filter { answers.manifests[$0.key] == nil }
                 .map { ($0, Asked(path: $1, reach: reaches[$0] ?? .unconfined)) },
             uniquingKeysWith: { first, _ in first })
-        let described = await withTaskGroup(of: (Asked, Result<Manifest, PluginQuestion.QuestionError>).self) { group in
+        let described = await withTaskGroup(of: (Asked, Result<Manifest, HubError>).self) { group in
             for program in Set(programs.values) { group.addTask { (program, await manifest(of: program)) } }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
@@ -182,7 +182,7 @@ public struct ConfigurationLoader: Sendable {
             case .success(let manifest): answers.manifests[instance] = manifest
             case .failure(let error):
                 answers.faults[instance] =
-                    "its program reports no manifest: \(path) --describe: \(error.reason); correct it, or set enabled = false"
+                    "its program reports no manifest: \(path) --describe: \(error.message); correct it, or set enabled = false"
             case nil: break
             }
         }
@@ -195,7 +195,7 @@ public struct ConfigurationLoader: Sendable {
         let reach: ConfinementRules
     }
 
-    private func manifest(of program: Asked) async -> Result<Manifest, PluginQuestion.QuestionError> {
+    private func manifest(of program: Asked) async -> Result<Manifest, HubError> {
         await PluginQuestion.manifest(of: program.path, program.reach, patience: patience)
     }
 }

@@ -20,7 +20,7 @@ package struct ManifestInquiry: Sendable {
         let reach = ConfinementRules(.init(), nil, nil, isolation, hidden: hidden)
         switch await PluginQuestion.manifest(of: path, reach, patience: .seconds(10)) {
         case .success(let manifest): return manifest
-        case .failure(let failure): throw HubError(.configuration, "\(path) --describe: \(failure.reason)")
+        case .failure(let failure): throw HubError(.configuration, "\(path) --describe: \(failure.message)")
         }
     }
 }

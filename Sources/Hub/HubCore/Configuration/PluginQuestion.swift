@@ -17,27 +17,23 @@ struct PluginQuestion: Sendable {
     var zone: String?
     let patience: Duration
 
-    /// The reason for the missing answer, as it follows the program, its arguments and a colon.
-    struct QuestionError: Error {
-        let reason: String
-        /// Whether the program ended on its own with an exit code other than 0.
-        var hasEnded = false
-    }
-
     /// Maximum bytes that the program may print.
     private static let longest = 1 << 20
 
     /// Asks a program for its manifest.
     static func manifest(of path: String, _ reach: ConfinementRules, patience: Duration) async -> Result<
-        Manifest, QuestionError
+        Manifest, HubError
     > {
         let question = PluginQuestion(path: path, arguments: ["--describe"], reach: reach, patience: patience)
         return await question.ask { bytes in
             do throws(PrintedAnswer.InvalidAnswer) {
                 let manifest = try PrintedAnswer(bytes).read(Manifest.self)
                 let faults = manifest.faults
-                return faults.isEmpty ? .success(manifest) : .failure(.init(reason: faults.joined(separator: "; ")))
-            } catch { return .failure(.init(reason: error.description)) }
+                return faults.isEmpty
+                    ? .success(manifest) : .failure(HubError(.unanswered, faults.joined(separator: "; ")))
+            } catch {
+                return .failure(HubError(.unanswered, error.description))
+            }
         }
     }
 
@@ -45,9 +41,9 @@ struct PluginQuestion: Sendable {
     ///
     /// - Parameter read: parses the printed answer.
     func ask<Answer: Sendable>(
-        _ read: @escaping @Sendable ([UInt8]) -> Result<Answer, QuestionError>
-    ) async -> Result<Answer, QuestionError> {
-        await withTaskGroup(of: Result<Answer, QuestionError>.self) { group in
+        _ read: @escaping @Sendable ([UInt8]) -> Result<Answer, HubError>
+    ) async -> Result<Answer, HubError> {
+        await withTaskGroup(of: Result<Answer, HubError>.self) { group in
             group.addTask {
                 do {
                     var options = PlatformOptions()
@@ -76,18 +72,20 @@ struct PluginQuestion: Sendable {
                         if case .exited(let code) = result.terminationStatus { why = hint.ofInterpreter(Int(code)) }
                         if input.isEmpty { why = why ?? words.flatMap(hint.after(lastErrorLine:)) }
                         let reason = ending(result.terminationStatus, words) + (why.map { ": \($0)" } ?? "")
-                        return .failure(QuestionError(reason: reason, hasEnded: hasEnded))
+                        return .failure(HubError(hasEnded ? .exited : .unanswered, reason))
                     }
                     return read(result.standardOutput)
                 } catch let error as SubprocessError where error.code == .outputLimitExceeded {
-                    return .failure(QuestionError(reason: "it printed more than the limit of \(Self.longest) bytes"))
-                } catch { return .failure(QuestionError(reason: "it cannot be run: \(error)")) }
+                    return .failure(HubError(.unanswered, "it printed more than the limit of \(Self.longest) bytes"))
+                } catch {
+                    return .failure(HubError(.unanswered, "it cannot be run: \(error)"))
+                }
             }
             group.addTask { [patience] in
                 try? await Task.sleep(for: patience)
-                return .failure(QuestionError(reason: "it gave no answer within \(patience)"))
+                return .failure(HubError(.unanswered, "it gave no answer within \(patience)"))
             }
-            let first = await group.next() ?? .failure(QuestionError(reason: "it gave no answer"))
+            let first = await group.next() ?? .failure(HubError(.unanswered, "it gave no answer"))
             group.cancelAll()
             return first
         }

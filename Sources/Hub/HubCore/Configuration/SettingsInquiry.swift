@@ -37,7 +37,9 @@ struct SettingsInquiry: Sendable {
         let answer = await question.ask { bytes in
             do throws(PrintedAnswer.InvalidAnswer) {
                 return .success(try PrintedAnswer(bytes).read(SettingsVerdict.self))
-            } catch { return .failure(.init(reason: error.description)) }
+            } catch {
+                return .failure(HubError(.unanswered, error.description))
+            }
         }
         switch answer {
         case .success(let verdict):
@@ -49,7 +51,7 @@ struct SettingsInquiry: Sendable {
         case .failure(let failure):
             return Answer(objections: [
                 SettingObjection(
-                    .warning, reason: "\(path) --check-settings: \(failure.reason); its settings were checked in part")
+                    .warning, reason: "\(path) --check-settings: \(failure.message); its settings were checked in part")
             ])
         }
     }

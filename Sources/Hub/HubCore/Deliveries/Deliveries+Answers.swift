@@ -21,7 +21,7 @@ extension Deliveries {
                 "DONE.results: expected \(open.versions.count), one for each record of the delivery, found \(report.results.count)",
                 peer)
         }
-        let time = outlet.facts.waits.now()
+        let time = door.facts.waits.now()
         let answers = zip(open.versions, report.results).map { version, result in
             SinkAnswer(
                 number: version.number, sequence: version.sequence, result: SinkResult(result, at: time),
@@ -34,7 +34,7 @@ extension Deliveries {
         }
         if answers.contains(where: { if case .unauthorized = $0.result { true } else { false } }) {
             pumps[id]?.isUnauthorized = true
-            outlet.log(.warning, "a sink's log-in has failed", ["sink": "\(id)"])
+            door.logOfSessions(.warning, "a sink's log-in has failed", ["sink": "\(id)"])
         }
         unsettled[id, default: Answers()].answers += answers
         settle()
@@ -43,7 +43,7 @@ extension Deliveries {
     }
 
     private func refuse(_ report: DeliveryReport, _ reason: String, _ peer: ClientSession) {
-        outlet.send(.error(WireError(.field, reason, ref: report.delivery, want: report.want)), to: peer.reference)
+        door.send(.error(WireError(.field, reason, ref: report.delivery, want: report.want)), to: peer.reference)
     }
 
     // MARK: - To the store
@@ -61,7 +61,7 @@ extension Deliveries {
         Task {
             do throws(StoreError) {
                 try await store.settle(
-                    settlements, recordedAt: outlet.facts.clock.now(), waitTime: outlet.facts.waits.now())
+                    settlements, recordedAt: door.facts.clock.now(), waitTime: door.facts.waits.now())
                 settled(settlements)
             } catch {
                 notSettled(due, error)
@@ -100,10 +100,9 @@ extension Deliveries {
         settleWaiters = []
         for waiter in waiters { waiter.resume() }
         loop.schedule(after: .milliseconds(Self.retryAfter)) { [weak self] in
-            self?.assumeIsolated {
-                $0.isSettling = false
-                $0.settle()
-            }
+            guard let self, door.isBound else { return }
+            isSettling = false
+            settle()
         }
     }
 

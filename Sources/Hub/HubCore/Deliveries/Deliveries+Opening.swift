@@ -11,7 +11,7 @@ extension Deliveries {
         let terms: SinkTerms
         do throws(WireError) {
             terms = try SinkTerms(
-                request, names, plugin: peer.hello.plugin, zone: outlet.facts.persons.first?.zone ?? "UTC")
+                request, names, plugin: peer.hello.plugin, zone: door.facts.persons.first?.zone ?? "UTC")
         } catch {
             return refuse(request.want, error, peer)
         }
@@ -35,7 +35,7 @@ extension Deliveries {
                 }
                 let isNew = try await !store.sinkNames().contains(id)
                 if isNew { try await checkRoom(for: id) }
-                let facts = outlet.facts
+                let facts = door.facts
                 let now = facts.clock.now()
                 let state = try await store.openSink(id, terms, from: SinkStart(request.start), recordedAt: now)
                 if isAgain { try await store.retryNow(id, recordedAt: now, waitTime: facts.waits.now()) }
@@ -50,7 +50,7 @@ extension Deliveries {
     }
 
     private func checkRoom(for id: SinkID) async throws {
-        let most = outlet.facts.policy.limits.wants
+        let most = door.facts.policy.limits.wants
         guard try await store.sinkNames().count(where: { $0.instance == id.instance }) >= most else { return }
         throw WireError(
             .limit,
@@ -64,21 +64,21 @@ extension Deliveries {
         openTasks[turn] = nil
         guard opening[state.id] == turn else { return }
         opening[state.id] = nil
-        guard outlet.isOpen(peer.reference) else { return }
-        let limits = outlet.facts.policy.limits
+        guard door.isOpen(peer.reference) else { return }
+        let limits = door.facts.policy.limits
         var pump = SinkPump(
             request, id: state.id, session: peer.reference, turn: turn, position: state.cursor.sequence,
             batchLimit: limits.batchRecords, reportsCaughtUp: peer.hello.mode == .once)
         pump.isUnauthorized = state.paused != nil
         pumps[state.id] = pump
         faults[state.id] = nil
-        outlet.log(
+        door.logOfSessions(
             .info, "subscription open",
             [
                 "sink": "\(state.id)", "new": "\(isNew)", "pending": "\(state.account.pending)",
                 "retrying": "\(state.account.retrying)",
             ])
-        outlet.send(
+        door.send(
             .want(
                 WantAnswer(
                     want: state.id.want, isNew: isNew, cursor: state.cursor,
@@ -108,12 +108,12 @@ extension Deliveries {
         (error.want, error.closed) = (want, false)
         let id = SinkID(instance: peer.hello.instance, want: want)
         if pumps[id] == nil, faults.count < Self.faultBound { faults[id] = error.reason }
-        outlet.log(.warning, "subscription refused", ["sink": "\(id)", "reason": "\(error)"])
-        outlet.send(.error(error), to: peer.reference)
+        door.logOfSessions(.warning, "subscription refused", ["sink": "\(id)", "reason": "\(error)"])
+        door.send(.error(error), to: peer.reference)
     }
 
     private func reportReplacement(_ id: SinkID, _ session: SessionReference) {
-        outlet.send(
+        door.send(
             .error(
                 WireError(
                     .replaced, "another session of \(id.instance) has asked for it", closed: false, want: id.want)),
@@ -129,5 +129,35 @@ extension SinkStart {
             case .beginning: .beginning
             case .after(let cursor): .after(cursor)
             }
+    }
+}
+
+extension SinkTerms {
+    /// The terms of a WANT, narrowed to the types and persons that its instance may read (R10.10).
+    ///
+    /// - Parameter zone: the zone for the day of a record that does not know its local time.
+    /// - Throws: `field` for an unknown type or person, `forbidden` if none of the requested types may be read.
+    init(_ request: WantRequest, _ names: FilterNames, plugin: String, zone: String) throws(WireError) {
+        var filter = SinkFilter()
+        let asked = try names.types(request.types)
+        let fitting = names.reading.narrowed(types: asked)
+        if asked != nil, fitting?.isEmpty == true {
+            let allowed = (names.reading.asked ?? []).map(\.rawValue).sorted().joined(separator: ", ")
+            throw WireError(
+                .forbidden,
+                "WANT.types: this instance asks to read none of them; its manifest asks for \(allowed)")
+        }
+        // Records that are not granted are left out silently (R8.120); a sink would not get its own records anyway (R10.5).
+        let granted = names.reading.types.intersection(fitting)
+        (filter.types, filter.exceptTypes) = (granted.only, granted.except)
+        filter.persons = try names.persons(request.persons)
+        filter.kinds = request.selection.kinds
+        let takes = request.takes
+        self.init(
+            filter: filter,
+            abilities: Abilities(
+                takesPastDates: takes.pastDates, takesEdits: takes.edits, takesDeletions: takes.deletions,
+                takesFilledValues: takes.filled),
+            target: Target(plugin: plugin, accounts: request.account.map { [$0] } ?? []), zone: zone)
     }
 }

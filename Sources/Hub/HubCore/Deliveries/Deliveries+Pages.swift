@@ -40,10 +40,10 @@ extension Deliveries {
 
     private func limits(of pump: SinkPump) -> DeliveryLimits? {
         // Not after STOP (R10.22).
-        guard outlet.isContinuing(pump.session), !isFull(pump.session) else { return nil }
+        guard door.isContinuing(pump.session), !isFull(pump.session) else { return nil }
         var limits = pump.limits(
-            at: outlet.now, waitTime: outlet.facts.waits.now(), unsettled: unsettledCount(of: pump.id))
-        let facts = outlet.facts
+            at: door.now, waitTime: door.facts.waits.now(), unsettled: unsettledCount(of: pump.id))
+        let facts = door.facts
         limits?.since = facts.reading(of: pump.id.instance).history?.earliest(now: facts.clock.now())
         return limits
     }
@@ -60,8 +60,8 @@ extension Deliveries {
                 do throws(StoreError) {
                     let page = try await store.deliveries(
                         of: id, after: pump.position, limits: limits, inFlight: pump.inFlight,
-                        at: outlet.facts.clock.now(),
-                        waitTime: outlet.facts.waits.now())
+                        at: door.facts.clock.now(),
+                        waitTime: door.facts.waits.now())
                     read(page, for: id, turn)
                 } catch {
                     failed(error, for: id, turn)
@@ -81,10 +81,10 @@ extension Deliveries {
         if page.paused != nil { pump.isUnauthorized = true }
         var records = RawRecords()
         // The records that fit both the credit and one frame.
-        let room = min(pump.credit.bytes, outlet.facts.policy.limits.frameBytes) - SinkPump.envelope
-        if outlet.isContinuing(pump.session) {
+        let room = min(pump.credit.bytes, door.facts.policy.limits.frameBytes) - SinkPump.envelope
+        if door.isContinuing(pump.session) {
             for record in page.records {
-                records.append { RecordEncoder.append(record, to: &$0) }
+                records.append(door.feeds.bodies.body(of: record, isNeededAgain: pumps.count > 1))
                 guard records.joined.count > room else { continue }
                 records.removeLast()
                 break
@@ -92,11 +92,11 @@ extension Deliveries {
         }
         if !records.isEmpty {
             let delivery = Delivery(want: id.want, delivery: pump.nextDelivery, records: records)
-            _ = pump.sent(page, count: records.count, cost: delivery.cost, at: outlet.now)
+            _ = pump.sent(page, count: records.count, cost: delivery.cost, at: door.now)
             if isWoken { pump.mayHaveMore = true }
             pumps[id] = pump
             // Sending may end the session, and with it the pump.
-            outlet.send(.deliver(delivery), to: pump.session)
+            door.send(.deliver(delivery), to: pump.session)
         } else {
             pump.looked(at: page, sent: 0)
             if isWoken { pump.mayHaveMore = true }
@@ -117,7 +117,7 @@ extension Deliveries {
     }
 
     private func wakeLater(_ id: SinkID) {
-        loop.schedule(after: .milliseconds(Self.retryAfter)) { [weak self] in self?.assumeIsolated { $0.wake(id) } }
+        loop.schedule(after: .milliseconds(Self.retryAfter)) { [weak self] in self?.wake(id) }
     }
 
     /// Ends a turn from the hub's side, and sends the sink the reason.
@@ -126,7 +126,7 @@ extension Deliveries {
         end(id)
         var error = error
         (error.want, error.closed) = (id.want, false)
-        outlet.send(.error(error), to: session)
+        door.send(.error(error), to: session)
         pumpAll(of: session)
     }
 
@@ -136,24 +136,24 @@ extension Deliveries {
     private func schedule(_ id: SinkID) {
         timers.removeValue(forKey: id)?.cancel()
         guard let pump = pumps[id] else { return }
-        let time = outlet.facts.waits.now()
+        let time = door.facts.waits.now()
         var delay: Duration?
         if let due = pump.wakeTime(waitTime: time) {
-            delay = outlet.facts.clock.realDuration(forVirtual: .microseconds(due - time))
+            delay = door.facts.clock.realDuration(forVirtual: .microseconds(due - time))
         }
-        if pump.mayHaveMore, pump.notBefore > outlet.now {
-            delay = max(delay ?? .zero, .milliseconds(pump.notBefore - outlet.now))
+        if pump.mayHaveMore, pump.notBefore > door.now {
+            delay = max(delay ?? .zero, .milliseconds(pump.notBefore - door.now))
         }
         guard let delay else { return }
         // At least once an hour, because the machine may sleep and waits may be very long.
         let wait = min(max(delay, .milliseconds(1)), .seconds(3_600))
-        timers[id] = loop.schedule(after: wait) { [weak self] in self?.assumeIsolated { $0.pump(id) } }
+        timers[id] = loop.schedule(after: wait) { [weak self] in self?.pump(id) }
     }
 
     /// Reports the end of a pass of mode `once` when nothing is left (R10.21).
     private func reportCaughtUp(_ id: SinkID) {
         guard let pump = pumps[id], pump.reportsCaughtUp, !pump.hasReportedCaughtUp, isSettled(id),
-            pump.isCaughtUp(waitTime: outlet.facts.waits.now())
+            pump.isCaughtUp(waitTime: door.facts.waits.now())
         else { return }
         pumps[id]?.markReportedCaughtUp()
         let turn = pump.turn
@@ -170,11 +170,11 @@ extension Deliveries {
                 pumps[id]?.clearReportedCaughtUp()
                 return wakeLater(id)
             }
-            guard pump.isCaughtUp(waitTime: outlet.facts.waits.now()) else {
+            guard pump.isCaughtUp(waitTime: door.facts.waits.now()) else {
                 pumps[id]?.clearReportedCaughtUp()
                 return self.pump(id)
             }
-            outlet.send(
+            door.send(
                 .want(
                     WantAnswer(
                         want: id.want, isNew: false, cursor: state.cursor,

@@ -1,5 +1,6 @@
 import HubStore
 import HubWire
+import Logging
 import Samples
 
 /// The state of sinks, in numbers and in one sentence.
@@ -17,7 +18,7 @@ extension Deliveries {
             retrying: account.retrying, refused: account.refused, superseded: account.superseded,
             skipped: account.skipped, cursor: overview.state.cursor.description,
             isCounting: overview.isCounting ? true : nil, oldestPending: text(overview.oldestPending),
-            nextRetry: text(overview.nextRetry.map(outlet.facts.waits.shown)),
+            nextRetry: text(overview.nextRetry.map(door.facts.waits.shown)),
             lastDelivered: text(overview.lastDelivered), lastFailure: text(overview.lastFailure?.at),
             lastFailureReason: overview.lastFailure?.reason,
             skips: Dictionary(
@@ -40,7 +41,7 @@ extension Deliveries {
             }
         }.map(\.rawValue).sorted()
         guard !missing.isEmpty else { return nil }
-        let kinds = outlet.facts.plugins.filter { $0.kind == DayProducers.usualKind }
+        let kinds = door.facts.plugins.filter { $0.kind == DayProducers.usualKind }
         let remedy = DayProducers.remedy(
             reading.types.days.union(missing), maker: kinds.first(where: \.enabled)?.name,
             disabled: kinds.first { !$0.enabled }?.name)
@@ -61,7 +62,7 @@ extension Deliveries {
             )
         }
         if let reason = overview.state.paused {
-            let commands = outlet.facts.instances[id.instance]?.commands
+            let commands = door.facts.instances[id.instance]?.commands
             // A plugin without its own log-in command takes its credentials from hub.conf.
             let repair =
                 commands?.contains { $0.name == "login" } == false
@@ -77,7 +78,7 @@ extension Deliveries {
         if overview.isCounting {
             return (true, "its waiting records are being counted: \(Self.records(waiting)) so far")
         }
-        if !isOpen, outlet.facts.watchers.contains(where: { $0.instance == id.instance }) {
+        if !isOpen, door.facts.watchers.contains(where: { $0.instance == id.instance }) {
             return (true, waiting == 0 ? nil : "\(Self.records(waiting)) for the next run of \(id.instance)")
         }
         if !isOpen {
@@ -86,7 +87,7 @@ extension Deliveries {
         if account.retrying > 0 {
             let next =
                 overview.nextRetry.map {
-                    ", again at \(Timestamp(microseconds: outlet.facts.waits.shown($0)).text)"
+                    ", again at \(Timestamp(microseconds: door.facts.waits.shown($0)).text)"
                 } ?? ""
             let reason = overview.lastFailure.map { ": \($0.reason)" } ?? ""
             return (true, "\(account.retrying) to be tried again\(since(overview))\(next)\(reason)")
@@ -99,7 +100,7 @@ extension Deliveries {
         }
         guard account.pending > 0 else { return (true, nil) }
         let latest = max(overview.lastDelivered ?? .min, overview.oldestPending ?? .min)
-        guard outlet.facts.clock.now() - latest < Self.patience || pumps[id]?.open.isEmpty == true else {
+        guard door.facts.clock.now() - latest < Self.patience || pumps[id]?.open.isEmpty == true else {
             return (
                 false,
                 "\(Self.records(account.pending)) since \(Timestamp(microseconds: latest).text): it does not answer"
@@ -111,8 +112,8 @@ extension Deliveries {
     /// Why no session can ask for a sink, with the remedy other than dropping it; `nil` if its instance is in `hub.conf` and enabled.
     private func unrequestedReason(_ id: SinkID) -> (why: String, repair: String)? {
         let table = "[plugin.\(id.instance)]"
-        guard outlet.facts.instances[id.instance] == nil else { return nil }
-        guard let plugin = outlet.facts.plugins.first(where: { $0.name == id.instance }) else {
+        guard door.facts.instances[id.instance] == nil else { return nil }
+        guard let plugin = door.facts.plugins.first(where: { $0.name == id.instance }) else {
             return ("no \(table) of hub.conf asks for it any more", "")
         }
         return plugin.enabled
@@ -125,4 +126,42 @@ extension Deliveries {
     }
 
     private static func records(_ count: Int64) -> String { count == 1 ? "1 record waits" : "\(count) records wait" }
+}
+
+/// Sinks whose programs run on a schedule.
+extension Deliveries {
+    /// When the sinks of an instance have something to deliver.
+    enum Delay: Sendable, Hashable {
+        case nothing, now
+        case after(Duration)
+    }
+
+    /// When the next delivery to an instance is due; `nil` if it has no sink.
+    func delay(for instance: String) async -> Delay? {
+        let sinks: [SinkOverview]
+        do throws(StoreError) {
+            sinks = try await store.sinks().filter { $0.state.id.instance == instance }
+        } catch {
+            logger.error("sinks cannot be read", metadata: ["plugin": "\(instance)", "error": "\(error)"])
+            return .after(.seconds(60))
+        }
+        guard !sinks.isEmpty else { return nil }
+        let time = door.facts.waits.now()
+        // A sink whose log-in has failed waits for a person.
+        let delays = sinks.filter { $0.state.paused == nil }.compactMap { sink -> Int64? in
+            let account = sink.state.account
+            if account.pending > 0 { return 0 }
+            return account.retrying > 0 ? max(0, (sink.nextRetry ?? time) - time) : nil
+        }
+        guard let least = delays.min() else { return .nothing }
+        return least == 0
+            ? .now : .after(door.facts.clock.realDuration(forVirtual: .microseconds(least)))
+    }
+
+    /// Whether an instance has asked for deliveries, and none can be made now.
+    func isIdle(_ instance: String) -> Bool {
+        let own = pumps.filter { $0.key.instance == instance }
+        let time = door.facts.waits.now()
+        return !own.isEmpty && own.allSatisfy { id, pump in pump.isCaughtUp(waitTime: time) && isSettled(id) }
+    }
 }

@@ -6,13 +6,13 @@ import ZeroMQ
 
 /// The subscriptions of sinks: their deliveries, and the answers to these (Protocol §10).
 ///
-/// It runs on the poll loop, as an actor on its thread: the door calls it without waiting, and it sends to sessions through its ``PeerSender``.
-actor Deliveries {
+/// A part of the door.
+@DoorActor
+final class Deliveries {
     let loop: PollLoop
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     let store: Store
-    let outlet: PeerSender
+    let door: Door
     let logger: Logger
 
     /// Maximum number of pages that are read at a time: the store must have time for questions.
@@ -56,14 +56,14 @@ actor Deliveries {
     /// When the cursors of sinks were last saved, by the loop's `now`.
     private var tidiedAt: Int64 = 0
 
-    init(of store: Store, on loop: PollLoop, outlet: PeerSender, logger: Logger) {
-        (self.store, self.loop, self.outlet, self.logger) = (store, loop, outlet, logger)
+    init(of door: Door) {
+        (self.door, store, loop, logger) = (door, door.store, door.loop, door.logger)
     }
 
     /// Called once a second.
     func beat() {
-        guard outlet.now - tidiedAt >= 10_000 else { return }
-        tidiedAt = outlet.now
+        guard door.now - tidiedAt >= 10_000 else { return }
+        tidiedAt = door.now
         tidy()
     }
 

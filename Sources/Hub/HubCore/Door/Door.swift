@@ -4,13 +4,38 @@ import Logging
 import Samples
 import ZeroMQ
 
+/// The isolation of the door and its parts: one poll loop runs them, so they may own sockets, and they call each other without waiting.
+///
+/// All hubs of a process share the loop; only tests have more than one. It never ends, because an executor must outlive its jobs.
+@globalActor
+actor DoorActor {
+    static let shared = DoorActor()
+    private static let loop = Result { () throws(ZeroMQError) in
+        let loop = try PollLoop(name: "hub-door")
+        try loop.start()
+        return loop
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        guard case .success(let loop) = Self.loop else {
+            preconditionFailure("nothing may run on a loop that did not start")
+        }
+        return loop.asUnownedSerialExecutor()
+    }
+
+    /// The loop, which runs from the first call on.
+    ///
+    /// - Throws: if the system has no thread or file descriptor left; then nothing may be run on this actor.
+    static func start() throws(ZeroMQError) -> PollLoop { try loop.get() }
+}
+
 /// The entrance for clients: the sockets, and all sessions, on one thread.
 ///
 /// Everything here runs on the poll loop; sockets are made, used and closed on it. The door is always read: only credit slows a client
-/// down, and a forbidden message gets an answer at once. The ``parts`` carry out the requests of sessions.
-actor Door {
+/// down, and a forbidden message gets an answer at once. The door's parts carry out the requests of sessions, and send by the door.
+@DoorActor
+final class Door {
     let loop: PollLoop
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private(set) var facts: HubContext { didSet { watchers = facts.watchers } }
     /// The grants of instances that run on a schedule.
@@ -39,9 +64,13 @@ actor Door {
 
     let feeds: Feeds
     var plugins: PluginStates
-    private(set) lazy var parts = DoorParts(of: self, secrets)
     /// The tokens of plugins, or why they cannot be used.
-    private let secrets: Result<SecretStore, StoreError>
+    let secrets: Result<SecretStore, StoreError>
+    private(set) lazy var deliveries = Deliveries(of: self)
+    private(set) lazy var tokens = Tokens(of: self)
+    private(set) lazy var storeHealth = StoreHealth(of: self)
+    private(set) lazy var questions = QueryService(of: store, storeHealth, outlet: self)
+    private(set) lazy var commands = Commands(of: self)
 
     init(
         facts: HubContext, store: Store, secrets: Result<SecretStore, StoreError>, committer: Committer, loop: PollLoop,
@@ -91,7 +120,7 @@ actor Door {
         // A network session of any mode must not keep grants that `hub.conf` has withdrawn.
         let remote = Set(sessions.all.values.filter(\.endpoint.isRemote).map(\.hello.instance))
         for instance in remote where !before.isEquivalent(as: facts, to: instance) {
-            parts.tokens.assumeIsolated { $0.hide(nil, of: instance) }
+            tokens.hide(nil, of: instance)
             perform(sessions.dismissRemote(instance, because: "the hub's configuration has changed"))
         }
     }
@@ -112,37 +141,14 @@ extension Door {
     }
 }
 
-/// The actors that work beside the door on its loop.
-///
-/// The door calls them by `assumeIsolated`, without waiting; they send to sessions through the ``PeerSender``.
-final class DoorParts: Sendable {
-    let deliveries: Deliveries
-    let commands: Commands
-    let questions: QueryService
-    let tokens: Tokens
-    let storeHealth: StoreHealth
-
-    init(of door: isolated Door, _ secrets: Result<SecretStore, StoreError>) {
-        let (loop, store, logger, outlet) = (door.loop, door.store, door.logger, PeerSender(door))
-        deliveries = Deliveries(of: store, on: loop, outlet: outlet, logger: logger)
-        tokens = Tokens(in: secrets, on: loop, outlet: outlet, logger: logger)
-        storeHealth = StoreHealth(
-            of: store, secrets, committer: door.committer, on: loop, outlet: outlet, logger: logger)
-        questions = QueryService(of: store, storeHealth, on: loop, outlet: outlet)
-        commands = Commands(
-            store: store, secrets: secrets, committer: door.committer, deliveries: deliveries, on: loop,
-            outlet: outlet, logger: logger)
-    }
-}
-
 // MARK: - Opening and closing
 
 extension Door {
     /// Binds the gate, the door and the feed, in this order: a client that logs in must be answered from the first moment.
     func open(in context: Context, stopCommand: @escaping @Sendable () -> Void) throws(ZeroMQError) {
-        parts.commands.assumeIsolated { $0.stopHub = stopCommand }
+        commands.stopHub = stopCommand
         try gate.open(on: loop) { [weak self] request in
-            self?.assumeIsolated { $0.verdict(on: request) } ?? .refuse("the hub has ended")
+            self?.verdict(on: request) ?? .refuse("the hub has ended")
         }
 
         let socket = try Socket(.router, in: context)
@@ -162,10 +168,10 @@ extension Door {
         try socket.set(.zapDomain, to: LaunchTokens.doorDomain)
         try socket.set(.plainServer, to: true)
         try socket.bind(facts.endpoints.pluginDoor)
-        loop.watch(socket) { [weak self] _ in self?.assumeIsolated { $0.doorIsReady() } }
+        loop.watch(socket) { [weak self] _ in self?.doorIsReady() }
         self.socket = consume socket
 
-        try feeds.open(PeerSender(self))
+        try feeds.open(self)
         openNetwork()
         beat()
     }
@@ -192,23 +198,27 @@ extension Door {
 
     /// Whether an instance has asked for deliveries, none can be made now, and it has no open command.
     func isIdle(_ instance: String) -> Bool {
-        parts.deliveries.assumeIsolated { $0.isIdle(instance) } && !parts.commands.assumeIsolated { $0.isAt(instance) }
+        deliveries.isIdle(instance) && !commands.isAt(instance)
     }
+
+    /// Whether the door is open.
+    var isBound: Bool { socket != nil }
 
     /// Runs once a second: ends sessions that have been silent too long.
     private func beat() {
+        guard isBound else { return }
         perform(sessions.tick(at: now))
-        parts.deliveries.assumeIsolated { $0.beat() }
+        deliveries.beat()
         if let omitted = log.omitted(at: now) {
             logger.info("more sessions began or ended", metadata: ["lines": "\(omitted)"])
         }
-        loop.schedule(after: .seconds(1)) { [weak self] in self?.assumeIsolated { $0.beat() } }
+        loop.schedule(after: .seconds(1)) { [weak self] in self?.beat() }
     }
 
     /// Closes the sockets; messages that were sent get half a second to leave.
     func close() {
-        parts.questions.assumeIsolated { $0.cancelAll() }
-        parts.commands.assumeIsolated { $0.cancelAll() }
+        questions.cancelAll()
+        commands.cancelAll()
         clients = [:]
         socket = nil
         feeds.close()

@@ -1,5 +1,7 @@
+import HubStore
 import HubWire
 import Logging
+import Samples
 import ZeroMQ
 
 /// Carries out the actions of sessions, and sends messages to them.
@@ -37,10 +39,10 @@ extension Door {
     private func forget(_ peer: RoutingID, _ reason: SessionEnd) {
         guard let client = clients.removeValue(forKey: peer) else { return }
         let session = client.reference
-        parts.questions.assumeIsolated { $0.end(of: session) }
-        parts.deliveries.assumeIsolated { $0.end(of: session) }
-        parts.commands.assumeIsolated { $0.end(of: session) }
-        parts.tokens.assumeIsolated { $0.end(of: session) }
+        questions.end(of: session)
+        deliveries.end(of: session)
+        commands.end(of: session)
+        tokens.end(of: session)
         // Otherwise a peer that repeats HELLO could make the hub hold a window of credit each time.
         committer.drop { $0 == session }
         plugins.sessionEnded(client.hello, wasLast: sessions.runner(of: client.hello.instance) == nil)
@@ -50,9 +52,91 @@ extension Door {
             ["instance": "\(client.hello.instance)", "reason": "\(reason)"])
     }
 
+    // MARK: - For the parts
+
+    /// Sends to a session, which may end it; does nothing if the session is over.
+    func send(_ message: HubMessage, to session: SessionReference) {
+        if sessions[session] != nil { send(message, to: session.peer) }
+    }
+
+    /// Answers a request of a session once; does nothing if the session is over, or does not wait for the answer.
+    func answer(_ message: HubMessage, to request: SessionRequest, in session: SessionReference) {
+        perform(sessions.answer(message, to: request, in: session))
+    }
+
+    func isOpen(_ session: SessionReference) -> Bool { sessions[session] != nil }
+
+    /// Whether the session continues: it is not over, and was not sent STOP.
+    func isContinuing(_ session: SessionReference) -> Bool { sessions[session].map { !$0.isStopping } ?? false }
+
+    /// The session in which an instance runs.
+    func runner(of instance: String) -> SessionReference? { sessions.runner(of: instance).flatMap(sessions.reference) }
+
+    /// Ends the session in which an instance runs; the instance greets again.
+    func dismiss(_ instance: String, because reason: String) { perform(sessions.dismiss(instance, because: reason)) }
+
+    /// All types that the hub knows: those of the registry, and those that plugins and scripts have declared since it started.
+    var knownTypes: TypeRegistry { greetings.declared.registry }
+
     /// Logs a line that peers cause; lines beyond an allowance are only counted.
     func logOfSessions(_ level: Logger.Level, _ message: Logger.Message, _ facts: Logger.Metadata) {
         guard logger.logLevel <= level, log.take(at: now) else { return }
         logger.log(level: level, message, metadata: facts)
+    }
+}
+
+/// Reports refused messages to the owner's listeners (R17.1): the program gets the reason in its answers, its author gets it here.
+struct RefusalNotices {
+    /// Limits the reports about a program that sends only invalid messages; the program itself gets every answer.
+    private var bucket = TokenBucket(size: 20, rate: 5, now: 0)
+
+    /// The text to publish now; `nil` if the news is only counted.
+    mutating func text(_ text: String, at now: Int64) -> String? {
+        guard bucket.take(at: now) else { return nil }
+        let omitted = bucket.takeRefused()
+        return omitted > 0 ? "\(text) (and \(omitted) such answers before it)" : text
+    }
+
+    /// The rejected records of a batch in words; `nil` if there are none.
+    static func words(_ results: [StoreResult]) -> String? {
+        var (count, first) = (0, [String]())
+        for (place, result) in results.enumerated() {
+            guard case .rejected(let rejection) = result else { continue }
+            count += 1
+            if first.count < most { first.append("records[\(place)]: \(rejection.code): \(cut(rejection.reason))") }
+        }
+        guard count > 0 else { return nil }
+        let more = count > most ? ["and \(count - most) more"] : []
+        return "\(count) of \(results.count) records were rejected: \((first + more).joined(separator: "; "))"
+    }
+
+    /// An ERROR in words; `nil` if the program did not cause it.
+    static func words(_ error: WireError) -> String? {
+        switch error.code {
+        case .helloFirst, .replaced, .store, .stopping, .busy, .internal: nil
+        default: "was answered ERROR \(error.code): \(cut(error.reason))"
+        }
+    }
+
+    /// Maximum number of records of a batch that are named.
+    private static let most = 3
+    private static func cut(_ text: String) -> String { text.count > 300 ? "\(text.prefix(300))…" : text }
+}
+
+extension Door {
+    /// Publishes the rejected records of a batch, if there are any.
+    func reportRejection(_ results: [StoreResult], of instance: String) {
+        if let words = RefusalNotices.words(results) { tell(refused: words, of: instance) }
+    }
+
+    /// Publishes an ERROR that is sent to a session.
+    func tell(_ error: WireError, to peer: RoutingID) {
+        guard let client = clients[peer], let words = RefusalNotices.words(error) else { return }
+        tell(refused: words, of: client.hello.instance)
+    }
+
+    private func tell(refused words: String, of instance: String) {
+        guard let text = refusals.text(words, at: now) else { return }
+        publish(PluginNotices(instance: instance, word: "refused", text: text, level: .info, isNotice: false))
     }
 }

@@ -127,7 +127,7 @@ extension Feeds {
         logger.warning(
             "a feed is paused",
             metadata: ["of": "\(instance ?? "the owner")", "reason": "\(reason)", "for": "\(Self.pause)"])
-        if let instance { outlet?.note("\(reason); its feed was paused", of: instance) }
+        if let instance { door?.plugins.counters.failed(instance, "\(reason); its feed was paused", isSevere: false) }
         feed.close()
         loop.schedule(after: Self.pause) { [weak self] in self?.wake(of: instance) }
     }

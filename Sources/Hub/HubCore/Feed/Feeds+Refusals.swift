@@ -11,10 +11,10 @@ extension Feeds {
             return
         }
         publish([prefix], inVainOn: feed)
-        outlet?.log(
+        door?.logOfSessions(
             .notice, "a plugin subscribes to records that it may not read",
             ["plugin": "\(grant.instance)", "topic": "\(Self.printable(prefix))"])
-        outlet?.tell(grant.instance, inVain: prefix)
+        door?.tell(grant.instance, inVain: prefix)
     }
 
     /// The denied subscriptions of an instance's listeners.

@@ -6,15 +6,15 @@ import ZeroMQ
 
 /// The feeds: the subscriptions, and the messages to each listener (Protocol §7).
 ///
-/// A part of the door: used only on its thread, and called without waiting.
+@DoorActor
 final class Feeds {
     let store: Store
     let loop: PollLoop
     let context: Context
     let logger: Logger
     private(set) var facts: HubContext
-    /// The interface to sessions; set by ``open(_:)``.
-    private(set) var outlet: PeerSender?
+    /// Set by ``open(_:)``.
+    private(set) weak var door: Door?
 
     /// The owner's feed first, then those of instances.
     var all: [Feed] = [] { didSet { changes.note() } }
@@ -26,20 +26,21 @@ final class Feeds {
 
     /// The feeds for the message that is being published.
     private var chosen: [Feed] = []
-    /// The message that is being sent, its record and its place; the memory is reused.
+    /// The message that is being sent, and its place; the memory is reused.
     private var outgoing = Multipart()
-    private var (encoded, placeText): ([UInt8], [UInt8]) = ([], [])
+    private var placeText: [UInt8] = []
+    var bodies: RecentBodies
     /// Whether a pulse is scheduled, in addition to the regular one.
     private var isPulseDue = false
 
     init(of store: Store, on loop: PollLoop, in context: Context, _ facts: HubContext, logger: Logger) {
         (self.store, self.loop, self.context) = (store, loop, context)
-        (self.facts, self.logger) = (facts, logger)
+        (self.facts, self.logger, bodies) = (facts, logger, RecentBodies(from: store.head))
     }
 
     /// Opens the owner's feed.
-    func open(_ outlet: PeerSender) throws(ZeroMQError) {
-        self.outlet = outlet
+    func open(_ door: Door) throws(ZeroMQError) {
+        self.door = door
         let feed = Feed(facts.endpoints.feed, .open, from: store.head, changes: changes)
         try open(feed)
         all.insert(feed, at: 0)
@@ -81,6 +82,7 @@ final class Feeds {
         }
         guard isHeard || !sharing.isEmpty else { return }
         let epoch = store.epoch
+        let isDelivered = door?.deliveries.pumps.isEmpty == false
         var topics = TopicMemory()
         for publication in publications {
             let record = publication.record
@@ -98,11 +100,10 @@ final class Feeds {
                 }
             }
             guard !chosen.isEmpty || !ownPlaces.isEmpty else { continue }
-            encoded.removeAll(keepingCapacity: true)
-            RecordEncoder.append(record, to: &encoded)
+            let body = bodies.body(of: record, isNeededAgain: isDelivered)
             func send(_ previous: Int64) {
                 sendToSubscribers(
-                    topic, FeedPosition(sequence: record.sequence, previous: previous, epoch: epoch), encoded[...])
+                    topic, FeedPosition(sequence: record.sequence, previous: previous, epoch: epoch), body)
             }
             if !chosen.isEmpty { send(publication.previous) }
             for (feed, previous) in ownPlaces {
@@ -182,11 +183,13 @@ final class Feeds {
     private func publishPulse() {
         isPulseDue = false
         let cursor = store.cursor
+        bodies.forget(upTo: cursor.sequence)
         let body = Pulse(epoch: cursor.epoch, head: cursor.sequence, time: facts.clock.time.text)
         announce(.pulse, RawJSON(encoding: body), to: .everyone)
     }
 
     private func pulseRegularly() {
+        guard !all.isEmpty else { return }
         publishPulse()
         publishDeniedSubscriptions()
         loop.schedule(after: Self.regularPulse) { [weak self] in self?.pulseRegularly() }

@@ -11,7 +11,7 @@ extension Door {
     ///   - reading: the data from the store; `nil` if it does not answer.
     ///   - state: the state of the store.
     func status(_ reading: StoreStatus?, _ state: HubStatus.StoreState) -> HubStatus {
-        let sinks = parts.deliveries.assumeIsolated { part in reading.map { part.statuses($0) } ?? [] }
+        let sinks = reading.map { deliveries.statuses($0) } ?? []
         let cursor = store.cursor
         let tokens = Dictionary(grouping: reading?.tokens ?? [], by: \.account.instance)
         return HubStatus(
@@ -22,9 +22,9 @@ extension Door {
             endpoints: HubStatus.Endpoints(
                 door: facts.endpoints.door, feed: facts.endpoints.feed, tcp: gate.network.setting?.endpoint.description,
                 tcpFault: gate.network.fault),
-            store: state, backup: parts.storeHealth.assumeIsolated { $0.backupStatus }, erasure: reading?.erasure,
-            retention: parts.commands.assumeIsolated { $0.retainer }.reports(on: facts.retention),
-            retentionHeld: parts.commands.assumeIsolated { $0.retainer }.held,
+            store: state, backup: storeHealth.backupStatus, erasure: reading?.erasure,
+            retention: commands.retainer.reports(on: facts.retention),
+            retentionHeld: commands.retainer.held,
             plugins: facts.plugins.map { status(of: $0, sinks, tokens[$0.name]) }, sessions: sessionList(),
             accounts: reading?.accounts.map(HubStatus.AccountStatus.init) ?? [], sinks: sinks,
             persons: facts.statuses(of: reading?.persons ?? []),
@@ -52,7 +52,7 @@ extension Door {
 
     /// One line for the service manager, which also proves that the poll loop runs.
     func serviceStatus() -> String {
-        if let complaint = parts.storeHealth.assumeIsolated({ $0.complaint }) { return complaint }
+        if let complaint = storeHealth.complaint { return complaint }
         let enabled = facts.plugins.filter(\.enabled)
         let alive = enabled.count { plugins.counters[$0.name].sessions > 0 }
         return "newest sequence \(store.head); \(alive) of \(enabled.count) plugins alive"

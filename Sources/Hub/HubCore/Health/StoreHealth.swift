@@ -7,15 +7,15 @@ import ZeroMQ
 
 /// The state of the store, from its answers and its free space; a failing or unresponsive disk is detected too.
 ///
-/// It runs on the poll loop, as ``Deliveries`` does.
-actor StoreHealth {
+/// A part of the door.
+@DoorActor
+final class StoreHealth {
     private let loop: PollLoop
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let store: Store
     private let secrets: Result<SecretStore, StoreError>
     private let committer: Committer
-    private let outlet: PeerSender
+    private let door: Door
     private let logger: Logger
     private let path: String
 
@@ -39,13 +39,10 @@ actor StoreHealth {
     /// The largest commit takes less on any working disk.
     private static let commitPatience = Duration.seconds(10)
 
-    init(
-        of store: Store, _ secrets: Result<SecretStore, StoreError>, committer: Committer, on loop: PollLoop,
-        outlet: PeerSender, logger: Logger
-    ) {
-        (self.store, self.secrets, self.committer) = (store, secrets, committer)
-        (self.loop, self.outlet, self.logger) = (loop, outlet, logger)
-        path = outlet.facts.storePath
+    init(of door: Door) {
+        (self.door, store, secrets, committer) = (door, door.store, door.secrets, door.committer)
+        (loop, logger) = (door.loop, door.logger)
+        path = door.facts.storePath
     }
 
     // MARK: - Commits
@@ -77,8 +74,8 @@ actor StoreHealth {
     private func tell(_ text: String, isGood: Bool) {
         logger.log(level: isGood ? .notice : .warning, "\(text)")
         let body = NoticeBody(
-            level: isGood ? "notice" : "warning", subject: "store", text: text, time: outlet.facts.clock.time.text)
-        outlet.announce(.notice, RawJSON(encoding: body), to: .owner)
+            level: isGood ? "notice" : "warning", subject: "store", text: text, time: door.facts.clock.time.text)
+        door.feeds.announce(.notice, RawJSON(encoding: body), to: .owner)
     }
 
     private func checkLoss() async {
@@ -92,7 +89,7 @@ actor StoreHealth {
             if let found = store.loss { tell(found.text, isGood: found.cause == .power) }
             loss = try? await store.gaps().first { $0.cause == .lost }
         }
-        if let known = loss, outlet.facts.clock.now() - known.at > SequenceGap.newsLifetime { loss = nil }
+        if let known = loss, door.facts.clock.now() - known.at > SequenceGap.newsLifetime { loss = nil }
     }
 
     /// Retries a failed checkpoint, and reports when it fails and when it works again.
@@ -158,7 +155,7 @@ actor StoreHealth {
         } else if case .failure(let fault) = result {
             (state.state, state.error) = ("\(fault.code)", fault.message)
         } else if result == nil {
-            let now = outlet.now
+            let now = door.now
             let age = Duration.milliseconds(now - (reading?.began ?? now))
             (state.state, state.error) = ("hanging", hanging("reading", age))
         }
@@ -200,7 +197,7 @@ actor StoreHealth {
             reading = nil
             return result
         }
-        reading = (task, outlet.now)
+        reading = (task, door.now)
         return task
     }
 }

@@ -25,7 +25,9 @@ extension Door {
     }
 
     private func bindDoorToNetwork() {
-        guard let setting = gate.network.setting, !gate.network.isOpen, gate.network.pausedUntil <= now else { return }
+        guard isBound, let setting = gate.network.setting, !gate.network.isOpen, gate.network.pausedUntil <= now else {
+            return
+        }
         do throws(ZeroMQError) {
             try guardDoor(setting)
             try socket?.bind(setting.endpoint.description)
@@ -40,7 +42,7 @@ extension Door {
             }
             gate.network.lastFailedAt = now
             let pause = gate.network.fault == nil ? Duration.milliseconds(50) : .seconds(2)
-            loop.schedule(after: pause) { [weak self] in self?.assumeIsolated { $0.bindDoorToNetwork() } }
+            loop.schedule(after: pause) { [weak self] in self?.bindDoorToNetwork() }
         }
     }
 
@@ -105,10 +107,8 @@ extension Door {
         renewNetwork()
         feeds.pauseNetwork()
         loop.schedule(after: Self.networkPause) { [weak self] in
-            self?.assumeIsolated { door in
-                door.bindDoorToNetwork()
-                door.feeds.wakeNetwork()
-            }
+            self?.bindDoorToNetwork()
+            self?.feeds.wakeNetwork()
         }
     }
 
@@ -145,7 +145,7 @@ extension Door {
         }
         if !revoked.isEmpty {
             // The last messages get a moment to leave.
-            loop.schedule(after: .milliseconds(200)) { [weak self] in self?.assumeIsolated { $0.renewNetwork() } }
+            loop.schedule(after: .milliseconds(200)) { [weak self] in self?.renewNetwork() }
         }
         return (entries.count, revoked)
     }

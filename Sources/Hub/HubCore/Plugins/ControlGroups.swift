@@ -6,11 +6,6 @@ import Platform
 ///
 /// This needs a group for the hub alone, delegated by a service manager (`Delegate=`), without other programs. Calls block briefly.
 struct ControlGroups: Sendable {
-    /// Why there are no groups; the hub then counts memory itself.
-    struct Unavailable: Error, Sendable, CustomStringConvertible {
-        let description: String
-    }
-
     /// The hub's group, as a folder.
     private let folder: String
 
@@ -24,24 +19,24 @@ struct ControlGroups: Sendable {
     ///   - own: the groups of this process (`/proc/self/cgroup`).
     static func take(
         mounts: String = "/proc/self/mountinfo", own: String = "/proc/self/cgroup"
-    ) throws(Unavailable) -> ControlGroups {
+    ) throws(HubError) -> ControlGroups {
         guard let folder = place(mounts: text(mounts), own: text(own)) else {
-            throw Unavailable(description: "there is no control group of version 2")
+            throw HubError(.control, "there is no control group of version 2")
         }
         guard words(of: "\(folder)/cgroup.controllers").contains("memory") else {
-            throw Unavailable(description: "\(folder) has no memory controller")
+            throw HubError(.control, "\(folder) has no memory controller")
         }
         func processes() -> [pid_t] { words(of: "\(folder)/cgroup.procs").compactMap { pid_t($0) } }
         let here = processes()
         let others = here.filter { $0 != getpid() && !ProcessTree.isBelow($0, getpid()) }
         guard others.isEmpty, here.contains(getpid()) else {
-            throw Unavailable(description: "others run in \(folder), as in a terminal's")
+            throw HubError(.control, "others run in \(folder), as in a terminal's")
         }
         let home = "\(folder)/\(ofHub)"
         guard mkdir(home, 0o755) == 0 || errno == EEXIST else {
-            throw Unavailable(description: "\(home) cannot be made: \(String(cString: strerror(errno)))")
+            throw HubError(.control, "\(home) cannot be made: \(String(cString: strerror(errno)))")
         }
-        do throws(Unavailable) {
+        do throws(HubError) {
             // Twice, because a program that the hub was just starting may have come after the first scan.
             for process in here { try write("\(process)", to: "\(home)/cgroup.procs") }
             for process in processes() { try write("\(process)", to: "\(home)/cgroup.procs") }
@@ -59,16 +54,16 @@ struct ControlGroups: Sendable {
     }
 
     /// Makes the group for a plugin that is about to start.
-    func group(of instance: String, limit: Int64) throws(Unavailable) -> Group {
+    func group(of instance: String, limit: Int64) throws(HubError) -> Group {
         let group = Group(folder: "\(folder)/\(Self.ofPlugins)\(instance)")
         if mkdir(group.folder, 0o755) != 0 {
             // An existing group still counts memory of earlier processes.
             group.end()
             guard mkdir(group.folder, 0o755) == 0 else {
-                throw Unavailable(description: "\(group.folder) cannot be made: \(String(cString: strerror(errno)))")
+                throw HubError(.control, "\(group.folder) cannot be made: \(String(cString: strerror(errno)))")
             }
         }
-        do throws(Unavailable) {
+        do throws(HubError) {
             try group.limit(to: limit)
             // Otherwise the kernel swaps, and the whole machine slows down. A kernel without swap has no such file.
             if access("\(group.folder)/memory.swap.max", F_OK) == 0 {
@@ -86,10 +81,10 @@ struct ControlGroups: Sendable {
     struct Group: Sendable {
         let folder: String
 
-        func limit(to bytes: Int64) throws(Unavailable) { try write("\(bytes)", to: "\(folder)/memory.max") }
+        func limit(to bytes: Int64) throws(HubError) { try write("\(bytes)", to: "\(folder)/memory.max") }
 
         /// Adds a process that was not started by `hub-confine`, which enters the group on start.
-        func add(_ process: Int) throws(Unavailable) { try write("\(process)", to: "\(folder)/cgroup.procs") }
+        func add(_ process: Int) throws(HubError) { try write("\(process)", to: "\(folder)/cgroup.procs") }
 
         /// Whether the kernel has killed processes because of the limit.
         var hasKilled: Bool {
@@ -133,11 +128,11 @@ struct ControlGroups: Sendable {
         text(path).split { $0 == " " || $0 == "\n" }.map(String.init)
     }
 
-    private static func write(_ text: String, to path: String) throws(Unavailable) {
+    private static func write(_ text: String, to path: String) throws(HubError) {
         let file = open(path, O_WRONLY | O_CLOEXEC)
         defer { if file >= 0 { close(file) } }
         guard file >= 0, Glibc.write(file, text, text.utf8.count) == text.utf8.count else {
-            throw Unavailable(description: "\(path) does not take \(text): \(String(cString: strerror(errno)))")
+            throw HubError(.control, "\(path) does not take \(text): \(String(cString: strerror(errno)))")
         }
     }
 }

@@ -88,10 +88,10 @@ extension Door {
         plugins.lives[instance] = report
         switch report?.state {
         case nil, .stopped, .waiting, .quarantined, .failed, .finished:
-            parts.commands.assumeIsolated { $0.cannotStart(instance) }
+            commands.cannotStart(instance)
         // Its session had ended before the supervisor learnt that it had begun.
         case .silent where facts.plugins.contains { $0.name == instance && $0.run == nil }:
-            parts.commands.assumeIsolated { $0.cannotStart(instance) }
+            commands.cannotStart(instance)
         default: break
         }
     }
@@ -102,14 +102,14 @@ extension Door {
     /// - Returns: the endpoint of the instance's feed.
     func admit(_ instance: String, token: String, _ secrets: InstanceSecrets) -> String {
         gate.tokens.admit(instance, token: token)
-        parts.tokens.assumeIsolated { $0.hide(secrets, of: instance) }
+        tokens.hide(secrets, of: instance)
         return feeds.open(for: instance)
     }
 
     /// Revokes the token of an ended process, and ends its sessions.
     func processEnded(_ instance: String) {
         gate.tokens.revoke(instance)
-        parts.tokens.assumeIsolated { $0.hide(nil, of: instance) }
+        tokens.hide(nil, of: instance)
         plugins.counters.processEnded(instance)
         feeds.close(of: instance)
         for (peer, session) in sessions.all where session.endpoint == .plugin(user: instance) {

@@ -89,38 +89,30 @@ package struct PluginProbe: Sendable {
     /// Runs it with these arguments and without a log-in, as for `--describe`.
     ///
     /// - Returns: its output on stdout; or how it failed, in words with its exit code.
-    package func ask(_ arguments: [String], input: String = "") async -> Result<String, ProbeError> {
+    package func ask(_ arguments: [String], input: String = "") async -> Result<String, HubError> {
         let question = PluginQuestion(
             path: executable, arguments: arguments, reach: reach, input: input, patience: .seconds(10))
         return await question.ask { .success(String(decoding: $0, as: UTF8.self)) }
-            .mapError { ProbeError(reason: $0.reason, hasEnded: $0.hasEnded) }
     }
 
     /// Lets it log in or connect for real (`--check`), with the same rights as in a hub, but without a hub.
     ///
     /// - Parameter folder: an empty folder for this check alone; its settings are written there, mode 0600.
     /// - Returns: its report; or the problem, without its secrets.
-    package func check(in folder: String, patience: Duration) async -> Result<String, ProbeError> {
+    package func check(in folder: String, patience: Duration) async -> Result<String, HubError> {
         let file = "\(folder)/settings.toml"
         let lines = instance.settings.sorted { $0.key < $1.key }.map { "\($0) = \($1.revealed().toml)\n" }
         do throws(FileError) {
             try PrivateFile.write(Array(lines.joined().utf8), to: file)
         } catch {
-            return .failure(ProbeError(reason: error.description, hasEnded: false))
+            return .failure(HubError(.unanswered, error.description))
         }
         let question = PluginQuestion(
             path: executable, arguments: ["--check", "--settings", file, "--state", folder], reach: reach,
             own: ConfinementRules.Own(state: folder, temporary: folder, sockets: []), zone: zone, patience: patience)
         let answer = await question.ask { .success(String(decoding: $0, as: UTF8.self)) }
         return answer.map(instance.withoutSecrets).mapError {
-            ProbeError(reason: instance.withoutSecrets($0.reason), hasEnded: $0.hasEnded)
+            HubError($0.code, instance.withoutSecrets($0.message))
         }
-    }
-
-    /// The reason why a program did not answer.
-    package struct ProbeError: Error {
-        package let reason: String
-        /// Whether the program ended on its own, with an exit code other than 0.
-        package let hasEnded: Bool
     }
 }

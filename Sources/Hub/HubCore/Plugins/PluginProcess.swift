@@ -61,7 +61,7 @@ struct PluginProcess: Sendable {
             ) { execution in
                 if !isConfined {
                     let pid = Int(execution.processIdentifier.value)
-                    do throws(ControlGroups.Unavailable) { try group?.add(pid) } catch {
+                    do throws(HubError) { try group?.add(pid) } catch {
                         logger.warning(
                             "its memory is not limited", metadata: ["plugin": "\(instance)", "reason": "\(error)"])
                     }

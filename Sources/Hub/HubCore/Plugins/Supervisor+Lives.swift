@@ -110,7 +110,7 @@ extension Supervisor {
     private func group(for program: Program) -> ControlGroups.Group? {
         charges[program.instance]?.group = nil
         guard let groups, let limit = program.memoryLimit else { return nil }
-        do throws(ControlGroups.Unavailable) {
+        do throws(HubError) {
             let group = try groups.group(of: program.instance, limit: limit)
             charges[program.instance]?.group = group
             return group

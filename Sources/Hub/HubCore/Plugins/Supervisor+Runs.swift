@@ -59,12 +59,11 @@ extension Supervisor {
         // A command may have started it meanwhile; that start is handled separately.
         guard charges[instance]?.life.state == .resting else { return }
         charges[instance]?.schedule?.ended(waiting, at: now)
-        if await door.parts.commands.areAwaited(by: instance) { _ = await wake(instance) }
+        if await door.commands.areAwaited(by: instance) { _ = await wake(instance) }
     }
 
     private func waiting(for instance: String) async -> RunSchedule.Waiting {
-        let parts = await door.parts
-        guard let delay = await parts.deliveries.delay(for: instance) else { return .unknown }
+        guard let delay = await door.deliveries.delay(for: instance) else { return .unknown }
         switch delay {
         case .nothing: return .nothing
         case .now: return .now

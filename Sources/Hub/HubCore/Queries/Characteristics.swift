@@ -19,8 +19,8 @@ struct Characteristics {
     ///   - mayRead: whether a record may be read; one that may not is treated as absent.
     ///   - isAsked: whether a type may be returned.
     static func of(
-        _ person: Person, said: [TypeID: String], in store: Store, where mayRead: (StoredRecord) -> Bool,
-        ofType isAsked: (TypeID) -> Bool
+        _ person: Person, said: [TypeID: String], in store: Store, where mayRead: @Sendable (StoredRecord) -> Bool,
+        ofType isAsked: @Sendable (TypeID) -> Bool
     ) async throws -> [String: HubStatus.Characteristic] {
         var found: [String: HubStatus.Characteristic] = [:]
         for type in types where isAsked(type) {

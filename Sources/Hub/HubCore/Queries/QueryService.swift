@@ -1,24 +1,22 @@
 import HubStore
 import HubWire
 import Samples
-import ZeroMQ
 
 /// Answers the questions of sessions (Protocol §8.1).
 ///
-/// It runs on the poll loop, as ``Deliveries`` does.
-actor QueryService {
-    private let loop: PollLoop
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+/// A part of the door.
+@DoorActor
+final class QueryService {
 
     private let store: Store
     private let storeHealth: StoreHealth
-    private let outlet: PeerSender
+    private let outlet: Door
     private var queue = QueryQueue()
     /// The tasks of questions that are being answered, by their sessions and numbers.
     private var tasks: [SessionReference: [Int64: Task<Void, Never>]] = [:]
 
-    init(of store: Store, _ storeHealth: StoreHealth, on loop: PollLoop, outlet: PeerSender) {
-        (self.store, self.storeHealth, self.loop, self.outlet) = (store, storeHealth, loop, outlet)
+    init(of store: Store, _ storeHealth: StoreHealth, outlet: Door) {
+        (self.store, self.storeHealth, self.outlet) = (store, storeHealth, outlet)
     }
 
     func answer(_ query: QueryRequest, for session: ClientSession) {

@@ -34,7 +34,7 @@ extension Door {
                 ])
             send(.welcome(welcome(hello, policy, reference, endpoint)), to: peer)
             if endpoint != .owner { reportDeniedSubscriptions(peer) }
-            parts.commands.assumeIsolated { $0.began(hello.instance) }
+            commands.began(hello.instance)
         } catch {
             perform(sessions.refuse(error, from: peer))
         }
@@ -149,5 +149,83 @@ struct Greetings {
         }
         try declared.add(types, of: instance)
         return registry
+    }
+}
+
+/// Passes the admitted messages of sessions to the parts that act on them.
+extension Door {
+    func admit(_ message: ClientMessage, from peer: RoutingID) {
+        guard let client = clients[peer] else { return }
+        let session = client.session
+        switch message {
+        case .live(let live): pass(live, of: client)
+        case .event(let event): pass(mask(of: session).hiding(event), of: client)
+        case .want(let request):
+            let names = FilterNames("WANT", session, facts)
+            deliveries.open(request, names, for: session)
+        case .done(let report):
+            let report = mask(of: session).hiding(report)
+            deliveries.take(report, from: session)
+        case .query(let query): questions.answer(query, for: session)
+        case .command(let command): commands.carryOut(command, for: session)
+        case .progress(let progress):
+            let progress = mask(of: session).hiding(progress)
+            commands.relay(progress, from: session)
+        case .outcome(let outcome):
+            let outcome = mask(of: session).hiding(outcome)
+            commands.relay(outcome, from: session)
+        case .token(let request):
+            let request = mask(of: session).hiding(request)
+            tokens.answer(request, for: session)
+        case .tokenPut(let put): tokens.store(put, for: session)
+        case .hello, .samples, .ping, .pong, .bye:
+            break  // The session machine admits none of these: it answers or rejects them.
+        }
+    }
+
+    private func mask(of session: ClientSession) -> SecretMask {
+        tokens.mask(of: session.instance)
+    }
+}
+
+/// The types that instances have declared since the hub started: an id has the same meaning for all (R4.11).
+struct DeclaredTypes {
+    static let boundOfInstance = 256
+    static let bound = 4_096
+
+    private var owners: [TypeID: (type: HealthType, instances: Set<String>)] = [:]
+
+    /// The standard types and all declared ones.
+    var registry: TypeRegistry {
+        // A declaration that contradicts the standard registry was refused before.
+        owners.values.reduce(.standard) { registry, owner in (try? registry.registering(owner.type)) ?? registry }
+    }
+
+    /// Adds the declarations of an instance, all or none.
+    ///
+    /// An instance may change a declaration that no other instance shares, because its program may be newer now.
+    /// - Throws: `field` if another instance has declared the id differently; `limit` if there are too many.
+    mutating func add(_ types: [HealthType], of instance: String) throws(WireError) {
+        var new = 0
+        for type in types {
+            guard let known = owners[type.id] else {
+                new += 1
+                continue
+            }
+            guard known.type.declaresTheSame(as: type) || known.instances == [instance] else {
+                let others = known.instances.subtracting([instance]).sorted().joined(separator: ", ")
+                throw WireError(
+                    .field,
+                    "HELLO.declares: \(type.id.rawValue): \(others) declares it as \(known.type.declaration), not as \(type.declaration)"
+                )
+            }
+        }
+        guard owners.count + new <= Self.bound else {
+            throw WireError(.limit, "HELLO.declares: the hub knows \(owners.count) declared types, which is its limit")
+        }
+        for type in types {
+            owners[type.id, default: (type, [])].type = type
+            owners[type.id]?.instances.insert(instance)
+        }
     }
 }

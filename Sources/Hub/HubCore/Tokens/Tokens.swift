@@ -6,21 +6,20 @@ import ZeroMQ
 
 /// Keeps the tokens of plugins, which handle OAuth themselves (Protocol §11), and the secrets of each instance, including its tokens.
 ///
-/// It runs on the poll loop, as ``Deliveries`` does.
-actor Tokens {
-    private let loop: PollLoop
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+/// A part of the door.
+@DoorActor
+final class Tokens {
 
     /// The store of tokens, or why it cannot be used.
     private let store: Result<SecretStore, StoreError>
-    private let outlet: PeerSender
+    private let door: Door
     private let logger: Logger
     private var leases = TokenLeases()
     /// The secrets of instances whose process runs, and of remote instances that have sent messages.
     private var hidden: [String: InstanceSecrets] = [:]
 
-    init(in store: Result<SecretStore, StoreError>, on loop: PollLoop, outlet: PeerSender, logger: Logger) {
-        (self.store, self.loop, self.outlet, self.logger) = (store, loop, outlet, logger)
+    init(of door: Door) {
+        (self.door, store, logger) = (door, door.secrets, door.logger)
     }
 
     /// Ends the leases of a session that is over.
@@ -38,7 +37,7 @@ actor Tokens {
 
     private func secrets(of instance: String) -> InstanceSecrets? {
         if let known = hidden[instance] { return known }
-        guard let policy = outlet.facts.instances[instance] else { return nil }
+        guard let policy = door.facts.instances[instance] else { return nil }
         let secrets = InstanceSecrets(policy.secrets)
         hidden[instance] = secrets
         return secrets
@@ -53,8 +52,8 @@ actor Tokens {
             switch request.purpose {
             case .use: return try await self.stored(secrets, account, lease: nil)
             case .refresh:
-                guard self.outlet.isOpen(session.reference) else { return .held(after: TokenLeases.patience) }
-                switch self.leases.take(key, by: session.reference, at: self.outlet.now) {
+                guard self.door.isOpen(session.reference) else { return .held(after: TokenLeases.patience) }
+                switch self.leases.take(key, by: session.reference, at: self.door.now) {
                 case .held(let after): return .held(after: after)
                 case .leased(let length):
                     let answer = try await self.stored(secrets, account, lease: length)
@@ -77,7 +76,7 @@ actor Tokens {
             let result: TokenPutResult
             do throws(StoreError) {
                 result = try await secrets.put(
-                    NewToken(reading: put.token), for: account, expecting: put.expect, at: self.outlet.facts.clock.now()
+                    NewToken(reading: put.token), for: account, expecting: put.expect, at: self.door.facts.clock.now()
                 )
             } catch {
                 throw self.refusal(error)
@@ -110,7 +109,7 @@ actor Tokens {
         Task {
             let message: HubMessage
             do throws(WireError) {
-                guard outlet.facts.instances[session.instance] != nil else {
+                guard door.facts.instances[session.instance] != nil else {
                     throw WireError(
                         .forbidden,
                         "TOKEN: hub.conf has no [plugin.\(session.instance)], and tokens are kept only for its plugins")
@@ -124,7 +123,7 @@ actor Tokens {
             if case .token(let answer) = message, case .token(let token, _, _) = answer.content {
                 self.secrets(of: session.instance)?.learn(token.bytes)
             }
-            outlet.answer(message, to: .token(id), in: session.reference)
+            door.answer(message, to: .token(id), in: session.reference)
         }
     }
 
@@ -155,7 +154,7 @@ actor Tokens {
             }
         do throws(StoreError) {
             try await secrets.note(
-                TokenFailure(kind, reason: failure.reason), of: account, version: version, at: outlet.facts.clock.now())
+                TokenFailure(kind, reason: failure.reason), of: account, version: version, at: door.facts.clock.now())
         } catch {
             throw refusal(error)
         }

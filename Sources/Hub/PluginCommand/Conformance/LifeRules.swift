@@ -27,7 +27,7 @@ extension Rule {
             for _ in 0..<2 {
                 switch await trial.ask(["--describe"]) {
                 case .success(let text): answers.insert(text)
-                case .failure(let silence): return [silence.reason]
+                case .failure(let silence): return [silence.message]
                 }
             }
             return answers.count == 1 ? [] : ["two answers differ"]
@@ -39,7 +39,7 @@ extension Rule {
             let trial = try await examination.stage().trial
             switch await trial.ask(["--no-such-argument"]) {
             case .success: return ["--no-such-argument ended with exit code 0"]
-            case .failure(let silence): return silence.hasEnded ? [] : ["--no-such-argument: \(silence.reason)"]
+            case .failure(let silence): return silence.code == .exited ? [] : ["--no-such-argument: \(silence.message)"]
             }
         },
         Rule(
@@ -49,7 +49,7 @@ extension Rule {
         ) { examination in
             let trial = try await examination.stage().trial
             switch await trial.ask(["--check-settings"], input: trial.settings.text) {
-            case .failure(let silence): return [silence.reason]
+            case .failure(let silence): return [silence.message]
             case .success(let text):
                 guard let verdict = try? JSONDecoder().decode(SettingsVerdict.self, from: Data(text.utf8)) else {
                     return ["it printed no objections: \(text.prefix(200))"]
