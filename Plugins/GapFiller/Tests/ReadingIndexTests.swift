@@ -15,8 +15,7 @@ import Testing
         let defaults = FillerSettings.declarations.compactMap { declaration in
             declaration.defaultValue.map { (declaration.name, $0) }
         }
-        return try FillerSettings(
-            PluginSettings(Dictionary(defaults) { first, _ in first }.merging(values) { $1 }))
+        return try FillerSettings(PluginSettings(Dictionary(defaults) { first, _ in first }.merging(values) { $1 }))
     }
 
     @Test func `all mistakes in the settings are reported at once`() throws {
@@ -217,8 +216,7 @@ import Testing
     }
 
     @Test func `days that may have lost a reading are queried in few ranges of dates`() {
-        #expect(
-            DayReconciliation.spans([400...402, 10...10, 41...50, 12...12, 420...420]) == [10...50, 400...420])
+        #expect(DayReconciliation.spans([400...402, 10...10, 41...50, 12...12, 420...420]) == [10...50, 400...420])
         #expect(DayReconciliation.spans([]).isEmpty)
     }
 
@@ -291,9 +289,7 @@ import Testing
             ),
             (["stop_carrying": .list([.string("weight=2024-13-01")])], "setting stop_carrying"),
         ] as [([String: SettingValue], String)])
-    func `invalid settings are refused with the reason`(values: [String: SettingValue], reason: String)
-        throws
-    {
+    func `invalid settings are refused with the reason`(values: [String: SettingValue], reason: String) throws {
         let failure = #expect(throws: PluginFailure.self) { try Self.settings(values) }
         #expect(failure?.message.contains(reason) == true, "\(failure?.message ?? "")")
         #expect(failure?.exit == .settings)

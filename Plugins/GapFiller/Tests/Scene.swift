@@ -24,13 +24,7 @@ final class Scene {
     /// - Parameter isReady: wait until it has compared all days and receives every change.
     func startFiller(_ settings: String? = nil, isReady: Bool = true) async throws {
         self.settings = settings ?? self.settings
-        let file = try host.folder.write(self.settings, to: "filler.conf")
-        filler = try ChildProcess(
-            "hub-gap-filler",
-            [
-                "--run", "--settings", file, "--door", host.environment["HUB_DOOR"] ?? "", "--state",
-                "\(host.folder.path)/filler",
-            ])
+        filler = try host.plugin("hub-gap-filler", settings: self.settings, state: "filler")
         guard isReady else { return }
         _ = await filler?.errorLines(count: 1) { $0.contains("the days are as they should be") }
         _ = await filler?.errorLines(count: 2) { $0.contains("subscription is open") }
@@ -39,8 +33,7 @@ final class Scene {
     /// Stops the gap-filler; returns when it has ended normally.
     func stopFiller() async throws {
         let filler = try #require(filler)
-        filler.signal(SIGTERM)
-        #expect(await filler.waitForExit() == 0, "\(filler.errorLines.suffix(5))")
+        #expect(await filler.stop() == 0, "\(filler.errorLines.suffix(5))")
     }
 
     func killFiller() async { await filler?.killAndWait() }
@@ -55,7 +48,7 @@ final class Scene {
     // MARK: - Requests
 
     private func door(source: String? = nil) throws -> DoorClient {
-        try DoorClient(endpoint: host.environment["HUB_DOOR"] ?? "", command: "test", source: source)
+        try DoorClient(endpoint: host.door, command: "test", source: source)
     }
 
     struct Weighing {
@@ -75,8 +68,7 @@ final class Scene {
     }
 
     /// Stores records as a source would; returns the hub's results.
-    @discardableResult
-    func give(_ records: [String], from source: String? = nil) throws -> [RecordResult] {
+    @discardableResult func give(_ records: [String], from source: String? = nil) throws -> [RecordResult] {
         let door = try door(source: source)
         try door.open()
         var raw = RawRecords()
@@ -88,13 +80,11 @@ final class Scene {
         }
     }
 
-    @discardableResult
-    func give(_ weighings: Weighing...) throws -> [RecordResult] { try give(weighings.map(\.json)) }
+    @discardableResult func give(_ weighings: Weighing...) throws -> [RecordResult] { try give(weighings.map(\.json)) }
 
     /// Rewrites `hub.conf` and applies it.
     func apply(_ change: (String) -> String) async throws {
-        let text = try String(contentsOfFile: host.configuration, encoding: .utf8)
-        try change(text).write(toFile: host.configuration, atomically: true, encoding: .utf8)
+        try host.edit(change)
         let applied = try await host.command("apply")
         #expect(applied.status == 0, "\(applied.errors)")
     }

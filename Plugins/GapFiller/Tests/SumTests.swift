@@ -52,8 +52,7 @@ import Testing
             }
             var intervals: [Interval]
         }
-        let lines = try await scene.host.command("stats", "stepCount", "--by", "day", "--json").lines
-        let answer = try JSONDecoder().decode(Answer.self, from: Data(lines.joined().utf8))
+        let answer = try await scene.host.json("stats", "stepCount", "--by", "day", as: Answer.self)
         let sums = answer.intervals.compactMap { interval in
             interval.sum.map { (String(interval.from.prefix(10)), $0) }
         }
@@ -74,8 +73,7 @@ import Testing
         try scene.give(phone.map(\.json), from: "phone")
         try await scene.startFiller("types = [\"stepCount\"]")
         // The whole 1000, and half of 601 on each side of midnight.
-        try await agree(
-            scene, ["2024-03-30": 1_300.5, "2024-03-31": 467.25, "2024-04-01": 166.75])
+        try await agree(scene, ["2024-03-30": 1_300.5, "2024-03-31": 467.25, "2024-04-01": 166.75])
         // A later source with precedence: half of the phone's hour is replaced by the watch's.
         try scene.give(watch.map(\.json), from: "watch")
         try await agree(
@@ -105,13 +103,11 @@ import Testing
         try await scene.apply { $0.replacing("[priority.steps]\nsources = [\"phone\", \"watch\"]\n", with: "") }
         try scene.give(["{\"kind\":\"retraction\",\"key\":\"b\"}"], from: "phone")
         try await scene.startFiller()
-        try await agree(
-            scene, ["2024-03-30": 1_375, "2024-03-31": 256.75, "2024-04-01": 166.75])
+        try await agree(scene, ["2024-03-30": 1_375, "2024-03-31": 256.75, "2024-04-01": 166.75])
     }
 
-    @Test func `R8.191 an event from two sources counts once in days and statistics, even after a retraction`()
-        async throws
-    {
+    @Test
+    func `R8.191 an event from two sources counts once in days and statistics, even after a retraction`() async throws {
         let scene = try await Scene(hub: conf)
         let night = "2024-03-30T23:50:00+01:00"
         // Pushed without an end; then the same events from a source with another clock.

@@ -19,16 +19,16 @@ extension Attack {
         scene.note("time to write the records", begin.duration(to: .now) / .seconds(1), "s")
         let hub = try await host.start()
         let (door, size) = (host.door, scene.size(1_000, quick: 20))
-        let alone = try await scene.onThread { try small(door, size) }
+        let alone = try await onThread { try small(door, size) }
         scene.note("small query without load, 99th percentile", alone.asked.at(0.99), "ms")
         scene.note("STORED without load, median", alone.stored.at(0.5), "ms")
         scene.note("STORED without load, 99th percentile", alone.stored.at(0.99), "ms")
         let (most, over) = (MostMemory(of: hub), Latch())
         let askers = (0..<scene.size(50, quick: 10)).map { index in
-            Task { try await scene.onThread { try dear(door, index, until: over) } }
+            Task { try await onThread { try dear(door, index, until: over) } }
         }
         try await Task.sleep(for: .seconds(1))
-        let beside = try await scene.onThread { try small(door, size) }
+        let beside = try await onThread { try small(door, size) }
         scene.note("small query under load, median", beside.asked.at(0.5), "ms")
         scene.note("small query under load, 99th percentile", beside.asked.at(0.99), "ms", atMost: 50, isTime: true)
         scene.note("STORED under load, median", beside.stored.at(0.5), "ms")
@@ -54,7 +54,7 @@ extension Attack {
         let hub = try await host.start()
         let (door, count) = (host.door, scene.size(150, quick: 60))
         let most = MostMemory(of: hub)
-        try await scene.onThread {
+        try await onThread {
             let peers = try (0..<count).map {
                 try DoorPeer(door, instance: "leaver\($0)", patience: .seconds(60), holding: 1)
             }

@@ -10,14 +10,10 @@ import Foundation
             Each attack starts its own hub, built beside this program, in a folder below /tmp. The exit code is 1 if a promise did not hold.
             """)
 
-    @Flag(help: "Run smaller attacks of a few seconds each; durations are reported but not judged.")
-    var quick = false
-    @Flag(help: "Print the findings as JSON.")
-    var json = false
-    @Flag(help: "Only list the attacks.")
-    var list = false
-    @Argument(help: "The attacks to run; all if none is named.")
-    var names: [String] = []
+    @Flag(help: "Run smaller attacks of a few seconds each; durations are reported but not judged.") var quick = false
+    @Flag(help: "Print the findings as JSON.") var json = false
+    @Flag(help: "Only list the attacks.") var list = false
+    @Argument(help: "The attacks to run; all if none is named.") var names: [String] = []
 
     func validate() throws {
         let unknown = names.filter { name in !Attack.all.contains { $0.name == name } }

@@ -31,8 +31,7 @@ extension Attack {
             named.append(begin.duration(to: .now) / .seconds(1))
             scene.expectNone("records confirmed after the damage", try isConfirmed(host.door) ? 1 : 0)
             scene.expectNone("failed requests for an intact record", try await host.command("trace", "1").status)
-            hub.signal(SIGTERM)
-            _ = await hub.waitForExit()
+            _ = await hub.stop()
         }
         scene.note("pages damaged", Double(rounds), "")
         scene.note("longest time until a page was named", named.max() ?? 0, "s", atMost: 5, isTime: true)

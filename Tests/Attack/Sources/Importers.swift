@@ -16,12 +16,12 @@ extension Attack {
             let areDone = Latch()
             // Made before, because work of the importers besides sending would take cores from the hub.
             let batches = (0..<16).map { Importer.batches("importer\($0)", each, of: 500) }
-            let scale = Task { try await scene.onThread { try weighings(door, until: areDone) } }
+            let scale = Task { try await onThread { try weighings(door, until: areDone) } }
             let begin = ContinuousClock.now
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (index, batches) in batches.enumerated() {
                     group.addTask {
-                        try await scene.onThread {
+                        try await onThread {
                             // Real importers run on other machines, so they must not take the cores of hub and scale here.
                             setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
                             try Importer(door, "importer\(index)").give(batches)
@@ -53,7 +53,7 @@ extension Attack {
                     group.addTask {
                         let count = scene.size(5_000, quick: 500)
                         let batches = Importer.batches("single\(index)", count, of: 1)
-                        try await scene.onThread { try Importer(door, "single\(index)").give(batches) }
+                        try await onThread { try Importer(door, "single\(index)").give(batches) }
                     }
                 }
                 try await group.waitForAll()
@@ -66,14 +66,13 @@ extension Attack {
     static let manySessions = Attack(
         name: "many-sessions",
         does: "as many sessions as the hub admits spend their whole credit at once and read no answer",
-        holds:
-            "the hub survives within memory_limit and still answers a person; sessions that end leave nothing behind"
+        holds: "the hub survives within memory_limit and still answers a person; sessions that end leave nothing behind"
     ) { scene in
         try await scene.withHub { host, hub in
             let (door, busy, most) = (host.door, scene.size(250, quick: 40), MostMemory(of: hub))
             let (haveSpent, isOver) = (Latch(), Latch())
             let sessions = Task {
-                try await scene.onThread {
+                try await onThread {
                     var (sessions, refused): ([Importer], Int) = ([], 0)
                     for index in 0..<250 {
                         do { sessions.append(try Importer(door, "many\(index)")) } catch is DoorPeer.Silence {

@@ -11,7 +11,7 @@ extension Attack {
     ) { scene in
         try await scene.withHub { host, hub in
             let (door, feed, count, before) = (host.door, host.feed, scene.size(500, quick: 50), hub.residentMiB)
-            let refused = try await scene.onThread {
+            let refused = try await onThread {
                 let listener = try StoppedListener(feed, "device/")
                 defer { _ = consume listener }
                 let peer = try DoorPeer(door, instance: "loud", patience: .seconds(60))
@@ -38,7 +38,7 @@ extension Attack {
         try await scene.withHub { host, hub in
             let (door, feed, count, before) = (host.door, host.feed, scene.size(8_000, quick: 1_600), hub.residentMiB)
             let most = MostMemory(of: hub)
-            try await scene.onThread {
+            try await onThread {
                 let listener = try StoppedListener(feed, "sample/")
                 defer { _ = consume listener }
                 let peer = try DoorPeer(door, instance: "writer", patience: .seconds(60))

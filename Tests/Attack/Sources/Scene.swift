@@ -17,9 +17,7 @@ final class Scene: Sendable {
     func size(_ full: Int, quick: Int) -> Int { isQuick ? quick : full }
 
     func note(_ what: String, _ value: Double, _ unit: String, atMost: Double? = nil, isTime: Bool = false) {
-        notes.withLock {
-            $0.append(Finding(what: what, value: value, unit: unit, atMost: atMost, isTime: isTime))
-        }
+        notes.withLock { $0.append(Finding(what: what, value: value, unit: unit, atMost: atMost, isTime: isTime)) }
     }
 
     /// Records how often something happened that must not happen; repeated calls are added up.
@@ -58,16 +56,9 @@ final class Scene: Sendable {
         return begin.duration(to: .now) / .seconds(1)
     }
 
-    /// Does blocking work on its own thread.
-    func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
-        }
-    }
 }
 
 extension HubHost {
-    var door: String { environment["HUB_DOOR"] ?? "" }
     var feed: String { environment["HUB_FEED"] ?? "" }
 }
 

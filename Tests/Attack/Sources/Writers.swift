@@ -76,8 +76,7 @@ private func other(_ number: Int, _ me: Assignment) throws -> IntakeRecord {
     switch number % 4 {
     case 0:
         // The hub keeps ten thousand versions; more would only take time.
-        sample = try FilledStore.sample(
-            number < 60_000 ? "v" : "\(number)", "weight", device: "b", Double(number + 1))
+        sample = try FilledStore.sample(number < 60_000 ? "v" : "\(number)", "weight", device: "b", Double(number + 1))
         if number < 60_000 { sample.metadata = metadata }
     case 1:
         sample.start = Timestamp(microseconds: Timestamp.range.lowerBound, offsetMinutes: 0)

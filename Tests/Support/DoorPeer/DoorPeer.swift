@@ -49,8 +49,7 @@ public final class DoorPeer {
         }
         try socket.connect(endpoint)
         let plugin = plugin ?? instance
-        try send(
-            "HELLO", #"{"protocol":[1],"instance":"\#(instance)","plugin":"\#(plugin)","version":"1"\#(members)}"#)
+        try send("HELLO", #"{"protocol":[1],"instance":"\#(instance)","plugin":"\#(plugin)","version":"1"\#(members)}"#)
         welcome = try receive("WELCOME")
     }
 

@@ -68,8 +68,7 @@ import PluginKit
                 guard "\(step)" == place, (try? hub.state.integer("died")) == nil else { return }
                 try? hub.state.set("died", to: .integer(1))
                 kill(getpid(), SIGKILL)
-            },
-            refresh: { old in try await service.oauth.renewed(old, at: hub.clock.now()) })
+            }, refresh: { old in try await service.oauth.renewed(old, at: hub.clock.now()) })
     }
 
     /// Asks the service for the name of the logged-in person; renews the token if the service refuses it.

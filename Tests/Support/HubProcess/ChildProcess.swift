@@ -126,6 +126,12 @@ public final class ChildProcess: Sendable {
     /// Waits for its end and returns its exit code, or the negative number of the signal that ended it.
     public func waitForExit() async -> Int { await end.wait() }
 
+    /// Asks the process to end, and returns its exit status.
+    public func stop() async -> Int {
+        signal(SIGTERM)
+        return await waitForExit()
+    }
+
     /// How the program ended, and all its output.
     public struct Result: Sendable {
         /// The value of ``ChildProcess/waitForExit()``.

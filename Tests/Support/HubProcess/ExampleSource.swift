@@ -13,14 +13,10 @@ public final class ExampleSource: Sendable {
     ///   - rate: records per second; 0 is as fast as it can.
     public init(in host: HubHost, name: String = "example-source", count: Int, rate: Int = 0, seed: Int = 1) throws {
         given = "\(host.folder.path)/\(name).given"
-        let settings = try host.folder.write(
-            "count = \(count)\nrate = \(rate)\nseed = \(seed)\ngiven = \"\(given)\"\n", to: "\(name).conf")
-        process = try ChildProcess(
-            "example-source",
-            [
-                "--once", "--settings", settings, "--door", host.environment["HUB_DOOR"] ?? "", "--instance", name,
-                "--state", "\(host.folder.path)/\(name)",
-            ])
+        process = try host.plugin(
+            "example-source", "--once",
+            settings: "count = \(count)\nrate = \(rate)\nseed = \(seed)\ngiven = \"\(given)\"\n", state: name,
+            ["--instance", name])
     }
 
     /// The keys of the records it gave; a record counts as given when it is in the spool.

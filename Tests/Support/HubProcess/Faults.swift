@@ -8,8 +8,7 @@ public final class Faults: Sendable {
         let source = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../Faults/faults.c").standardizedFileURL.path
         let built = "/tmp/hub-faults-\(UUID().uuidString).so"
-        let failure = Tool.failure(
-            "cc", ["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", built, source, "-ldl"])
+        let failure = Tool.failure("cc", ["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", built, source, "-ldl"])
         precondition(failure == nil, "\(source) does not compile: \(failure ?? "")")
         atexit { unlink(Faults.library) }
         return built

@@ -20,8 +20,7 @@ public struct HostilePlugin: Sendable {
                     "unshare", "--user", "--map-root-user", "sh", "-c",
                     #"echo 0 > /proc/sys/user/max_user_namespaces && exec "$@""#, "sh",
                 ]
-            case .covered:
-                ["unshare", "--mount", "sh", "-c", #"mount --bind /proc/sys /proc/sys && exec "$@""#, "sh"]
+            case .covered: ["unshare", "--mount", "sh", "-c", #"mount --bind /proc/sys /proc/sys && exec "$@""#, "sh"]
             }
         }
 

@@ -43,12 +43,17 @@ public final class TemporaryFolder: Sendable {
     /// The path of its `hub.conf`, if it has one.
     public var configuration: String { path + "/hub.conf" }
 
-    /// Writes a file into the folder and returns its path.
-    @discardableResult
-    public func write(_ text: String, to name: String = "hub.conf") throws -> String {
-        let file = "\(path)/\(name)"
-        try text.write(toFile: file, atomically: true, encoding: .utf8)
-        return file
+    /// Writes a file into the folder, or into folders in it, and returns its path.
+    @discardableResult public func write(_ text: String, to name: String = "hub.conf") throws -> String {
+        try write(Array(text.utf8), to: name)
+    }
+
+    /// Writes a file into the folder, or into folders in it, and returns its path.
+    @discardableResult public func write(_ bytes: [UInt8], to name: String) throws -> String {
+        let file = URL(filePath: "\(path)/\(name)")
+        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(bytes).write(to: file, options: .atomic)
+        return file.path
     }
 }
 
@@ -97,10 +102,43 @@ public final class HubHost: Sendable {
         try await command(arguments)
     }
 
+    /// The endpoint of the owner's door.
+    public var door: String { environment["HUB_DOOR"] ?? "" }
+
+    /// Changes the text of hub.conf; the hub does not apply it.
+    public func edit(_ change: (String) -> String) throws {
+        try folder.write(change(try String(contentsOfFile: configuration, encoding: .utf8)), to: "hub.conf")
+    }
+
+    /// Starts a plugin's program outside the hub, with settings in TOML.
+    ///
+    /// - Parameter state: its state folder, in the folder of the hub.
+    public func plugin(
+        _ program: String, _ verb: String = "--run", settings: String, state: String = "plugin", _ more: [String] = []
+    ) throws -> ChildProcess {
+        let file = try folder.write(settings, to: "\(state).conf")
+        return try ChildProcess(
+            program, [verb, "--settings", file, "--door", door, "--state", "\(folder.path)/\(state)"] + more)
+    }
+
+    /// The result of a command with `--json`.
+    public func json<Result: Decodable>(
+        _ arguments: String..., as type: Result.Type = Result.self
+    ) async throws -> Result {
+        let lines = try await command(arguments + ["--json"]).lines
+        return try JSONDecoder().decode(type, from: Data(lines.joined().utf8))
+    }
+
+    /// The results of a command with `--json`, each on a line.
+    public func jsonLines<Result: Decodable>(
+        _ arguments: String..., as type: Result.Type = Result.self
+    ) async throws -> [Result] {
+        try await command(arguments + ["--json"]).lines.map { try JSONDecoder().decode(type, from: Data($0.utf8)) }
+    }
+
     /// Runs one `hub` command to its end.
     public func command(_ arguments: [String]) async throws -> (status: Int, lines: [String], errors: [String]) {
-        let child = try ChildProcess(
-            "hub", arguments, environment: ["HUB_CONF": configuration])
+        let child = try ChildProcess("hub", arguments, environment: ["HUB_CONF": configuration])
         let status = Int(await child.result().code)
         return (status, child.lines, child.errorLines)
     }

@@ -160,9 +160,7 @@ public struct Need: Sendable {
     public static let browser = Need(
         "no chromium with its driver, selenium and axe here: .ci/setup test installs them, and needs the network once",
         isMet: Tool.run("chromedriver", ["--version"])
-            && ["-web", "-axe"].allSatisfy {
-                FileManager.default.fileExists(atPath: pythonPackages + $0 + "/.whole")
-            })
+            && ["-web", "-axe"].allSatisfy { FileManager.default.fileExists(atPath: pythonPackages + $0 + "/.whole") })
 
     /// A library that reads metrics as Prometheus does: `.build/python-metrics`.
     public static let prometheusClient = Need(

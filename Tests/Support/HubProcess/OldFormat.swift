@@ -7,8 +7,7 @@ public struct OldFormat: Sendable, CustomStringConvertible {
 
     public static let all = [
         "1", "2", "3", "4", "5", "6", "7", "8", "9", "10-without-sums", "10", "11", "13", "14", "15", "16", "18", "19",
-    ].map(
-        OldFormat.init)
+    ].map(OldFormat.init)
     /// The formats that have a file of tokens beside the store.
     public static let withTokens = ["3", "4", "10", "11", "13", "14", "15", "16", "18", "19"].map(OldFormat.init)
     public static let withPluginState = ["1"].map(OldFormat.init)

@@ -8,9 +8,7 @@ public final class OtherMachine: Sendable {
 
     /// Why this machine can have no such namespace; `nil` if it can.
     public static let obstacle: String? = {
-        guard geteuid() == 0 else {
-            return "only root can make a network namespace; run the tests as root for these"
-        }
+        guard geteuid() == 0 else { return "only root can make a network namespace; run the tests as root for these" }
         do { _ = try OtherMachine() } catch { return "no network namespace can be made here: \(error)" }
         return nil
     }()

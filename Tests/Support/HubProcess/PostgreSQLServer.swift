@@ -105,8 +105,7 @@ public final class PostgreSQLServer: Sendable {
         return try ChildProcess("/usr/bin/env", ["--chdir=/", "--"] + words)
     }
 
-    @discardableResult
-    private static func run(_ program: String, _ arguments: [String]) async throws -> String {
+    @discardableResult private static func run(_ program: String, _ arguments: [String]) async throws -> String {
         let result = try await child(program, arguments).result()
         guard result.code == 0 else {
             throw Tool.Missing(description: "\(program) ended with \(result.code): \(result.errors)")
@@ -160,9 +159,8 @@ public final class PostgreSQLServer: Sendable {
     /// Runs statements, or commands of psql, as `postgres` or another role at the Unix socket; returns rows with `|` between columns.
     ///
     /// - Throws: an error with the output of psql if one fails.
-    @discardableResult
-    public func sql(_ text: String, database: String = "postgres", as user: String = "postgres") async throws
-        -> [String]
+    @discardableResult public func sql(_ text: String, database: String = "postgres", as user: String = "postgres")
+        async throws -> [String]
     {
         let file = try folder.write(text, to: "\(UInt64.random(in: 0 ... .max)).sql")
         defer { unlink(file) }
@@ -171,8 +169,7 @@ public final class PostgreSQLServer: Sendable {
             "psql",
             [
                 "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", socket, "-p", "\(port)", "-U", user, "-d",
-                database,
-                "-f", file,
+                database, "-f", file,
             ])
         return output.split(separator: "\n").map(String.init)
     }

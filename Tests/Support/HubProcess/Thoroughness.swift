@@ -8,6 +8,9 @@ public enum Thoroughness {
     /// The seeds of a repeated random test: all of them with `make test-all`, the first with `make test`.
     public static func some<Seed>(_ seeds: [Seed]) -> [Seed] { isWhole ? seeds : Array(seeds.prefix(1)) }
 
-    /// The number of rounds: all with `make test-all`, a third with `make test`.
-    public static func rounds(_ count: Int) -> Int { isWhole ? count : count / 3 }
+    /// The number of rounds: all with `make test-all`, a tenth with `make test`.
+    public static func rounds(_ count: Int) -> Int { isWhole ? count : count / 10 }
+
+    /// The seed of a random test: another each time with `make test-all`, always this one with `make test`.
+    public static func seed(_ usual: UInt64) -> UInt64 { isWhole ? .random(in: .min ... .max) : usual }
 }

@@ -61,8 +61,7 @@ public final class VendorCloud: Sendable {
     /// Gives the hub a token, as if a person had logged in before.
     public func link(_ bench: ScaleBench) async throws {
         let target = Self.page + "?client_id=client&redirect_uri=http://127.0.0.1:8737/"
-        let page = service.answer(
-            WebRequest("GET", target + "&response_type=code&APIName=OpenApiWeight"), faults: [])
+        let page = service.answer(WebRequest("GET", target + "&response_type=code&APIName=OpenApiWeight"), faults: [])
         guard let code = page.fields.first(where: { $0.name == "Location" })?.value.split(separator: "=").last else {
             throw Unexpected(what: "no code was given")
         }

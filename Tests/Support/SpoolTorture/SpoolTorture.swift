@@ -69,7 +69,5 @@ struct SpoolTorture {
     }
 
     /// Prints a line without buffering, because it must survive a kill of the process.
-    static func say(_ line: String) {
-        FileHandle.standardOutput.write(Data((line + "\n").utf8))
-    }
+    static func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 }

@@ -7,8 +7,7 @@ import Samples
 // Arguments: the store, the index of the first record, the records of a commit. With `sink` as the last argument it also delivers them,
 // and prints `settled <number> <sequence>` for each delivery whose answer was confirmed.
 guard [4, 5].contains(CommandLine.arguments.count), CommandLine.arguments.dropFirst(4).allSatisfy({ $0 == "sink" }),
-    let first = Int(CommandLine.arguments[2]),
-    let size = Int(CommandLine.arguments[3]), size > 0
+    let first = Int(CommandLine.arguments[2]), let size = Int(CommandLine.arguments[3]), size > 0
 else {
     FileHandle.standardError.write(
         Data("usage: store-torture <store> <first index> <records of a commit> [sink]\n".utf8))

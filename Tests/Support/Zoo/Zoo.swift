@@ -95,8 +95,7 @@ final class Session {
     private let instance: String
 
     /// Greets the hub and returns after its answer.
-    @discardableResult
-    init(_ animal: Animal) throws {
+    @discardableResult init(_ animal: Animal) throws {
         let environment = ProcessInfo.processInfo.environment
         guard let door = environment["HUB_DOOR"], let instance = environment["HUB_INSTANCE"], let token = readLine()
         else { exit(64) }
@@ -113,8 +112,7 @@ final class Session {
     }
 
     /// - Returns: whether libzmq accepted the message.
-    @discardableResult
-    private func send(_ verb: String, _ body: String) throws -> Bool {
+    @discardableResult private func send(_ verb: String, _ body: String) throws -> Bool {
         var message = Multipart()
         message.append(verb)
         message.append(body)

@@ -65,8 +65,7 @@ import Testing
         _ = try await run("restic check --read-data\n")
 
         // The machine with the hub is lost.
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
         for lost in ["data", "hub-copies"] { try FileManager.default.removeItem(atPath: "\(host.folder.path)/\(lost)") }
         let shown = try await run(document.text("restic-back.sh"))
         #expect(shown.contains("40,010 records"), "\(shown)")
@@ -74,7 +73,6 @@ import Testing
         #expect(
             try await host.command("samples", "heartRate", "--last", "1", "--json").lines.first?.contains("\"k40009\"")
                 == true)
-        again.signal(SIGTERM)
-        #expect(await again.waitForExit() == 0)
+        #expect(await again.stop() == 0)
     }
 }

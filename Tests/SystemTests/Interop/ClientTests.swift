@@ -9,10 +9,7 @@ import Testing
         var holds: Bool
     }
 
-    @Test
-    func `every client library has exactly the right records after kill -9 and a restore`()
-        async throws
-    {
+    @Test func `every client library has exactly the right records after kill -9 and a restore`() async throws {
         let runner = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Programs/clients.py")
         let languages = Thoroughness.isWhole ? [] : ["python"]
         let words = [runner.standardizedFileURL.path, Programs.path("hub")] + languages + ["--json"]
@@ -21,9 +18,7 @@ import Testing
         for line in result.output.split(separator: "\n") {
             checks.append(try JSONDecoder().decode(Check.self, from: Data(line.utf8)))
         }
-        for check in checks where !check.holds {
-            Issue.record("\(check.language): \(check.what): \(check.detail)")
-        }
+        for check in checks where !check.holds { Issue.record("\(check.language): \(check.what): \(check.detail)") }
         #expect(result.code == 0 && checks.count > (Thoroughness.isWhole ? 60 : 8), "\(result.errors)")
     }
 }

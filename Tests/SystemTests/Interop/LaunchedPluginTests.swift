@@ -71,8 +71,7 @@ import Testing
         // Everything that it gives again is a duplicate.
         try Data("2024-03-18T07:29:00+01:00 72.6\n".utf8).write(to: URL(filePath: file))
         #expect(try await Self.samples(host, count: 4).count == 4)
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
         try await Self.stopped(host, times: 2)
     }
 

@@ -59,9 +59,7 @@ struct LayerTests {
     @Test func `a plugin imports nothing of the hub`() throws {
         let (hub, plugins) = (try Self.modules(from: 4), try Self.imports(below: "Plugins"))
         #expect(hub.contains("HubStore") && plugins["PluginKit"] != nil)
-        for (module, file) in plugins where hub.contains(module) {
-            Issue.record("\(file) imports \(module)")
-        }
+        for (module, file) in plugins where hub.contains(module) { Issue.record("\(file) imports \(module)") }
     }
 
     @Test func `the folder of a layer is the only place of its libraries`() throws {

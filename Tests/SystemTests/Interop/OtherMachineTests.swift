@@ -3,9 +3,7 @@ import HubProcess
 import Testing
 
 /// Plugins, listeners and strangers on a machine that reaches the hub only by the network.
-@Suite(
-    .serialized, .timeLimit(.minutes(3)),
-    .enabled(if: Need.otherMachine.isMet, "\(Need.otherMachine.reason)"))
+@Suite(.serialized, .timeLimit(.minutes(3)), .enabled(if: Need.otherMachine.isMet, "\(Need.otherMachine.reason)"))
 struct OtherMachineTests {
     private struct Place {
         let machine: OtherMachine
@@ -44,11 +42,10 @@ struct OtherMachineTests {
             let settings = try host.folder.write(
                 "count = \(count)\nseed = \(seed)\nrate = \(rate)\ngiven = \"\(host.folder.path)/given-\(seed)\"\n",
                 to: "source-\(seed).conf")
-            return try machine.start(
-                [
-                    Programs.path("example-source"), "--once", "--settings", settings, "--key", key, "--state",
-                    "\(host.folder.path)/state-\(seed)",
-                ])
+            return try machine.start([
+                Programs.path("example-source"), "--once", "--settings", settings, "--key", key, "--state",
+                "\(host.folder.path)/state-\(seed)",
+            ])
         }
 
         func stranger(_ what: String, key: String) throws -> ChildProcess {
@@ -60,10 +57,7 @@ struct OtherMachineTests {
 
         func samples() async throws -> [String] { try await host.command("samples", "weight", "--json").lines }
 
-        func end() async {
-            hub.signal(SIGTERM)
-            #expect(await hub.waitForExit() == 0, "\(hub.errorLines)")
-        }
+        func end() async { #expect(await hub.stop() == 0, "\(hub.errorLines)") }
     }
 
     @Test
@@ -78,8 +72,7 @@ struct OtherMachineTests {
         let source = try place.give(100_000, seed: 1, key: bedroom, rate: 100)
         let heard = await listener.lines(count: 1)
         #expect(heard.first?.hasPrefix("sample/weight/me/example-source/ ") == true, "\(listener.errorLines)")
-        source.signal(SIGTERM)
-        _ = await source.waitForExit()
+        _ = await source.stop()
         #expect(try await place.host.command("keys", "revoke", "laptop").status == 0)
         let later = try place.give(50, seed: 2, key: bedroom)
         #expect(await later.waitForExit() == 0, "\(later.errorLines)")

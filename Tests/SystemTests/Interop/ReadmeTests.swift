@@ -33,8 +33,7 @@ import Testing
         #expect(
             samples.lines.last?.contains(#""value":72.5747792,"unit":"kg","original":{"value":160,"unit":"lb"}"#)
                 == true)
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 
     /// The text of `publish.py` with other records, which are Python code, and with other changes of its lines.
@@ -85,8 +84,7 @@ import Testing
         #expect(await hours.waitForExit() == 0, "\(hours.errorLines)")
         let lines = await hours.allLines()
         #expect(lines.count == 59 * 24 + 1 && Set(lines).count == lines.count)
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 
     @Test(arguments: [true, false])
@@ -101,27 +99,21 @@ import Testing
         let patience = ("2.0 if again is None", "(0.02 if session is None else 10) if again is None")
         // A naive client sends HELLO at each turn, and its batch at each WELCOME.
         let session = (#"if body["session"] != session:"#, isOurs ? #"if body["session"] != session:"# : "if True:")
-        let file = try host.folder.write(
-            publisher(Self.weights(0..<1_000), turn, patience, session), to: "publish.py")
-        let publisher = try ChildProcess(
-            try Tool.python(with: "zmq"), [file], environment: host.environment)
+        let file = try host.folder.write(publisher(Self.weights(0..<1_000), turn, patience, session), to: "publish.py")
+        let publisher = try ChildProcess(try Tool.python(with: "zmq"), [file], environment: host.environment)
         #expect(await publisher.lines(count: 15).count >= 15)
         let hub = try await host.start()
         #expect(await publisher.waitForExit() == 0, "\(publisher.errorLines)")
         #expect(await publisher.allLines().count { $0.contains(" stored ") } == 1_000)
         #expect(try await host.command("samples", "weight", "--json").lines.count == 1_000)
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 
-    @Test func `R7.9 after a restore a running follower has exactly the records of the restored store`()
-        async throws
-    {
+    @Test func `R7.9 after a restore a running follower has exactly the records of the restored store`() async throws {
         let host = try HubHost()
         func publish(_ numbers: Range<Int>) async throws {
             let file = try host.folder.write(publisher(Self.weights(numbers)), to: "publish.py")
-            let publisher = try ChildProcess(
-                try Tool.python(with: "zmq"), [file], environment: host.environment)
+            let publisher = try ChildProcess(try Tool.python(with: "zmq"), [file], environment: host.environment)
             #expect(await publisher.waitForExit() == 0, "\(publisher.errorLines)")
         }
         var hub = try await host.start()
@@ -130,8 +122,7 @@ import Testing
         #expect(try await host.command("backup", "\(host.folder.path)/b.sqlite").status == 0)
         try await publish(20..<40)
         #expect(await follower.lines(count: 40).count == 40)
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
         #expect(try await host.command("restore", "\(host.folder.path)/b.sqlite", "--yes").status == 0)
         hub = try await host.start()
         // At once, before a pulse can announce the new epoch: numbers 21 to 50 occur for the second time.
@@ -141,8 +132,7 @@ import Testing
         #expect(heard.count == 50 && Set(heard).count == 50)
         let expected = (0..<50).map { n in "\(n + 1) quantity \(n < 20 ? 20 + n : 100 + n)" }
         #expect(heard.sorted() == expected.sorted())
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 
     @Test func `R8.38 a follower learns that a power cut has taken live records that it received after the last pulse`()
@@ -180,8 +170,7 @@ import Testing
         let heard = await follower.lines(count: 9).dropFirst(5)
         #expect(heard.prefix(3) == ["1 quantity 20", "2 quantity 21", "3 quantity 22"])
         #expect(heard.last?.hasSuffix(" quantity 25") == true)
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 
     /// A program that gives 200,000 records of some 250 bytes, as fast as the credit allows.
@@ -224,8 +213,7 @@ import Testing
         let words = try #require(await follower.lines(count: 1).first).split(separator: " ")
         #expect(words[1] == "200000")
         #expect(try #require(Int(words[0])) > 50 << 20, "bytes of pages")
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 
     @Test func `The README's Python prints each weight with its unit and time`() async throws {
@@ -237,8 +225,7 @@ import Testing
         source.process.signal(SIGTERM)
         #expect(await source.process.waitForExit() == 0)
         #expect(line.wholeMatch(of: /[0-9.]+ kg [0-9T:.+\-Z]+/) != nil, "\(line)")
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 
     @Test func `Five lines of Python receive weights`() async throws {
@@ -253,8 +240,7 @@ import Testing
         let line = try #require(lines.first)
         #expect(line.hasPrefix("sample/weight/me/example-source/ "))
         #expect(line.contains(#""kind":"quantity","type":"weight""#))
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 
     @Test func `A follower with a cursor has no gap and no double when the hub is killed and restarted`() async throws {
@@ -277,8 +263,7 @@ import Testing
         #expect(stored.count == 900, "seed \(seed)")
         #expect(heard.sorted() == stored.sorted(), "seed \(seed)")
         #expect(Set(heard).count == heard.count, "seed \(seed)")
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 
     private static func sequence(_ line: String) -> Int? {

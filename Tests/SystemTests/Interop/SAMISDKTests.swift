@@ -5,8 +5,7 @@ import Testing
 /// The unchanged official Python SDK of SAMI's successor uses our server; `make setup-test` installs it.
 @Suite(.enabled(if: Need.artikcloud.isMet, "\(Need.artikcloud.reason)")) struct SAMISDKTests {
     @Test func `Our server answers all calls of the official Python SDK`() async throws {
-        let server = try ChildProcess(
-            "hub-sami-server", ["--listen", "127.0.0.1:0", "--dialect", "artik"])
+        let server = try ChildProcess("hub-sami-server", ["--listen", "127.0.0.1:0", "--dialect", "artik"])
         let address = try #require(await server.lines(count: 1).first)
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Programs/sami_sdk.py").path
         let driver = try ChildProcess(
@@ -14,13 +13,11 @@ import Testing
         let status = await driver.waitForExit()
         #expect(status == 0, "\(driver.lines.suffix(2)) \(driver.errorLines.suffix(3))")
         #expect(await driver.allLines().last == "50 calls")
-        server.signal(SIGTERM)
-        #expect(await server.waitForExit() == 0)
+        #expect(await server.stop() == 0)
     }
 
     @Test func `The README's program shows a newcomer the scale's weights, and posts one`() async throws {
-        let server = try ChildProcess(
-            "hub-sami-server", ["--listen", "127.0.0.1:0", "--history", "30"])
+        let server = try ChildProcess("hub-sami-server", ["--listen", "127.0.0.1:0", "--history", "30"])
         let address = try #require(await server.lines(count: 1).first)
         let folder = try TemporaryFolder()
         let text = try ReadmePrograms("Simulators/SAMIServer/README.md").text("newcomer.py")
@@ -32,7 +29,6 @@ import Testing
         #expect(lines.first == "Ada Example: Bathroom scale" && lines.count == 6, "\(lines)")
         #expect(
             lines.dropFirst().allSatisfy { $0.hasSuffix(" kg") } && lines.dropFirst().first?.contains("81.4") == true)
-        server.signal(SIGTERM)
-        #expect(await server.waitForExit() == 0)
+        #expect(await server.stop() == 0)
     }
 }

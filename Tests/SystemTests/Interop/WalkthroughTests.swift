@@ -47,8 +47,7 @@ import Testing
         #expect(lines.contains("1 retracted") && lines.contains("1 is back"))
         #expect(errors.last == "no records", "\(errors)")
         #expect(try await host.command("plugins").lines.contains { $0.contains("fit") })
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 
     @Test func `every test that the document names for a line of the seed's check list exists`() throws {

@@ -44,15 +44,12 @@ import Testing
         let host = try HubHost(
             plugins: "[plugin.ihealth-hs3]\nlink = \"tcp://127.0.0.1:9\"\ndevice_id = \"020000003001\"")
         let hub = try await host.start()
-        let text = try String(contentsOfFile: host.configuration, encoding: .utf8)
-        try text.replacing("127.0.0.1:9", with: "127.0.0.1:99999").write(
-            toFile: host.configuration, atomically: true, encoding: .utf8)
+        try host.edit { $0.replacing("127.0.0.1:9", with: "127.0.0.1:99999") }
         let (status, lines, errors) = try await host.command("apply")
         #expect(status != 0)
         #expect((lines + errors).contains { $0.contains("there is no port from 1 to 65535") }, "\(lines) \(errors)")
-        try text.write(toFile: host.configuration, atomically: true, encoding: .utf8)
+        try host.edit { $0.replacing("127.0.0.1:99999", with: "127.0.0.1:9") }
         #expect(try await host.command("apply").status == 0)
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 }

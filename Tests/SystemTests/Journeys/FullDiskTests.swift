@@ -7,8 +7,7 @@ import Testing
     private static let recordsOfEach = 8_000
 
     @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
-    func
-        `R5.5 R5.7 if the disk fills while four sources send, each record is stored once when there is room again`()
+    func `R5.5 R5.7 if the disk fills while four sources send, each record is stored once when there is room again`()
         async throws
     {
         let host = try HubHost()
@@ -26,8 +25,7 @@ import Testing
         try await settle(sources, in: host)
         // The hub itself finds out, without a restart and without a source that tries.
         try await state(of: host) { $0.state == "ok" }
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
         _ = disk
     }
 
@@ -42,8 +40,7 @@ import Testing
         let hub = try await host.start()
         let source = try ExampleSource(in: host, count: 50)
         #expect(await source.process.waitForExit() == 0)
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
 
         for room in [4, 8, 12, 16, 24, 32] {
             let reserve = Data(repeating: 1, count: room * 1_024)
@@ -62,15 +59,12 @@ import Testing
         }
         let last = try await host.start()
         #expect(try await statusReport(host).records == 50)
-        last.signal(SIGTERM)
-        #expect(await last.waitForExit() == 0)
+        #expect(await last.stop() == 0)
         _ = disk
     }
 
     @Test(.enabled(if: Need.immutableFiles.isMet, "\(Need.immutableFiles.reason)"))
-    func `R5.5 R5.7 while writing is forbidden nothing is confirmed, and nothing is lost`()
-        async throws
-    {
+    func `R5.5 R5.7 while writing is forbidden nothing is confirmed, and nothing is lost`() async throws {
         let host = try HubHost()
         let hub = try await host.start()
         // Immutable files also refuse writes by programs that have them open, like a file system that became read-only.
@@ -83,8 +77,7 @@ import Testing
         #expect(Tool.run("chattr", ["-i", host.folder.path + "/data/hub.sqlite-wal"]))
         try await settle(sources, in: host)
         try await state(of: host) { $0.state == "ok" }
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 
     @Test(.enabled(if: Need.immutableFiles.isMet, "\(Need.immutableFiles.reason)"))
@@ -99,8 +92,7 @@ import Testing
         await source.process.killAndWait()
         #expect(Tool.run("chattr", ["-i", host.folder.path + "/data/hub.sqlite-wal"]))
         try await state(of: host) { $0.state == "ok" }
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 
     // MARK: - Helpers
@@ -117,16 +109,12 @@ import Testing
         let given = try sources.flatMap { try $0.keys() }
         #expect(given.count == 4 * Self.recordsOfEach)
         struct Part: Decodable { var key: String }
-        let keys = try await host.command("samples", "weight", "--json").lines.map {
-            try JSONDecoder().decode(Part.self, from: Data($0.utf8)).key
-        }
+        let keys = try await host.jsonLines("samples", "weight", as: Part.self).map(\.key)
         #expect(keys.count == given.count)
         #expect(Set(keys) == Set(given))
         let report = try await statusReport(host)
         #expect(report.records == given.count)
-        for account in report.accounts {
-            #expect(account.received == account.stored + account.duplicates)
-        }
+        for account in report.accounts { #expect(account.received == account.stored + account.duplicates) }
     }
 
     private struct Report: Decodable {
@@ -137,10 +125,7 @@ import Testing
         var accounts: [Account]
     }
 
-    private func statusReport(_ host: HubHost) async throws -> Report {
-        try JSONDecoder().decode(
-            Report.self, from: Data(try await host.command("status", "--json").lines.joined().utf8))
-    }
+    private func statusReport(_ host: HubHost) async throws -> Report { try await host.json("status") }
 
     /// Waits at most a minute until the store has this state.
     private func state(of host: HubHost, _ isMeant: (Report.Store) -> Bool) async throws {

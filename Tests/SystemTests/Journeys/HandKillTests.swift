@@ -23,8 +23,7 @@ import Testing
         func torture(_ words: [String], _ isDone: (Facts) -> Bool, undo: [String]) async throws {
             for _ in 0..<Self.kills {
                 let before = try await Self.facts(host)
-                let saying = try ChildProcess(
-                    "hub", words, environment: ["HUB_CONF": host.configuration])
+                let saying = try ChildProcess("hub", words, environment: ["HUB_CONF": host.configuration])
                 try await Task.sleep(for: .milliseconds(Int64.random(in: 20...250, using: &generator)))
                 await hub.killAndWait()
                 let said = await saying.waitForExit()
@@ -58,8 +57,7 @@ import Testing
             undo: ["edit", "7", "--undo", "--yes"])
         let status = try await Self.facts(host)
         #expect(status.of("you") == Self.count)
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 
     private struct Record: Decodable, Equatable {
@@ -77,11 +75,7 @@ import Testing
 
     private static func facts(_ host: HubHost) async throws -> Facts {
         struct Status: Decodable { var inbox: Int, head: Int64 }
-        let status = try await host.command("status", "--json")
-        let samples = try await host.command("samples", "weight", "--json")
-        let said = try JSONDecoder().decode(Status.self, from: Data(status.lines.joined().utf8))
-        return Facts(
-            all: try samples.lines.map { try JSONDecoder().decode(Record.self, from: Data($0.utf8)) },
-            inbox: said.inbox, head: said.head)
+        let said = try await host.json("status", as: Status.self)
+        return Facts(all: try await host.jsonLines("samples", "weight"), inbox: said.inbox, head: said.head)
     }
 }

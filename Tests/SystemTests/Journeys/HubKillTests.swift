@@ -31,21 +31,19 @@ import Testing
 
         let given = try sources.flatMap { try $0.keys() }
         #expect(given.count == 4 * Self.recordsOfEach)
-        let samples = try await host.command("samples", "weight", "--json")
-        let keys = samples.lines.compactMap(Self.key)
+        struct Part: Decodable { var key: String }
+        let keys = try await host.jsonLines("samples", "weight", as: Part.self).map(\.key)
         #expect(keys.count == given.count, "seed \(seed)")
         #expect(Set(keys) == Set(given), "seed \(seed)")
 
-        let status = try await host.command("status", "--json")
-        let account = try JSONDecoder().decode(Status.self, from: Data(status.lines.joined().utf8))
+        let account = try await host.json("status", as: Status.self)
         #expect(account.records == Int64(given.count), "seed \(seed)")
         for entry in account.accounts {
             #expect(
                 entry.received == entry.stored + entry.versions + entry.retractions + entry.duplicates + entry.rejected)
             #expect(entry.versions == 0 && entry.rejected == 0)
         }
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 
     private struct Status: Decodable {
@@ -56,7 +54,7 @@ import Testing
 
     /// Asked without the program `hub`, which would take longer to start than the hub takes for hundreds of records.
     private func storedRecords(_ host: HubHost) async throws -> Int {
-        let door = try #require(host.environment["HUB_DOOR"])
+        let door = host.door
         return try await blocking {
             let status = try DoorClient(endpoint: door, command: "status").ask(.status)
             return try Int(JSONDecoder().decode(Status.self, from: Data(status.text.utf8)).records)
@@ -67,10 +65,5 @@ import Testing
     private func storedRecords(_ host: HubHost, reach count: Int) async throws {
         let goal = min(count, 4 * Self.recordsOfEach)
         while try await storedRecords(host) < goal { try await Task.sleep(for: .milliseconds(10)) }
-    }
-
-    private static func key(_ line: String) -> String? {
-        struct Part: Decodable { var key: String }
-        return try? JSONDecoder().decode(Part.self, from: Data(line.utf8)).key
     }
 }

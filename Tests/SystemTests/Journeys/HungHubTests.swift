@@ -16,7 +16,6 @@ import Testing
         let pid = try #require(text.split(separator: " ").compactMap { Int32($0) }.last)
         kill(pid, SIGCONT)
         #expect(try await host.command("status").status == 0)
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 }

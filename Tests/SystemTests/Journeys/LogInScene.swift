@@ -22,6 +22,16 @@ final class LogInScene: Sendable {
                 """)
     }
 
+    /// A scene whose hub has a session with the plugin.
+    static func running(_ settings: String = "", host name: String = "127.0.0.1", hub: String = "") async throws -> (
+        scene: LogInScene, hub: ChildProcess
+    ) {
+        let scene = try LogInScene(settings, host: name, hub: hub)
+        let hub = try await scene.host.start()
+        try await scene.isRunning()
+        return (scene, hub)
+    }
+
     private var environment: [String: String] {
         host.environment.merging(["BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""]) { $1 }
     }
@@ -29,8 +39,7 @@ final class LogInScene: Sendable {
     /// Begins `hub login cloud`, and returns the address of the page that it shows.
     func begin(_ arguments: [String] = [], browser: String = "") async throws -> (login: ChildProcess, url: String) {
         let login = try ChildProcess(
-            "hub", ["login", "cloud"] + arguments,
-            environment: environment.merging(["BROWSER": browser]) { $1 })
+            "hub", ["login", "cloud"] + arguments, environment: environment.merging(["BROWSER": browser]) { $1 })
         return (login, try await url(of: login))
     }
 
@@ -58,8 +67,7 @@ final class LogInScene: Sendable {
 
     /// Logs in with a scripted browser.
     /// - Returns: the last page in the browser.
-    @discardableResult
-    func logIn() async throws -> String {
+    @discardableResult func logIn() async throws -> String {
         let (login, url) = try await begin()
         let page = try ScriptedBrowser().open(url).page
         let status = await login.waitForExit()
@@ -82,8 +90,7 @@ final class LogInScene: Sendable {
             struct Plugin: Decodable { var tokens: [Token]? }
             var plugins: [Plugin]
         }
-        let lines = try await host.command("status", "--json").lines
-        return try JSONDecoder().decode(Status.self, from: Data(lines.joined().utf8)).plugins[0].tokens?.first
+        return try await host.json("status", as: Status.self).plugins[0].tokens?.first
     }
 
     /// Asks for the log-in until it is as expected, at most for a minute.
@@ -105,9 +112,7 @@ final class LogInScene: Sendable {
 
     /// Waits until the plugin has a session.
     func isRunning() async throws {
-        try await eventually {
-            try await host.command("status", "--json").lines.joined().contains(#""alive":true"#)
-        }
+        try await eventually { try await host.command("status", "--json").lines.joined().contains(#""alive":true"#) }
     }
 
     /// The files in the hub's folder that contain one of the server's secrets.

@@ -4,18 +4,11 @@ import Testing
 
 /// `hub login` and `hub logout` as a person uses them, with a stand-in for a real service.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct LogInTests {
-    private func end(_ hub: ChildProcess) async {
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0, "\(hub.errorLines)")
-    }
-
     @Test(arguments: ["code", "fragment", "foreign"])
     func `R11.11 a browser logs in to each kind of service, and secrets are only in secrets.db`(
         _ flow: String
     ) async throws {
-        let scene = try LogInScene("flow = \"\(flow)\"", hub: "log_level = \"trace\"")
-        let hub = try await scene.host.start()
-        try await scene.isRunning()
+        let (scene, hub) = try await LogInScene.running("flow = \"\(flow)\"", hub: "log_level = \"trace\"")
         let before = try await scene.host.command("status")
         #expect(before.status == 1, "a log-in is missing")
         #expect(before.lines.contains { $0.contains("hub login cloud") })
@@ -44,27 +37,23 @@ import Testing
         #expect(try scene.leaks() == ["secrets.db"])
         let secrets = "\(scene.host.folder.path)/data/secrets.db"
         #expect(try FileManager.default.attributesOfItem(atPath: secrets)[.posixPermissions] as? Int == 0o600)
-        await end(hub)
+        #expect(await hub.stop() == 0, "\(hub.errorLines)")
     }
 
     @Test func `a restarted hub still has the token, and the plugin needs no person`() async throws {
-        let scene = try LogInScene()
-        let first = try await scene.host.start()
-        try await scene.isRunning()
+        let (scene, first) = try await LogInScene.running()
         try await scene.logIn()
         await first.killAndWait()
         let second = try await scene.host.start()
         try await scene.isRunning()
         #expect(try await scene.refresh().said.contains("Mira"))
         #expect(scene.server.counts.logIns == 1 && scene.server.counts.renewals == 0)
-        await end(second)
+        #expect(await second.stop() == 0, "\(second.errorLines)")
     }
 
     @Test func `a refusal, a foreign answer, an expired code and an absent service have different errors`() async throws
     {
-        let scene = try LogInScene()
-        let hub = try await scene.host.start()
-        try await scene.isRunning()
+        let (scene, hub) = try await LogInScene.running()
         scene.server.change { $0.denies = true }
         var (login, url) = try await scene.begin()
         var page = try ScriptedBrowser().open(url).page
@@ -94,15 +83,12 @@ import Testing
         #expect(await login.result().code == 1)
         #expect(login.errorLines.last?.contains("cannot be reached") == true, "\(login.errorLines)")
         #expect(try await scene.token()?.state == "missing")
-        await end(hub)
+        #expect(await hub.stop() == 0, "\(hub.errorLines)")
     }
 
-    @Test func `requests that are no answer change nothing, and only the person's browser can give an answer`()
-        async throws
-    {
-        let scene = try LogInScene(host: "localhost")
-        let hub = try await scene.host.start()
-        try await scene.isRunning()
+    @Test
+    func `requests that are no answer change nothing, and only the person's browser can give an answer`() async throws {
+        let (scene, hub) = try await LogInScene.running(host: "localhost")
         let (login, url) = try await scene.begin()
         let browser = ScriptedBrowser()
         let back = scene.redirect
@@ -127,15 +113,11 @@ import Testing
         #expect(try browser.open(url).page.body.contains("You are logged in"))
         #expect(await login.waitForExit() == 0)
         for descriptor in idle { close(descriptor) }
-        await end(hub)
+        #expect(await hub.stop() == 0, "\(hub.errorLines)")
     }
 
-    @Test func `a taken port, a time that is over and an unknown plugin have different exit codes`()
-        async throws
-    {
-        let scene = try LogInScene()
-        let hub = try await scene.host.start()
-        try await scene.isRunning()
+    @Test func `a taken port, a time that is over and an unknown plugin have different exit codes`() async throws {
+        let (scene, hub) = try await LogInScene.running()
         let (first, _) = try await scene.begin()
         let second = try await scene.host.command("login", "cloud")
         #expect(second.status == 71 && second.errors.last?.contains("is taken") == true, "\(second.errors)")
@@ -146,16 +128,14 @@ import Testing
         #expect(late.status == 75, "\(late.errors)")
         let typo = try await scene.host.command("login", "clod")
         #expect(typo.status == 64 && typo.errors.last?.contains("did you mean cloud?") == true, "\(typo.errors)")
-        await end(hub)
+        #expect(await hub.stop() == 0, "\(hub.errorLines)")
         #expect(try await scene.host.command("login", "cloud").status == 69)
     }
 
     @Test func `without a browser a person pastes the address or the code; a long-lived token comes from a pipe`()
         async throws
     {
-        let scene = try LogInScene()
-        let hub = try await scene.host.start()
-        try await scene.isRunning()
+        let (scene, hub) = try await LogInScene.running()
         let browser = ScriptedBrowser()
         for isCode in [false, true] {
             let login = try await scene.paste { url in
@@ -165,11 +145,9 @@ import Testing
             #expect(await login.waitForExit() == 0, "\(login.errorLines)")
             #expect(await login.allLines().joined().contains("logged in as Mira"))
         }
-        await end(hub)
+        #expect(await hub.stop() == 0, "\(hub.errorLines)")
 
-        let simple = try LogInScene("flow = \"paste\"")
-        let other = try await simple.host.start()
-        try await simple.isRunning()
+        let (simple, other) = try await LogInScene.running("flow = \"paste\"")
         let wrong = try await simple.paste { _ in "no-such-token" }
         #expect(await wrong.result().code == 1)
         #expect(wrong.errorLines.last?.contains("does not know the token") == true, "\(wrong.errorLines)")
@@ -178,15 +156,13 @@ import Testing
         #expect(await login.result().code == 0, "\(login.errorLines)")
         #expect(!(login.lines + login.errorLines).contains { $0.contains(token) })
         #expect(try await simple.token()?.state == "valid")
-        await end(other)
+        #expect(await other.stop() == 0, "\(other.errorLines)")
     }
 
     @Test func `R11.10 a log-in at a service that returns no state is completed by pasting, never by a browser alone`()
         async throws
     {
-        let scene = try LogInScene("flow = \"foreign\"")
-        let hub = try await scene.host.start()
-        try await scene.isRunning()
+        let (scene, hub) = try await LogInScene.running("flow = \"foreign\"")
         scene.server.change { $0.state = .some(nil) }
         let (login, url) = try await scene.begin()
         let visit = try ScriptedBrowser().open(url)
@@ -197,7 +173,7 @@ import Testing
         let pasted = try await scene.paste { try ScriptedBrowser().send("GET", $0).fields["location"] ?? "" }
         #expect(await pasted.waitForExit() == 0, "\(pasted.errorLines)")
         #expect(scene.server.counts.logIns == 1)
-        await end(hub)
+        #expect(await hub.stop() == 0, "\(hub.errorLines)")
     }
 
     @Test func `R11.10 the browser gets an address of the hub that leads to the page once and does not show the mark`()
@@ -223,21 +199,17 @@ import Testing
         #expect(try browser.send("GET", words[1]).status == 410, "an address from the process list works only once")
         #expect(try browser.open(url).page.body.contains("You are logged in"))
         #expect(await login.waitForExit() == 0)
-        await end(hub)
+        #expect(await hub.stop() == 0, "\(hub.errorLines)")
     }
 
-    @Test
-    func `R11.12 a log-out is shown first, revokes at the service, and keeps a token that could not be revoked`()
+    @Test func `R11.12 a log-out is shown first, revokes at the service, and keeps a token that could not be revoked`()
         async throws
     {
-        let scene = try LogInScene()
-        let hub = try await scene.host.start()
-        try await scene.isRunning()
+        let (scene, hub) = try await LogInScene.running()
         #expect(try await scene.host.command("logout", "cloud", "--yes").lines == ["no one is logged in at cloud"])
         try await scene.logIn()
         let dry = try await scene.host.command("logout", "cloud", "--dry-run")
-        #expect(
-            dry.lines == ["me: the service would be asked to revoke the token; then the hub would forget it"])
+        #expect(dry.lines == ["me: the service would be asked to revoke the token; then the hub would forget it"])
         #expect(try await scene.host.command("logout", "cloud").status == 64, "there is no terminal to ask at")
         scene.server.change { $0.canRevoke = false }
         let refused = try await scene.host.command("logout", "cloud", "--yes")
@@ -246,9 +218,7 @@ import Testing
         scene.server.change { $0.canRevoke = true }
         let done = try await scene.host.command("logout", "cloud", "--yes", "--json")
         #expect(
-            done.lines == [
-                #"{"accounts":[{"account":"me","service":"revoked"}],"dryRun":false,"instance":"cloud"}"#
-            ])
+            done.lines == [#"{"accounts":[{"account":"me","service":"revoked"}],"dryRun":false,"instance":"cloud"}"#])
         #expect(scene.server.counts.revoked == 1)
         #expect(try await scene.token { $0?.state == "missing" }?.state == "missing")
         #expect(try scene.leaks() == [])
@@ -261,6 +231,6 @@ import Testing
         #expect(
             here.lines.count == 1 && here.lines[0].contains("by this hub only; the service was not notified"), "\(here)"
         )
-        await end(hub)
+        #expect(await hub.stop() == 0, "\(hub.errorLines)")
     }
 }

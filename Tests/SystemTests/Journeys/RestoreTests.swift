@@ -4,18 +4,14 @@ import Testing
 
 /// A restored hub gives numbers and sequences again that the backup does not have: peers must not confuse old records with new ones.
 @Suite struct RestoreTests {
-    @Test(.timeLimit(.minutes(2)))
-    func `R10.6 after a restore a sink treats reused sequences as other records`()
+    @Test(.timeLimit(.minutes(2))) func `R10.6 after a restore a sink treats reused sequences as other records`()
         async throws
     {
         let host = try HubHost()
         let folder = host.folder.path
         var hub = try await host.start()
-        let settings = try host.folder.write("path = \"\(folder)/files\"\nrotate = \"never\"\n", to: "sink.conf")
-        let arguments = [
-            "--run", "--settings", settings, "--door", host.environment["HUB_DOOR"] ?? "", "--state", "\(folder)/sink",
-        ]
-        var sink = try ChildProcess("hub-json-lines", arguments)
+        let settings = "path = \"\(folder)/files\"\nrotate = \"never\"\n"
+        var sink = try host.plugin("hub-json-lines", settings: settings)
         var given: Set<String> = []
         func give(_ count: Int, seed: Int, delivered: Int64) async throws {
             let source = try ExampleSource(in: host, name: "source-\(seed)", count: count, seed: seed)
@@ -26,21 +22,18 @@ import Testing
         try await give(50, seed: 1, delivered: 50)
         #expect(try await host.command("backup", "\(folder)/backup.sqlite").status == 0)
         try await give(60, seed: 2, delivered: 110)
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
         #expect(await sink.waitForExit() == 0, "\(sink.errorLines.suffix(10))")  // The hub said STOP.
         let restored = try await host.command("restore", "\(folder)/backup.sqlite", "--yes")
         #expect(restored.status == 0, "\(restored.errors)")
         hub = try await host.start()
-        sink = try ChildProcess("hub-json-lines", arguments)
+        sink = try host.plugin("hub-json-lines", settings: settings)
         // Sequences 51 to 110 for the second time, and some new ones.
         try await give(70, seed: 3, delivered: 120)
         let account = try #require(try await Self.sink(host))
         #expect(account.wanted == 120 && account.pending == 0)
-        sink.signal(SIGTERM)
-        #expect(await sink.waitForExit() == 0, "\(sink.errorLines.suffix(10))")
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await sink.stop() == 0, "\(sink.errorLines.suffix(10))")
+        #expect(await hub.stop() == 0)
 
         let lines = try FileManager.default.contentsOfDirectory(atPath: "\(folder)/files").flatMap { name in
             try String(contentsOfFile: "\(folder)/files/\(name)", encoding: .utf8).split(separator: "\n").map {
@@ -57,10 +50,7 @@ import Testing
         var hub = try await host.start()
         let source = try ExampleSource(in: host, name: "source", count: 30, seed: 1)
         #expect(await source.process.waitForExit() == 0)
-        func stop() async {
-            hub.signal(SIGTERM)
-            #expect(await hub.waitForExit() == 0)
-        }
+        func stop() async { #expect(await hub.stop() == 0) }
         func restore(_ file: String, _ words: String...) async throws -> String {
             let said = try await host.command(["restore", "\(folder)/\(file)"] + words)
             #expect(said.status == 0, "\(said.errors)")
@@ -105,7 +95,6 @@ import Testing
 
     private static func sink(_ host: HubHost) async throws -> Account? {
         struct Status: Decodable { var sinks: [Account] }
-        let status = try await host.command("status", "--json")
-        return try? JSONDecoder().decode(Status.self, from: Data(status.lines.joined().utf8)).sinks.first
+        return try? await host.json("status", as: Status.self).sinks.first
     }
 }

@@ -33,8 +33,7 @@ final class SAMIScene: Sendable {
     /// Starts the server, with the same port and file each time, and returns when it listens.
     /// - Parameter history: the number of messages to invent in addition to the existing ones.
     func startServer(history: Int = 0) async throws -> ChildProcess {
-        let server = try ChildProcess(
-            "hub-sami-server", options + (history > 0 ? ["--history", "\(history)"] : []))
+        let server = try ChildProcess("hub-sami-server", options + (history > 0 ? ["--history", "\(history)"] : []))
         guard await !server.lines(count: 1).isEmpty else { throw Trouble(what: server.errorLines.joined()) }
         return server
     }
@@ -61,10 +60,7 @@ final class SAMIScene: Sendable {
         var plugin: Plugin { plugins[0] }
     }
 
-    func status() async throws -> Status {
-        let lines = try await host.command("status", "--json").lines
-        return try JSONDecoder().decode(Status.self, from: Data(lines.joined().utf8))
-    }
+    func status() async throws -> Status { try await host.json("status") }
 
     /// Returns when the plugin has declared the fields of all devices to the hub, which begins a new session.
     func canBeAsked() async throws {
@@ -99,9 +95,8 @@ final class SAMIScene: Sendable {
 
     /// A token of the person who owns the scale.
     func token() throws -> String {
-        try JSONDecoder().decode(
-            Grant.self, from: Data(try send("POST", "/control/tokens", body: "{}").body.utf8)
-        ).access_token
+        try JSONDecoder().decode(Grant.self, from: Data(try send("POST", "/control/tokens", body: "{}").body.utf8))
+            .access_token
     }
 
     /// Posts a weight of the scale, as an app does.
@@ -187,11 +182,7 @@ final class SAMIScene: Sendable {
         var unit: String
     }
 
-    func weights() async throws -> [Held] {
-        try await host.command("samples", "weight", "--json").lines.map {
-            try JSONDecoder().decode(Held.self, from: Data($0.utf8))
-        }
-    }
+    func weights() async throws -> [Held] { try await host.jsonLines("samples", "weight") }
 
     /// Checks a condition of the hub or the service repeatedly, because neither reports the change.
     func until(_ what: String, _ isSo: () async throws -> Bool) async throws {

@@ -5,17 +5,13 @@ import Testing
 /// From a scale at a SAMI-compatible exchange to the hub, with real programs.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct SAMITests {
     private func end(_ programs: ChildProcess...) async {
-        for program in programs {
-            program.signal(SIGTERM)
-            #expect(await program.waitForExit() == 0, "\(program.errorLines.suffix(5))")
-        }
+        for program in programs { #expect(await program.stop() == 0, "\(program.errorLines.suffix(5))") }
     }
 
     private static func ago(_ seconds: Int64) -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000) - seconds * 1_000 }
 
     @Test(.enabled(if: Need.artikcloud.isMet, "\(Need.artikcloud.reason)"))
-    func `A weight posted at the exchange is on the feed, and there once after a restart of either side`()
-        async throws
+    func `A weight posted at the exchange is on the feed, and there once after a restart of either side`() async throws
     {
         let scene = try SAMIScene()
         var server = try await scene.startServer(history: 20)
@@ -28,8 +24,7 @@ import Testing
         #expect(status.lines.contains { $0.hasPrefix("sami") && $0.contains("Ada Example") }, "\(status.lines)")
 
         let tap = try ChildProcess(
-            "hub", ["tap", "sample/weight/me/sami/", "--frames"],
-            environment: scene.host.environment)
+            "hub", ["tap", "sample/weight/me/sami/", "--frames"], environment: scene.host.environment)
         try await scene.until("the live stream is open") {
             try scene.send("GET", "/control/state").body.contains(#""sockets":1"#)
         }
@@ -48,8 +43,7 @@ import Testing
         #expect(heard.count == 1 && heard.allSatisfy { $0.contains(#""topic":"sample/weight/me/sami/""#) })
         #expect(heard.allSatisfy { $0.contains(#""value":65.25,"unit":"kg""#) }, "\(heard)")
         #expect(await sdk.waitForExit() == 0, "\(sdk.errorLines)")
-        tap.signal(SIGTERM)
-        _ = await tap.waitForExit()
+        _ = await tap.stop()
         let expected = 19 + Int(number)
         try await scene.until("all weights are stored") { try await scene.weights().count == expected }
         #expect(try await scene.weights().allSatisfy { $0.unit == "kg" })
@@ -77,9 +71,7 @@ import Testing
         await end(hub, server)
     }
 
-    @Test func `A weight of the hub is at the exchange once, whatever restarts, and does not come back`()
-        async throws
-    {
+    @Test func `A weight of the hub is at the exchange once, whatever restarts, and does not come back`() async throws {
         // To see the posted weights, this test asks more often than the service allows in a minute.
         let scene = try SAMIScene(["--no-rate-limits"], settings: "post = [\"weight\"]")
         var server = try await scene.startServer()
@@ -115,8 +107,7 @@ import Testing
             _ hasSecret: Bool
         ) async throws
     {
-        let scene = try SAMIScene(
-            settings: hasSecret ? "client_secret = \"5ec2e70000000000000000000000005a\"" : "")
+        let scene = try SAMIScene(settings: hasSecret ? "client_secret = \"5ec2e70000000000000000000000005a\"" : "")
         let server = try await scene.startServer()
         let hub = try await scene.startHub()
         let refused = try await scene.logIn(decision: "deny")
@@ -150,8 +141,7 @@ import Testing
         try await scene.canBeAsked()
         // Thirty pages, each slow enough for a kill in the middle.
         try scene.send("PUT", "/control/faults", body: #"["delay=0.1@/messages"]"#)
-        let backfill = try ChildProcess(
-            "hub", ["backfill", "sami", "--json"], environment: scene.host.environment)
+        let backfill = try ChildProcess("hub", ["backfill", "sami", "--json"], environment: scene.host.environment)
         try await scene.until("the backfill is under way") { try await scene.weights().count > 500 }
         switch victim {
         case .plugin: try await scene.killPlugin()

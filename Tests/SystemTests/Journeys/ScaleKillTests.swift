@@ -16,8 +16,7 @@ import Testing
     private static let kills = ProcessInfo.processInfo.environment["SCALE_KILLS"].flatMap(Int.init) ?? 8
 
     @Test(.timeLimit(.minutes(5)))
-    func `each weighing of a HS4 is at the hub once although the connector is killed during live weights`()
-        async throws
+    func `each weighing of a HS4 is at the hub once although the connector is killed during live weights`() async throws
     {
         let seed = ProcessInfo.processInfo.environment["SCALE_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
         var generator = SeededGenerator(seed: seed)
@@ -45,13 +44,9 @@ import Testing
         let last = try Self.start(host, scale.link, "--once")
         #expect(await last.waitForExit() == 0, "seed \(seed): \(last.errorLines)")
         #expect(scale.device.memory.isEmpty, "seed \(seed)")
-        let samples = try await host.command("samples", "weight", "--json")
-        let weights = try samples.lines.map { try JSONDecoder().decode(Sample.self, from: Data($0.utf8)) }
-        #expect(
-            weights.map(\.value).sorted() == (0..<Self.kills).map { Double(700 + $0) / 10 },
-            "seed \(seed): \(samples.lines)")
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        let weights = try await host.jsonLines("samples", "weight", as: Sample.self).map(\.value).sorted()
+        #expect(weights == (0..<Self.kills).map { Double(700 + $0) / 10 }, "seed \(seed): \(weights)")
+        #expect(await hub.stop() == 0)
         await scale.stop()
     }
 
@@ -61,13 +56,8 @@ import Testing
     private final class Counter: Sendable { let value = Mutex(0) }
 
     private static func start(_ host: HubHost, _ link: String, _ verb: String) throws -> ChildProcess {
-        let settings = try host.folder.write(
-            "link = \"\(link)\"\ndevice_id = \"020000004001\"\nzone = \"Europe/Berlin\"\n", to: "scale.conf")
-        return try ChildProcess(
-            "hub-ihealth-hs4",
-            [
-                verb, "--settings", settings, "--door", host.environment["HUB_DOOR"] ?? "", "--state",
-                "\(host.folder.path)/connector",
-            ])
+        try host.plugin(
+            "hub-ihealth-hs4", verb,
+            settings: "link = \"\(link)\"\ndevice_id = \"020000004001\"\nzone = \"Europe/Berlin\"\n")
     }
 }

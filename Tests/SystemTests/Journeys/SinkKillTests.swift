@@ -39,11 +39,9 @@ import Testing
         #expect(account.wanted == Int64(Self.records), "seed \(seed): \(account)")
         // A program that has just been started dies of SIGTERM until it can handle the signal.
         try await eventually { try await Self.account(host)?.open == true }
-        sink.signal(SIGTERM)
-        let end = await sink.waitForExit()
+        let end = await sink.stop()
         #expect(end == 0, "seed \(seed): \(sink.errorLines.suffix(10))")
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
 
         let given = try source.keys()
         let lines = try Self.lines(host)
@@ -57,20 +55,13 @@ import Testing
     /// The sink's account; `nil` if there is none, or if no hub answers.
     private static func account(_ host: HubHost) async throws -> Account? {
         struct Status: Decodable { var sinks: [Account] }
-        let status = try await host.command("status", "--json")
-        return try? JSONDecoder().decode(Status.self, from: Data(status.lines.joined().utf8)).sinks.first
+        return try? await host.json("status", as: Status.self).sinks.first
     }
 
     private static func startSink(_ host: HubHost) throws -> ChildProcess {
-        let folder = host.folder.path
-        let settings = try host.folder.write(
-            "path = \"\(folder)/files\"\nrotate = \"never\"\nmax_size = \"256KiB\"\n", to: "sink.conf")
-        return try ChildProcess(
+        try host.plugin(
             "hub-json-lines",
-            [
-                "--run", "--settings", settings, "--door", host.environment["HUB_DOOR"] ?? "", "--state",
-                "\(folder)/sink",
-            ])
+            settings: "path = \"\(host.folder.path)/files\"\nrotate = \"never\"\nmax_size = \"256KiB\"\n")
     }
 
     private struct Line: Decodable { var key: String, seq: Int64 }

@@ -64,8 +64,7 @@ import Testing
         let second = try await host.start()
         let both = try await pids(host, count: 2)
         #expect(!isAlive(orphan) && isAlive(both[1]))
-        second.signal(SIGTERM)
-        #expect(await second.waitForExit() == 0)
+        #expect(await second.stop() == 0)
         #expect(!isAlive(both[1]))
     }
 
@@ -74,13 +73,12 @@ import Testing
         let host = try host()
         let hub = try await host.start()
         _ = try await pids(host, count: 1)
-        let before = try String(contentsOfFile: host.configuration, encoding: .utf8)
-        try (before + "\nenabeld = true\n").write(toFile: host.configuration, atomically: true, encoding: .utf8)
+        try host.edit { $0 + "\nenabeld = true\n" }
         hub.signal(SIGHUP)
         _ = await hub.errorLines(count: 1) { $0.contains("nothing was changed") }
         let refused = try await host.command("apply")
         #expect(refused.status == 65 && refused.lines.contains { $0.contains("enabeld") })
-        try (before + "\nenabled = false\n").write(toFile: host.configuration, atomically: true, encoding: .utf8)
+        try host.edit { $0.replacing("enabeld = true", with: "enabled = false") }
         let look = try await host.command("apply", "--dry-run")
         #expect(look.status == 0 && look.lines.last?.hasSuffix(": would stop 1") == true)
         hub.signal(SIGHUP)
@@ -88,8 +86,7 @@ import Testing
         let pid = try await pids(host, count: 1)[0]
         while isAlive(pid) { try await Task.sleep(for: .milliseconds(20)) }
         #expect(hub.isRunning)
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 
     @Test(.timeLimit(.minutes(2)))

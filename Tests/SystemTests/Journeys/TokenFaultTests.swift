@@ -6,20 +6,12 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(3))) struct TokenFaultTests {
     /// A hub with a logged-in plugin whose access token is about to expire.
     private func scene(_ settings: String = "") async throws -> (LogInScene, ChildProcess) {
-        let scene = try LogInScene(settings)
+        let (scene, hub) = try await LogInScene.running(settings)
         scene.server.change { $0.expiresIn = 1 }
-        let hub = try await scene.host.start()
-        try await scene.isRunning()
         return (scene, hub)
     }
 
-    private func end(_ hub: ChildProcess) async {
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0, "\(hub.errorLines)")
-    }
-
-    @Test func `a lost answer to a renewal ends the log-in, and hub status says what a person has to do`()
-        async throws
+    @Test func `a lost answer to a renewal ends the log-in, and hub status says what a person has to do`() async throws
     {
         for fault in [OAuthServer.Fault.loseAnswer, .rubbish] {
             let (scene, hub) = try await scene()
@@ -44,7 +36,7 @@ import Testing
             #expect(scene.server.counts.reuses == 1)
             try await scene.logIn()
             #expect(try await scene.refresh().said.contains("Mira"))
-            await end(hub)
+            #expect(await hub.stop() == 0, "\(hub.errorLines)")
         }
     }
 
@@ -66,7 +58,7 @@ import Testing
         scene.server.release()
         #expect(try await slow.said.contains("Mira"))
         #expect(scene.server.counts.reuses == 0 && scene.server.counts.logIns == 1)
-        await end(hub)
+        #expect(await hub.stop() == 0, "\(hub.errorLines)")
     }
 
     @Test func `of several processes of an instance one renews the token, and all of them use it`() async throws {
@@ -74,16 +66,11 @@ import Testing
         try await scene.logIn()
         scene.server.change { $0.expiresIn = 3_600 }
         let renewals = scene.server.counts.renewals
-        let settings = try scene.host.folder.write(
-            "service = \"\(scene.server.base)\"\nredirect = \"\(scene.redirect)\"\n", to: "cloud.conf")
+        let settings = "service = \"\(scene.server.base)\"\nredirect = \"\(scene.redirect)\"\n"
         scene.server.next(.hold)
         let processes = try (0..<4).map { number in
-            try ChildProcess(
-                "example-cloud",
-                [
-                    "--once", "--settings", settings, "--door", scene.host.environment["HUB_DOOR"] ?? "",
-                    "--instance", "cloud", "--state", "\(scene.host.folder.path)/state-\(number)",
-                ])
+            try scene.host.plugin(
+                "example-cloud", "--once", settings: settings, state: "state-\(number)", ["--instance", "cloud"])
         }
         // The renewal is done and its answer delayed: meanwhile the other processes need the token, too.
         await scene.server.wait { $0.renewals == renewals + 1 }
@@ -91,7 +78,7 @@ import Testing
         for process in processes { #expect(await process.waitForExit() == 0, "\(process.errorLines)") }
         let counts = scene.server.counts
         #expect(counts.renewals == renewals + 1 && counts.reuses == 0 && counts.bad == 0, "\(counts)")
-        await end(hub)
+        #expect(await hub.stop() == 0, "\(hub.errorLines)")
     }
 
     @Test(arguments: ["refreshed", "written", "put"])
@@ -113,7 +100,7 @@ import Testing
             #expect(scene.server.counts.reuses == 0 && scene.server.counts.logIns == 1)
             #expect(try await scene.token()?.state == "valid")
         }
-        await end(hub)
+        #expect(await hub.stop() == 0, "\(hub.errorLines)")
     }
 
     @Test func `a hub that is killed during a renewal gets the token from the next process of the plugin`() async throws
@@ -133,7 +120,7 @@ import Testing
         let counts = scene.server.counts
         #expect(counts.reuses == 0 && counts.logIns == 1, "\(counts)")
         #expect(try await scene.token()?.state == "valid")
-        await end(second)
+        #expect(await second.stop() == 0, "\(second.errorLines)")
     }
 
     @Test func `R11.3 R11.13 tokens that a careless plugin writes are shown nowhere`() async throws {
@@ -146,7 +133,7 @@ import Testing
         let logs = try await scene.host.command("logs", "cloud").lines.joined(separator: "\n")
         #expect(logs.contains("printed: the token is <secret> and <secret>"), "\(logs)")
         #expect(logs.contains("logged: the token is <secret> and <secret>"))
-        await end(hub)
+        #expect(await hub.stop() == 0, "\(hub.errorLines)")
         let said = ([result.said, status, logs] + hub.errorLines).joined()
         for secret in scene.server.secrets { #expect(!said.contains(secret)) }
         #expect(

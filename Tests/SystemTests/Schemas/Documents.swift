@@ -41,8 +41,7 @@ enum Documents {
         func found(_ value: JSONTree) -> [String] {
             switch value {
             case .list(let items): items.flatMap(found)
-            case .object(let members):
-                members.flatMap { $0.name == "$ref" ? [$0.value.text ?? ""] : found($0.value) }
+            case .object(let members): members.flatMap { $0.name == "$ref" ? [$0.value.text ?? ""] : found($0.value) }
             default: []
             }
         }
@@ -68,8 +67,7 @@ enum Documents {
 
     /// The lines of ProtocolVectors.jsonl.
     static func vectors() throws -> [JSONTree] {
-        try text("ProtocolVectors.jsonl").split(separator: "\n").map { line in
-            try #require(JSONTree(Array(line.utf8)))
+        try text("ProtocolVectors.jsonl").split(separator: "\n").map { line in try #require(JSONTree(Array(line.utf8)))
         }
     }
 }

@@ -11,9 +11,7 @@ private typealias Question = SchemaJudge.Question
 private final class Transcript {
     private(set) var questions: [Question] = []
 
-    func note(_ isOwn: Bool, _ verb: String, _ body: String) {
-        ask("\(isOwn ? "client" : "hub")/\(verb).json", body)
-    }
+    func note(_ isOwn: Bool, _ verb: String, _ body: String) { ask("\(isOwn ? "client" : "hub")/\(verb).json", body) }
 
     func ask(_ schema: String, _ text: String) {
         questions.append(Question(name: "\(schema) \(text.prefix(200))", schema: schema, text: text, closed: true))
@@ -53,8 +51,7 @@ private final class Transcript {
             try token(try peer("lines", plugin: "json-lines", #","mode":"once""#))
             try feed.hear(until: ["hub/pulse/", "live/", "device/", "sample/", "day/", "retraction/"], transcript)
         }
-        hub.signal(SIGTERM)
-        _ = await hub.waitForExit()
+        _ = await hub.stop()
 
         let verdicts = try await SchemaJudge.verdicts(on: transcript.questions)
         for verdict in verdicts { #expect(verdict.isValid, "\(verdict.question.name): \(verdict.faults.prefix(3))") }
@@ -98,8 +95,7 @@ private final class Transcript {
             #""want":"records","where":{"and":[{"type":["weight"]},{"not":{"userEntered":true}},{"quantity":{">":1,"unit":"kg"}}]}"#
         )
         _ = try peer.ask(#""want":"statistics","types":["weight"],"figures":["average","mostRecent","bySource"]"#)
-        _ = try peer.ask(
-            #""want":"statistics","types":["stepCount"],"interval":{"unit":"day","zone":"Europe/Berlin"}"#)
+        _ = try peer.ask(#""want":"statistics","types":["stepCount"],"interval":{"unit":"day","zone":"Europe/Berlin"}"#)
         #expect(throws: DoorPeer.Silence.self) { try peer.ask(#""want":"records","since":"aaaaaaaa-3""#) }
     }
 

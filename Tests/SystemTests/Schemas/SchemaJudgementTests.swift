@@ -59,9 +59,7 @@ private typealias Question = SchemaJudge.Question
     }
 
     @Test(.enabled(if: Need.jsonschema.isMet, "\(Need.jsonschema.reason)"))
-    func `R3.4 R6.9 R6.11 R6.20 R8.3 schemas accept each good vector and reject each malformed one`()
-        async throws
-    {
+    func `R3.4 R6.9 R6.11 R6.20 R8.3 schemas accept each good vector and reject each malformed one`() async throws {
         let unsayable = Set(Self.unsayable.values.flatMap { $0.split(separator: " ").map(String.init) })
         let vectors = try Documents.vectors().flatMap(Self.questions)
         let metaschema = try Documents.schemaNames().map { Question(name: $0, schema: $0) }

@@ -87,8 +87,7 @@ struct SourceMembers {
         let text = block.filter { !$0.contains("//") }.joined(separator: " ").replacing("}", with: "")
         return text.split(separator: #/\bcase /#).dropFirst().flatMap { $0.split(separator: ",") }.map { word in
             let sides = word.split(separator: "=").map { $0.trimmingCharacters(in: .whitespaces) }
-            return sides.count == 2
-                ? sides[1].trimmingCharacters(in: ["\""]) : sides[0].trimmingCharacters(in: ["`"])
+            return sides.count == 2 ? sides[1].trimmingCharacters(in: ["\""]) : sides[0].trimmingCharacters(in: ["`"])
         }
     }
 

@@ -92,8 +92,7 @@ import TortureDiary
         #expect(found.contains { $0.contains("got the epoch e") })
     }
 
-    @Test
-    func `a stopped sink may read deliveries of the old epoch late, but none of the current epoch`() {
+    @Test func `a stopped sink may read deliveries of the old epoch late, but none of the current epoch`() {
         func found(epoch: String) -> [String] {
             findings { evidence in
                 Self.takeBack(&evidence)
@@ -183,9 +182,7 @@ import TortureDiary
         func found(_ said: String, isByItself: Bool = true) -> [String] {
             findings { evidence in
                 evidence.trials = [Self.trial(.readOnlyDisk, words: ["read-only"])]
-                evidence.lives = [
-                    Kept.Life(began: 100, ended: 200, code: 71, isByItself: isByItself, said: [said])
-                ]
+                evidence.lives = [Kept.Life(began: 100, ended: 200, code: 71, isByItself: isByItself, said: [said])]
             }
         }
         #expect(found("a read-only file system") == [])

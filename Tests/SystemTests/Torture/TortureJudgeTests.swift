@@ -15,16 +15,14 @@ import TortureDiary
         SinkLine.Got(epoch: "e", number: 1, seq: seq, device: "source", step: step, type: "stepCount")
     }
 
-    static func source(_ event: SourceLine.Event, at: Int64, _ operation: Int64 = 0, _ steps: [Step] = [])
-        -> SourceLine
+    static func source(_ event: SourceLine.Event, at: Int64, _ operation: Int64 = 0, _ steps: [Step] = []) -> SourceLine
     {
         var line = SourceLine(event, operation: operation, steps: steps.isEmpty ? nil : steps)
         line.at = at
         return line
     }
 
-    static func handover(_ number: Int, at: Int64, _ got: SinkLine.Got, _ result: SinkLine.Answer.Result)
-        -> [SinkLine]
+    static func handover(_ number: Int, at: Int64, _ got: SinkLine.Got, _ result: SinkLine.Answer.Result) -> [SinkLine]
     {
         var begin = SinkLine(.begin, pid: 1, delivery: number, records: [got])
         var end = SinkLine(.end, pid: 1, delivery: number, answers: [.init(result, "why")])

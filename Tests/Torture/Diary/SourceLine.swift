@@ -20,9 +20,7 @@ public struct SourceLine: Codable, Sendable {
     /// The hub's answer to each step, if the source asks for answers.
     public var answers: [Answer]?
 
-    public init(
-        _ event: Event, operation: Int64? = nil, steps: [Step]? = nil, answers: [Answer]? = nil
-    ) {
+    public init(_ event: Event, operation: Int64? = nil, steps: [Step]? = nil, answers: [Answer]? = nil) {
         at = millisecondsNow()
         (self.event, self.operation) = (event, operation)
         (self.steps, self.answers) = (steps, answers)

@@ -33,9 +33,7 @@ import TortureDiary
         return [Want("all", types: types, start: .beginning)]
     }
 
-    func deliver(
-        _ records: [DeliveredRecord], for want: Want, _ hub: PluginContext
-    ) async throws -> [DeliveryResult] {
+    func deliver(_ records: [DeliveredRecord], for want: Want, _ hub: PluginContext) async throws -> [DeliveryResult] {
         let delivery = desk.nextNumber()
         try desk.write(SinkLine(.begin, pid: getpid(), delivery: delivery, records: try records.map(Self.got)))
         try await Task.sleep(for: .milliseconds(try hub.settings.integer("delay")))

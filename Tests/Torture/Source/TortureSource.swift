@@ -16,8 +16,7 @@ import TortureDiary
             .init(
                 "signs", .path,
                 help: "Folder for signs: records are given once it contains `begin`, until it contains `finish`.",
-                required: true),
-            .init("seed", .integer(), help: "The same seed gives the same calls.", required: true),
+                required: true), .init("seed", .integer(), help: "The same seed gives the same calls.", required: true),
             .init("pace", .integer(Bounds(1, 60_000)), help: "Milliseconds between two calls.", required: true),
             .init(
                 "direct", .boolean, help: "Waits for the hub's answers instead of spooling.", default: .boolean(false)),

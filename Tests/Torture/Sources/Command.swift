@@ -13,14 +13,11 @@ import Glibc
             A failed round keeps its folder. The exit code is 1 if a round failed.
             """)
 
-    @Option(help: "The number of rounds.")
-    var rounds = 10
-    @Option(help: "The seed of the first round; each later round has the next number. Random if not given.")
-    var seed: UInt64?
-    @Flag(help: "Only print the schedule of the faults.")
-    var schedule = false
-    @Flag(help: "Keep the folder of each round.")
-    var keep = false
+    @Option(help: "The number of rounds.") var rounds = 10
+    @Option(help: "The seed of the first round; each later round has the next number. Random if not given.") var seed:
+        UInt64?
+    @Flag(help: "Only print the schedule of the faults.") var schedule = false
+    @Flag(help: "Keep the folder of each round.") var keep = false
 
     @Flag(help: ArgumentHelp("Plant a loss that no hub can find, instead of all faults.", visibility: .hidden))
     var plant = false

@@ -101,8 +101,7 @@ final class Kept: Sendable {
     /// Asks it to end and waits for that; kills it if it takes too long.
     ///
     /// - Returns: its exit code; `nil` if it did not run.
-    @discardableResult
-    func end(within seconds: Int = 15) async -> Int? {
+    @discardableResult func end(within seconds: Int = 15) async -> Int? {
         let process = state.withLock { state in
             (state.isWanted, state.isAsked) = (false, true)
             return state.process

@@ -91,8 +91,7 @@ final class PlatinumPlugins: Sendable {
             guard !state.isOver else { return }
             let minute = state.readings.count
             let key =
-                String(
-                    format: "2026-03-%02d", 1 + minute / 1_440)
+                String(format: "2026-03-%02d", 1 + minute / 1_440)
                 + String(format: "T%02d:%02d:05+01:00", minute / 60 % 24, minute % 60)
             try file.write(contentsOf: Data("\(key) 1\n".utf8))
             state.readings.append(key)

@@ -57,9 +57,7 @@ struct Round {
         _ = await poll(within: .seconds(5)) { FeedPicture(follower.lines).differences(from: stories).isEmpty }
         evidence.follower = await follower.end()
         let ends = await scene.end()
-        (evidence.lives, evidence.disturbances) = (
-            scene.programs[Scene.hub]?.lives ?? [], scene.journal.disturbances
-        )
+        (evidence.lives, evidence.disturbances) = (scene.programs[Scene.hub]?.lives ?? [], scene.journal.disturbances)
 
         var judge = Checker(evidence)
         result.findings = scene.findings + judge.judge()
@@ -159,8 +157,7 @@ extension Scene {
             let page = try JSONDecoder().decode(
                 Page.self, from: try door.ask("\"want\":\"records\",\"since\":\"\(cursor)\""))
             for record in page.records {
-                evidence.stories.append(
-                    try door.ask("\"want\":\"trace\",\"number\":\(record.number)", "trace"))
+                evidence.stories.append(try door.ask("\"want\":\"trace\",\"number\":\(record.number)", "trace"))
             }
             cursor = page.cursor
             if page.next == nil { return }

@@ -122,8 +122,7 @@ final class Scene {
         }
         let (line, machine, faults) = (words, guest == "source-remote" ? machine : nil, guestFaults.variables)
         keep(guest) {
-            try machine?.start(line, faults)
-                ?? ChildProcess(line[0], Array(line.dropFirst()), environment: faults)
+            try machine?.start(line, faults) ?? ChildProcess(line[0], Array(line.dropFirst()), environment: faults)
         }
         programs[guest]?.begin()
     }
@@ -131,7 +130,7 @@ final class Scene {
     // MARK: - Paths
 
     var data: String { host.folder.path + "/data" }
-    var door: String { host.environment["HUB_DOOR"] ?? "" }
+    var door: String { host.door }
     /// The file in which the shim notes the length of the store's log at its last flush.
     var flushedLength: String { host.folder.path + "/hub.faults.synced" }
     func diary(_ name: String) -> String { "\(host.folder.path)/\(name).diary" }
@@ -192,8 +191,7 @@ final class Scene {
         journal.note("\(why): \(epoch)-… became \(status.epoch)-\(status.head)", Self.hub)
         // If the hub reports nothing, it must not have lost anything.
         guard isTold || !isProvable else { return }
-        takebacks.append(
-            Takeback(since: since, until: millisecondsNow(), why: why, before: epoch, after: status.epoch))
+        takebacks.append(Takeback(since: since, until: millisecondsNow(), why: why, before: epoch, after: status.epoch))
         epoch = status.epoch
     }
 

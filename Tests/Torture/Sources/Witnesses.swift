@@ -50,8 +50,7 @@ final class Follower: Sendable {
     private func follow(_ feed: String, _ door: String) throws {
         let open = { try DoorClient(endpoint: door, command: "tap") }
         let beginning = Cursor(epoch: try open().open().epoch, sequence: 0)
-        let follower = try FeedFollower(
-            feed: feed, prefixes: ["sample/", "retraction/"], since: beginning, door: open)
+        let follower = try FeedFollower(feed: feed, prefixes: ["sample/", "retraction/"], since: beginning, door: open)
         while !state.withLock(\.isOver) {
             if let event = try follower.next(upTo: .milliseconds(100)) { note(try Self.event(event)) }
         }

@@ -180,8 +180,7 @@ let actions: [HandAction] = [
 for action in actions { _ = try await store.carryOut(action, recordedAt: tick()) }
 // The documents of that time advised this command; the reading stayed in the inbox.
 _ = try await store.carryOut(
-    .assign(numbers: [55], to: .nobody(reason: "guest"), wholeGroups: true, reason: "guest"),
-    recordedAt: tick())
+    .assign(numbers: [55], to: .nobody(reason: "guest"), wholeGroups: true, reason: "guest"), recordedAt: tick())
 // The source gives a new version of an edited record.
 try await give("ihealth-hs5", [try weight("anna-11", 70.5, day: 99, version: 4)], anna)
 
@@ -193,8 +192,7 @@ var ruled: [IntakeItem] = []
 for (key, kilograms) in [("rule-1", 63.0), ("rule-2", 81.5), ("rule-3", 72.0)] {
     guard case .sample(let sample) = try weight(key, kilograms, day: 400) else { continue }
     ruled.append(
-        .success(
-            IntakeRecord(record: .sample(sample), assignment: .nobody(reason: "several"), household: household)))
+        .success(IntakeRecord(record: .sample(sample), assignment: .nobody(reason: "several"), household: household)))
 }
 try await give("ihealth-hs5", ruled)
 try await give(

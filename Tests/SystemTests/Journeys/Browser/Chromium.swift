@@ -68,8 +68,7 @@ actor Chromium {
     func page() async throws -> Page {
         let context = try await send("Target.createBrowserContext", [:])
         let target = try await send(
-            "Target.createTarget",
-            ["url": "about:blank", "browserContextId": context["browserContextId"] ?? .null])
+            "Target.createTarget", ["url": "about:blank", "browserContextId": context["browserContextId"] ?? .null])
         let attached = try await send(
             "Target.attachToTarget", ["targetId": target["targetId"] ?? .null, "flatten": true])
         let session = attached["sessionId"]?.text ?? ""

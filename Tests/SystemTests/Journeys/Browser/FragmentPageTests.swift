@@ -41,8 +41,7 @@ import Testing
             #expect(try await scene.token()?.state == "valid", "the previous token stays valid")
             try await waits(scene, chromium)
         }
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
+        #expect(await hub.stop() == 0)
     }
 
     /// An answer without the mark of this log-in changes nothing, and does not become a part of the page.
@@ -59,9 +58,7 @@ import Testing
     }
 
     /// A refusal with the mark of this log-in does not become a part of the page.
-    private func refuse(
-        _ answer: String, _ sentence: String, _ scene: LogInScene, _ chromium: Chromium
-    ) async throws {
+    private func refuse(_ answer: String, _ sentence: String, _ scene: LogInScene, _ chromium: Chromium) async throws {
         let (login, url) = try await scene.begin()
         let mark = try #require(URLComponents(string: url)?.queryItems?.first { $0.name == "state" }?.value)
         let page = try await chromium.page()

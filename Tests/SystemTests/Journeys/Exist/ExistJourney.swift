@@ -27,9 +27,7 @@ final class ExistJourney: Sendable {
         at start: String, rate: Double, plugins: String, memory: [ExistJudge.WeighIn]? = nil, faults: [String] = [],
         switches: [String] = []
     ) async throws {
-        guard let time = try? Timestamp(parsing: start) else {
-            throw Trouble(lines: ["no clock: \(start)"])
-        }
+        guard let time = try? Timestamp(parsing: start) else { throw Trouble(lines: ["no clock: \(start)"]) }
         let clock = HubClock(.simulated(start: time, rate: rate))
         (self.faults, self.switches) = (faults, switches)
         self.time = Mutex(clock)
@@ -170,9 +168,7 @@ final class ExistJourney: Sendable {
         try JSONDecoder().decode([ExistJudge.Call].self, from: Data(try ask("GET", "/control/calls").utf8))
     }
 
-    private func door() throws -> DoorClient {
-        try DoorClient(endpoint: host.environment["HUB_DOOR"] ?? "", command: "test")
-    }
+    private func door() throws -> DoorClient { try DoorClient(endpoint: host.door, command: "test") }
 
     /// The hub's status; `nil` while no hub answers.
     func status() throws -> HubStatus? {

@@ -77,10 +77,7 @@ import Testing
             judge.faults(sent: [call("10:00:00", objects, user: user, name: name)], to: "mira", through: last)
         }
         // Values of earlier moments: one of two weigh-ins, an uncorrected one, one that was carried until then, a deleted one.
-        #expect(
-            faults(
-                ("2024-05-04", 79.5), ("2024-05-06", 78.5), ("2024-05-05", 80), ("2024-05-08", 70)
-            ).isEmpty)
+        #expect(faults(("2024-05-04", 79.5), ("2024-05-06", 78.5), ("2024-05-05", 80), ("2024-05-08", 70)).isEmpty)
         #expect(faults(("2024-05-03", 79.25)).count == 1, "a day early")
         #expect(faults(("2024-05-04", 79.08)).count == 1, "counted twice")
         #expect(faults(("2024-04-30", 80)).count == 1)

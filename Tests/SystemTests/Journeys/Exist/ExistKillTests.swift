@@ -78,8 +78,7 @@ import Testing
             try await changeOne(&judge, journey, &random)
             // Twice another service takes the attribute: the second time too soon for the plugin to take it back unasked.
             if round == 3 || round == 6 {
-                _ = try journey.ask(
-                    "POST", "/control/steal", #"{"user":"mira","attribute":"weight","to":"withings"}"#)
+                _ = try journey.ask("POST", "/control/steal", #"{"user":"mira","attribute":"weight","to":"withings"}"#)
                 if round == 6 { isOurs = false }
             }
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...900, using: &random)))
@@ -93,8 +92,7 @@ import Testing
                 cuts.append(seconds())
                 await server.killAndWait()
                 server = try await journey.startServer(seed: random.next())
-            case 2:
-                cuts += try await journey.killPlugin("exist").map { [$0] } ?? []
+            case 2: cuts += try await journey.killPlugin("exist").map { [$0] } ?? []
             default: _ = try await journey.killPlugin("gap-filler")
             }
             if round % 3 == 2 { try await care() }

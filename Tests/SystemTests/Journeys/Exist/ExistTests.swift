@@ -56,8 +56,7 @@ import Testing
         var (server, hub) = (try await journey.startServer(), try await journey.startHub())
         func pass(at rate: Double) async throws {
             #expect(await journey.end(hub) == 0)
-            server.signal(SIGTERM)
-            _ = await server.waitForExit()
+            _ = await server.stop()
             journey.pass(at: rate)
             server = try await journey.startServer()
             hub = try await journey.startHub()
@@ -223,9 +222,7 @@ import Testing
 
         // A check beside the running plugin logs in with the hub's token, and changes nothing.
         let written = try journey.diary().count { $0.method == "POST" }
-        let check = try ChildProcess(
-            "hub-exist",
-            ["--check", "--instance", "exist-anna", "--door", journey.host.environment["HUB_DOOR"] ?? ""])
+        let check = try ChildProcess("hub-exist", ["--check", "--instance", "exist-anna", "--door", journey.host.door])
         #expect(await check.waitForExit() == 0, "\(check.errorLines)")
         #expect(await check.allLines().first?.contains("knows the log-in of anna") == true, "\(check.lines)")
         #expect(try journey.diary().count { $0.method == "POST" } == written)

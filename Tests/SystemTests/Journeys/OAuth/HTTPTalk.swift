@@ -97,8 +97,7 @@ struct ScriptedBrowser: Sendable {
             (parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath)
             + (parts.percentEncodedQuery.map { "?\($0)" } ?? "")
         let host = "\(parts.host ?? ""):\(port)"
-        HTTPMessage.write(
-            "\(method) \(target) HTTP/1.1", ["Host": host].merging(fields) { $1 }, body, to: descriptor)
+        HTTPMessage.write("\(method) \(target) HTTP/1.1", ["Host": host].merging(fields) { $1 }, body, to: descriptor)
         guard let answer = HTTPMessage(from: descriptor) else {
             throw NoAnswer(description: "\(method) \(url): the connection ended without an answer")
         }
@@ -138,8 +137,7 @@ enum Loopback {
         let descriptor = try socket()
         var address = address(port)
         let result = withUnsafeBytes(of: &address) {
-            Foundation.connect(
-                descriptor, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
+            Foundation.connect(descriptor, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
         }
         guard result == 0 else {
             close(descriptor)

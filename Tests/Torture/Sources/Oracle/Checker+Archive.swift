@@ -46,8 +46,7 @@ extension Checker {
                 find("LOST: the hub counts \(identity) as delivered, but the files of \(name) lack it", identity)
             case "skipped" where step.isRetraction && (last[identity].map(\.step.isRetraction) ?? true || pasts > 1):
                 break
-            default:
-                find("LOST: \(identity) is \(delivery.state) for \(name) (\(delivery.reason ?? ""))", identity)
+            default: find("LOST: \(identity) is \(delivery.state) for \(name) (\(delivery.reason ?? ""))", identity)
             }
         }
     }

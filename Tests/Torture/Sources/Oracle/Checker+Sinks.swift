@@ -45,9 +45,7 @@ extension Checker {
                 version?.identity == identity && version?.step == got.step && version?.type == got.type
                 && stories[identity]?.number == got.number
             let isExcused = losses.mayHaveLost(got.step, identity) && losses.isUncertain(at: visit.begin, lag: Self.lag)
-            if !isThere, !isExcused {
-                find("\(name) got \(got), but the store has another version", identity)
-            }
+            if !isThere, !isExcused { find("\(name) got \(got), but the store has another version", identity) }
             let epochs = losses.epochs(at: visit.begin, lag: Self.lag) ?? [evidence.last?.epoch ?? ""]
             if !epochs.contains(got.epoch) {
                 find("\(name) got the epoch \(got.epoch) with \(identity) when it was \(epochs)", identity)

@@ -193,8 +193,7 @@ struct Checker {
         let before = isTakenBack ? nil : before
         let when = "at \(sighting.answered)"
         for account in status.accounts {
-            let sum =
-                account.stored + account.versions + account.retractions + account.duplicates + account.rejected
+            let sum = account.stored + account.versions + account.retractions + account.duplicates + account.rejected
             if account.received != sum { find("\(when) the account does not balance: \(account)") }
             let old = before?.status.accounts.first { $0.instance == account.instance }
             if let old,

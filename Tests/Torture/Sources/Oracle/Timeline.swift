@@ -35,8 +35,7 @@ struct Timeline: CustomStringConvertible {
             events.append((disturbance.at, "  --- \(disturbance.what) \(disturbance.victim)"))
         }
         let story = evidence.stories.first {
-            $0.versions.first?.record.key == identity.key
-                && $0.versions.first?.record.source.device == identity.device
+            $0.versions.first?.record.key == identity.key && $0.versions.first?.record.source.device == identity.device
         }
         let start = first + 1_000
         // Disturbances of other times are of no use here.
