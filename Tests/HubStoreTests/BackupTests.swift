@@ -9,10 +9,14 @@ import Testing
 
 /// Backups are consistent copies of the store, also if they are made during writes.
 @Suite struct BackupTests {
-    let folder: Folder
+    let folder: TemporaryFolder
+    let store: Store
     var target: String { folder.path + "/backup.sqlite" }
 
-    init() throws { folder = try Folder() }
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try folder.open()
+    }
 
     private func mode(_ path: String) throws -> Int {
         try #require(FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
@@ -23,7 +27,6 @@ import Testing
     }
 
     @Test func `a backup of an open store is one private file with all confirmed records`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try (0..<3_000).map { Record.sample(try sample("k\($0)")) })
         _ = try await store.retract(try sample("k7"))
         let before = try StoreFile(folder.store).summary()
@@ -47,7 +50,6 @@ import Testing
     }
 
     @Test func `a backup under load is a snapshot of the store, with whole commits only`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try (0..<20_000).map { Record.sample(try sample("k\($0)")) })
         let isOver = Mutex(false)
         let writer = Task {
@@ -77,7 +79,6 @@ import Testing
     }
 
     @Test func `a backup replaces no file and leaves no unfinished one`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try (0..<5_000).map { Record.sample(try sample("k\($0)")) })
         try Data("mine".utf8).write(to: URL(fileURLWithPath: target))
         #expect(await failure { _ = try StoreFile(folder.store).backUp(to: target) }?.code == .exists)
@@ -94,7 +95,6 @@ import Testing
     }
 
     @Test func `a backup of a stopped or killed store contains its write-ahead log`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         // As after kill -9: the log has not been checkpointed into the database.
         let killed = folder.path + "/killed.sqlite"
@@ -107,18 +107,12 @@ import Testing
     }
 
     @Test func `a damaged store cannot be backed up, and a damaged backup is detected`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try (0..<3_000).map { Record.sample(try sample("k\($0)")) })
         try store.close()
         _ = try StoreFile(folder.store).backUp(to: target)
         for path in [folder.store, target] {
-            let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
             // Behind the pages with the schema.
-            for page in UInt64(100)..<120 {
-                try file.seek(toOffset: page * 4_096)
-                try file.write(contentsOf: Data(repeating: 0xA5, count: 4_096))
-            }
-            try file.close()
+            try folder.overwrite(100..<120, of: path)
         }
         #expect(await failure { _ = try StoreFile(folder.store).backUp(to: target + "2") }?.code == .corrupt)
         #expect(!FileManager.default.fileExists(atPath: target + "2"))
@@ -129,7 +123,6 @@ import Testing
     @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
     func `a full disk leaves no incomplete backup and an unchanged store`() async throws {
         let disk = try SmallDisk(bytes: 300_000)
-        let store = try folder.open()
         _ = try await store.put(try (0..<5_000).map { Record.sample(try sample("k\($0)")) })
         #expect(await failure { _ = try StoreFile(folder.store).backUp(to: disk.path + "/b") }?.code == .full)
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == [])
@@ -141,44 +134,35 @@ import Testing
         #expect(await failure { _ = try StoreFile(target).summary() }?.code == .missing)
         try Data(repeating: 0x41, count: 8_192).write(to: URL(fileURLWithPath: target))
         #expect(await failure { _ = try StoreFile(target).summary() }?.code == .foreign)
-        let other = try DatabaseQueue(path: folder.path + "/mail")
-        try await other.write { db in try db.execute(sql: "CREATE TABLE mail (id INTEGER)") }
-        try other.close()
+        try folder.change("CREATE TABLE mail (id INTEGER)", of: folder.path + "/mail")
         #expect(await failure { _ = try StoreFile(folder.path + "/mail").summary() }?.code == .foreign)
+        let other = try TemporaryFolder()
         var newer = StoreSchema.migrator
         newer.registerMigration("v999") { db in try db.execute(sql: "CREATE TABLE later (id INTEGER)") }
-        try Store(path: folder.store, now: 0, migrator: newer).close()
-        #expect(await failure { _ = try StoreFile(folder.store).summary() }?.code == .newerSchema)
+        try Store(path: other.store, now: 0, migrator: newer).close()
+        #expect(await failure { _ = try StoreFile(other.store).summary() }?.code == .newerSchema)
     }
 
     // MARK: - Restore
 
-    private func carryOutErasure(_ store: Store) async throws {
-        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
-        #expect(try await store.finishErasure())
-    }
-
-    @Test
-    func `a restore lists the records and people erased since, and those due to be, if the store can be read`()
+    @Test func `a restore lists the records and people erased since, and those due to be, if the store can be read`()
         async throws
     {
-        let store = try folder.open()
         let anna = try #require(try await store.ensurePersons(["anna", "ben"], recordedAt: 1).first)
         _ = try await store.put(try (1...20).map { .sample(try sample("k\($0)")) }, .person(anna))
         func erase(_ numbers: [Int64]) async throws {
             _ = try await store.beginErasure(of: .numbers(numbers), removingCopies: false)
         }
         try await erase([2])
-        try await carryOutErasure(store)
+        try await store.finishErasing()
         _ = try StoreFile(folder.store).backUp(to: target)
         _ = try await store.put(try (21...25).map { .sample(try sample("k\($0)")) }, .person(anna))
         // Two of the backup's records, and one that it does not contain.
         try await erase([3, 7, 24])
-        try await carryOutErasure(store)
-        var query = RecordQuery()
-        query.persons = [.person("ben")]
+        try await store.finishErasing()
+        let query = RecordQuery { $0.persons = [.person("ben")] }
         _ = try await store.beginErasure(of: .matching(query), forgetting: "ben", removingCopies: false)
-        try await carryOutErasure(store)
+        try await store.finishErasing()
         // Chosen, but the hub ended before they were erased.
         try await erase([11])
         try store.close()
@@ -195,23 +179,16 @@ import Testing
     }
 
     @Test func `a store whose list of erased records is damaged is still replaced`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try (1...3_000).map { .sample(try sample("k\($0)")) })
         _ = try StoreFile(folder.store).backUp(to: target)
-        _ = try await store.beginErasure(of: .numbers(Array(1...1_000)), removingCopies: false)
-        try await carryOutErasure(store)
+        try await store.erase(Array(1...1_000), removingCopies: false)
         try store.close()
         #expect(try StoreRestore(of: target, to: folder.store).revived?.records == 1_000)
         let pages = try await DatabaseQueue(path: folder.store).read { db in
             try UInt64.fetchAll(
                 db, sql: "SELECT pageno FROM dbstat WHERE name = 'erased' AND pagetype = 'leaf' ORDER BY pageno")
         }
-        let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.store))
-        for page in pages {
-            try file.seek(toOffset: (page - 1) * 4_096)
-            try file.write(contentsOf: Data(repeating: 0xA5, count: 4_096))
-        }
-        try file.close()
+        try folder.overwrite(pages.map { $0 - 1 })
         let restore = try StoreRestore(of: target, to: folder.store)
         #expect(restore.revived == nil && restore.lost != nil && restore.damage == nil)
         _ = try restore.carryOut(keepingAs: "replaced")
@@ -236,18 +213,13 @@ import Testing
     func `a backup whose schema another program has changed is refused with all differences`(
         part: String, sql: String
     ) async throws {
-        let folder = try Folder()
-        let store = try folder.open()
         _ = try await store.put(try sample("a"))
-        let target = folder.path + "/backup"
         _ = try StoreFile(folder.store).backUp(to: target)
         try store.close()
         let before = try Data(contentsOf: URL(filePath: folder.store))
         _ = try StoreRestore(of: target, to: folder.store)
 
-        let queue = try DatabaseQueue(path: target)
-        try await queue.write { db in try db.execute(sql: sql) }
-        try queue.close()
+        try folder.change(sql, of: target)
         let refusal = #expect(throws: StoreError.self) { try StoreRestore(of: target, to: folder.store) }
         #expect(refusal?.code == .foreign && refusal?.message.contains(part) == true, "\(refusal?.message ?? "")")
         #expect(try StoreFile(target).schemaFaults().contains { $0.contains(part) })
@@ -255,7 +227,6 @@ import Testing
     }
 
     @Test func `a restored store is the backup with a new epoch, and the replaced store is kept`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try (0..<100).map { Record.sample(try sample("k\($0)")) })
         let old = store.cursor
         _ = try StoreFile(folder.store).backUp(to: target)
@@ -277,8 +248,7 @@ import Testing
         #expect(restored.hubID == store.hubID)
         #expect(restored.cursor == Samples.Cursor(epoch: outcome.epoch, sequence: 100))
         for cursor in [old, last] {
-            var query = RecordQuery()
-            query.since = cursor
+            let query = RecordQuery { $0.since = cursor }
             #expect(await failure { _ = try await restored.page(query) }?.code == .epoch)
         }
         // Records from after the backup are new again; those from before are duplicates.
@@ -290,7 +260,6 @@ import Testing
     }
 
     @Test func `a store is not replaced while it is in use, nor if it has changed since the check`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"))
         _ = try StoreFile(folder.store).backUp(to: target)
         let restore = try StoreRestore(of: target, to: folder.store)
@@ -309,7 +278,6 @@ import Testing
     }
 
     @Test func `a store too damaged to open is replaced and kept with its log`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"))
         _ = try StoreFile(folder.store).backUp(to: target)
         try store.close()
@@ -326,11 +294,10 @@ import Testing
     }
 
     @Test func `a restore without an existing store installs the backup`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"))
         _ = try StoreFile(folder.store).backUp(to: target)
         try store.close()
-        let fresh = try Folder()
+        let fresh = try TemporaryFolder()
         let restore = try StoreRestore(of: target, to: fresh.store)
         #expect(restore.lost == 0)
         #expect(try restore.carryOut(keepingAs: "r").replaced == nil)
@@ -340,25 +307,19 @@ import Testing
     }
 
     @Test func `a backup of an older format is restored, and upgraded when a hub opens it`() async throws {
-        var older = DatabaseMigrator()
-        older.registerMigration("v1") { db in try db.execute(sql: StoreSchema.version1) }
-        let past = try DatabaseQueue(path: target)
-        try older.migrate(past)
-        try await past.write { db in
-            try db.execute(
-                sql: """
-                    PRAGMA application_id = \(StoreSchema.applicationID);
-                    INSERT INTO meta VALUES (1, 'a-hub-of-old', 'abcdefgh', 5);
-                    INSERT INTO term VALUES (1, 'weight'), (2, 'kg'), (3, 'scale');
-                    INSERT INTO person VALUES (1, 'uid', 'me', 5);
-                    INSERT INTO source VALUES (1, 'scale', NULL, NULL);
-                    INSERT INTO sample (number, seq, source, key, type, kind, person, start, duration, value, unit, provenance, recorded_at)
-                        VALUES (1, 1, 1, 'k', 1, 0, 1, 0, 0, 70, 2, 0, 7);
-                    INSERT INTO stream VALUES (1, 0, 1, 1, 3, 1, 1, 0);
-                    INSERT INTO account VALUES ('scale', 1, 1, 0, 0, 0, 0);
-                    """)
-        }
-        try past.close()
+        let folder = try TemporaryFolder()
+        try folder.makeOld(
+            at: target,
+            rows: """
+                INSERT INTO meta VALUES (1, 'a-hub-of-old', 'abcdefgh', 5);
+                INSERT INTO term VALUES (1, 'weight'), (2, 'kg'), (3, 'scale');
+                INSERT INTO person VALUES (1, 'uid', 'me', 5);
+                INSERT INTO source VALUES (1, 'scale', NULL, NULL);
+                INSERT INTO sample (number, seq, source, key, type, kind, person, start, duration, value, unit, provenance, recorded_at)
+                    VALUES (1, 1, 1, 'k', 1, 0, 1, 0, 0, 70, 2, 0, 7);
+                INSERT INTO stream VALUES (1, 0, 1, 1, 3, 1, 1, 0);
+                INSERT INTO account VALUES ('scale', 1, 1, 0, 0, 0, 0);
+                """)
         let restore = try StoreRestore(of: target, to: folder.store)
         #expect(restore.backup.schema == "v1" && restore.backup.head == 1 && restore.backup.newest == 7)
         let outcome = try restore.carryOut(keepingAs: "r")
@@ -366,7 +327,8 @@ import Testing
         #expect(store.cursor == Samples.Cursor(epoch: outcome.epoch, sequence: 1))
         #expect(try await store.verifyAccounts() == [])
         try store.close()
-        #expect(try files.contains { $0.hasPrefix("hub.sqlite.before-") })
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(files.contains { $0.hasPrefix("hub.sqlite.before-") })
         #expect(try StoreFile(folder.store).faults(.counters) == [])
     }
 }

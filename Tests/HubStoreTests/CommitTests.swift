@@ -1,14 +1,15 @@
+import HubProcess
 import HubStore
 import HubWire
 import Samples
 import Testing
 
 @Suite struct CommitTests {
-    let folder: Folder
+    let folder: TemporaryFolder
     let store: Store
 
     init() throws {
-        folder = try Folder()
+        folder = try TemporaryFolder()
         store = try folder.open()
     }
 
@@ -109,9 +110,8 @@ import Testing
         #expect(back?.number == 5)
     }
 
-    @Test func `a lower source version is a duplicate and a higher one is stored even with the same value`()
-        async throws
-    {
+    @Test
+    func `a lower source version is a duplicate and a higher one is stored even with the same value`() async throws {
         #expect(try await store.put(try sample("a", 70, version: 5))[0].placement != nil)
         #expect(try await store.put(try sample("a", 60, version: 4)) == [.duplicate(number: 1, sequence: 1)])
         #expect(try await store.put(try sample("a", 70, version: 5))[0].isDuplicate)
@@ -125,8 +125,7 @@ import Testing
     @Test func `one bad record rejects its whole group and no other record`() async throws {
         let results = try await store.put(
             try sample("a", group: "weigh-in"), try sample("b", .nan, group: "weigh-in"),
-            try sample("c", group: "other"),
-            try sample("d"))
+            try sample("c", group: "other"), try sample("d"))
         #expect(results.map(\.code) == ["group", "value", nil, nil])
         #expect(results[2].placement?.sequence == 1)
         #expect(try await store.recordCount() == 2)

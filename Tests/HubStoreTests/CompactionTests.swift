@@ -8,9 +8,9 @@ import Testing
 
 /// Compaction returns free space to the disk and keeps the store's content.
 @Suite struct CompactionTests {
-    let folder: Folder
+    let folder: TemporaryFolder
 
-    init() throws { folder = try Folder() }
+    init() throws { folder = try TemporaryFolder() }
 
     /// Fills a store and erases most of it; returns its cursor.
     private func fill() async throws -> Samples.Cursor {
@@ -19,9 +19,7 @@ import Testing
         var samples = try (0..<2_000).map { try sample("k\($0)") }
         for index in samples.indices { samples[index].metadata = JSONObject(#"{"note":"\#(long)"}"#) }
         for part in 0..<4 { _ = try await store.put(samples[(part * 500)..<(part * 500 + 500)].map(Record.sample)) }
-        _ = try await store.beginErasure(of: .numbers(Array(1...1_900)), removingCopies: true)
-        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
-        #expect(try await store.finishErasure())
+        try await store.erase(Array(1...1_900))
         defer { try? store.close() }
         return store.cursor
     }

@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import Platform
 import Samples
 import Synchronization
@@ -18,10 +19,14 @@ final class FileSink: ByteSink {
 
 /// Backups that are written page by page through an encryption.
 @Suite struct EncryptedBackupTests {
-    let folder: Folder
-    let stick: Folder
+    let folder: TemporaryFolder
+    let stick: TemporaryFolder
+    let store: Store
 
-    init() throws { (folder, stick) = (try Folder(), try Folder()) }
+    init() throws {
+        (folder, stick) = (try TemporaryFolder(), try TemporaryFolder())
+        store = try folder.open()
+    }
 
     private func backUp(_ name: String, progress: @escaping (CopyProgress) -> Bool = { _ in true }) throws -> (
         path: String, store: StoreSummary
@@ -37,7 +42,6 @@ final class FileSink: ByteSink {
     private func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: stick.path).sorted() }
 
     @Test func `the pages are a sound store, described by the summary beside them`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try (0..<3_000).map { Record.sample(try sample("k\($0)")) })
         _ = try await store.retract(try sample("k7"))
         let made = try backUp("one")
@@ -53,7 +57,6 @@ final class FileSink: ByteSink {
     }
 
     @Test func `a backup leaves no file if it is interrupted or cannot be encrypted, and replaces none`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try (0..<20_000).map { Record.sample(try sample("k\($0)")) })
         #expect(await failure { _ = try backUp("one") { _ in false } }?.code == .interrupted)
         let path = stick.path + "/two"
@@ -70,10 +73,7 @@ final class FileSink: ByteSink {
     }
 
     @Test
-    func `a page has the same backup content in the log as in the file, without leftovers of SQLite`()
-        async throws
-    {
-        let store = try folder.open()
+    func `a page has the same backup content in the log as in the file, without leftovers of SQLite`() async throws {
         // Out of order, so that pages are split and keep copies of moved cells.
         _ = try await store.put(try (0..<3_000).map { Record.sample(try sample("k\($0 &* 7_919 % 3_001)")) })
         let first = try backUp("first")
@@ -84,7 +84,6 @@ final class FileSink: ByteSink {
     }
 
     @Test func `a backup as pages under load is a snapshot of the store, with whole commits only`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try (0..<5_000).map { Record.sample(try sample("k\($0)")) })
         let isOver = Mutex(false)
         let writer = Task {

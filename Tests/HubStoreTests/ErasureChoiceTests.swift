@@ -1,4 +1,5 @@
 import GRDB
+import HubProcess
 import Samples
 import Synchronization
 import Testing
@@ -7,9 +8,13 @@ import Testing
 
 /// The choice of records for an erasure: one command begins it, and a cancelled command does not.
 @Suite struct ErasureChoiceTests {
-    let folder: Folder
+    let folder: TemporaryFolder
+    let store: Store
 
-    init() throws { folder = try Folder() }
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try folder.open()
+    }
 
     /// Calls `body` on the writer's queue once the first record has been chosen.
     private func whenChosen(in store: Store, _ body: @escaping @Sendable () -> Void) async throws {
@@ -28,7 +33,6 @@ import Testing
     }
 
     @Test func `R8.43 an erasure cancelled while its records are chosen does not begin`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         let task = Mutex<Task<Int64, any Error>?>(nil)
         try await whenChosen(in: store) { task.withLock { $0?.cancel() } }
@@ -45,13 +49,10 @@ import Testing
     }
 
     @Test func `R8.43 the check for abandoned erasures does not drop a choice in progress`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         let dropping = Mutex<Task<Void, any Error>?>(nil)
         // As by a check that found the choice before this one; it waits for the writer's queue.
-        try await whenChosen(in: store) {
-            dropping.withLock { $0 = Task { try await store.dropErasure() } }
-        }
+        try await whenChosen(in: store) { dropping.withLock { $0 = Task { try await store.dropErasure() } } }
         // Two pages, so that the writer's queue is free between the first choice and the last.
         let numbers: [Int64] = [1, 2] + (3...2_000)
         #expect(try await store.beginErasure(of: .numbers(numbers), removingCopies: true) == 2)
@@ -60,7 +61,6 @@ import Testing
     }
 
     @Test func `R8.43 a choice that disappears before its end is an error, and no record is erased`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         try await store.pool.write { db in
             try db.execute(
@@ -68,32 +68,26 @@ import Testing
                     CREATE TEMP TRIGGER gone AFTER INSERT ON main.erasure_record BEGIN DELETE FROM erasure; END
                     """)
         }
-        await #expect(throws: StoreError.self) {
-            try await store.beginErasure(of: .numbers([1]), removingCopies: true)
-        }
+        await #expect(throws: StoreError.self) { try await store.beginErasure(of: .numbers([1]), removingCopies: true) }
         #expect(try await store.erasure() == nil)
         #expect(try await store.planErasure(of: .numbers([1, 2])).records == 2)
     }
 
     @Test func `R6.45 failed records do not count as retried while another erasure is in progress`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         try await store.pool.write { db in
             try db.execute(sql: "INSERT INTO erasure_fault (number, reason) VALUES (1, 'for a test')")
         }
         _ = try await store.beginErasure(of: .numbers([2]), removingCopies: true)
         #expect(try await !store.retryErasure())
-        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
-        #expect(try await store.finishErasure())
+        try await store.finishErasing()
         #expect(try await store.retryErasure())
         #expect(try await store.erasure()?.total == 1)
     }
 
-    @Test
-    func `R6.40 erasing a source also erases the days that retention kept of it, but not those of other sources`()
+    @Test func `R6.40 erasing a source also erases the days that retention kept of it, but not those of other sources`()
         async throws
     {
-        let store = try folder.open()
         let day = 86_400 as Int64
         _ = try await store.put(
             try ["watch", "scale"].flatMap { plugin in
@@ -111,19 +105,16 @@ import Testing
             pause: { true })
         #expect(count.thinned == 4)
         func kept() async throws -> [String] {
-            var query = RecordQuery()
-            query.kinds = KindSelection([.day], followsChanges: false)
+            let query = RecordQuery { $0.kinds = KindSelection([.day], followsChanges: false) }
             return try await store.all(query).records.compactMap {
                 if case .day(let day) = $0.record { day.series } else { nil }
             }
         }
         #expect(Set(try await kept()) == ["kept.watch", "kept.scale"])
-        var query = RecordQuery()
-        query.sources = ["watch"]
+        let query = RecordQuery { $0.sources = ["watch"] }
         #expect(try await store.planErasure(of: .matching(query)).records == 2, "the late sample and the day")
         #expect(try await store.beginErasure(of: .matching(query), removingCopies: true) == 2)
-        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
-        #expect(try await store.finishErasure())
+        try await store.finishErasing()
         #expect(try await kept() == ["kept.scale"])
     }
 }

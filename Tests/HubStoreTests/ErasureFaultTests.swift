@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HubProcess
 import Samples
 import Testing
 
@@ -7,9 +8,13 @@ import Testing
 
 /// A record that cannot be erased does not delay others, and is erased once that is possible.
 @Suite struct ErasureFaultTests {
-    let folder: Folder
+    let folder: TemporaryFolder
+    let store: Store
 
-    init() throws { folder = try Folder() }
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try folder.open()
+    }
 
     /// As for a cause unknown to the hub: SQLite refuses each change of a row.
     private func refuse(_ table: String, _ number: Int64, in store: Store) async throws {
@@ -27,8 +32,7 @@ import Testing
     }
 
     private func carryOut(_ store: Store) async throws {
-        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
-        #expect(try await store.finishErasure())
+        try await store.finishErasing()
         #expect(try await store.erasure() == nil)
         #expect(try await store.verifyAccounts() == [])
     }
@@ -40,10 +44,7 @@ import Testing
         return range.filter { key in files.contains { $0.range(of: Data("needle-\(key)-".utf8)) != nil } }
     }
 
-    @Test func `R6.45 a record that cannot be erased is reported, delays no other, and is erased later`()
-        async throws
-    {
-        let store = try folder.open()
+    @Test func `R6.45 a record that cannot be erased is reported, delays no other, and is erased later`() async throws {
         _ = try await store.put(try (1...120).map { .sample(try sample("needle-\($0)-")) })
         try await refuse("sample", 7, in: store)
         #expect(try await store.beginErasure(of: .numbers(Array(1...119)), removingCopies: true) == 119)
@@ -74,7 +75,6 @@ import Testing
     }
 
     @Test func `R6.45 a name that cannot be removed delays no other name`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try (1...3).map { .sample(try sample("needle-\($0)-")) })
         var sink = try await SinkSession(store, from: .beginning)
         try await sink.answer(try await sink.take())
@@ -96,7 +96,6 @@ import Testing
     }
 
     @Test func `a sink that has not confirmed the last of many erased records is listed`() async throws {
-        let store = try folder.open()
         let numbers = Array(Int64(1)...1_001)
         _ = try await store.put(try numbers.map { .sample(try sample("\($0)")) })
         var sink = try await SinkSession(store, from: .beginning)

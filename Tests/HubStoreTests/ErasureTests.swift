@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HubProcess
 import Samples
 import Testing
 
@@ -7,9 +8,13 @@ import Testing
 
 /// No file contains erased records, whenever the hub is killed, and other records are unchanged.
 @Suite struct ErasureTests {
-    let folder: Folder
+    let folder: TemporaryFolder
+    let store: Store
 
-    init() throws { folder = try Folder() }
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try folder.open()
+    }
 
     // MARK: - Search for traces
 
@@ -136,11 +141,6 @@ import Testing
         }
     }
 
-    private func carryOut(_ store: Store) async throws {
-        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
-        #expect(try await store.finishErasure())
-    }
-
     /// Checks the store after the records are erased and the sinks have been notified.
     private func expectGone(_ store: Store, _ numbers: [Int64], _ note: Comment? = nil) async throws {
         #expect(try found(in: folder.path) == [], note)
@@ -157,11 +157,9 @@ import Testing
 
     // MARK: - Tests
 
-    @Test
-    func `R6.40 after an erasure no file of the store has a byte of the records, and all else is unchanged`()
+    @Test func `R6.40 after an erasure no file of the store has a byte of the records, and all else is unchanged`()
         async throws
     {
-        let store = try folder.open()
         let numbers = try await fill(store)
         let before = try rest(folder.store, without: numbers)
         let names = Set(try found(in: folder.path).map { String($0.prefix { $0 != " " }) })
@@ -174,7 +172,7 @@ import Testing
         #expect(plan.unknown == [numbers[0] - 100_000])
         #expect(try #require(plan.sinks[exporter]) > 290)
         #expect(try await store.beginErasure(of: .numbers(numbers), removingCopies: true) == plan.records)
-        try await carryOut(store)
+        try await store.finishErasing()
 
         // The sink has the records: until it is notified, the retractions contain their names.
         let waiting = try await store.namedErasures()
@@ -205,10 +203,9 @@ import Testing
 
     @Test func `R6.40 after a kill at any moment an erasure has not begun, or the next hub completes it`() async throws
     {
-        let store = try folder.open()
         let numbers = try await fill(store)
         try await store.forgetSink(exporter, recordedAt: 8)
-        var stages: [(String, Folder)] = []
+        var stages: [(String, TemporaryFolder)] = []
         func kill(_ when: String) throws { stages.append((when, try folder.killed())) }
         try kill("before")
         _ = try await store.beginErasure(of: .numbers(numbers), removingCopies: true)
@@ -232,15 +229,13 @@ import Testing
                 #expect(try await store.records(numbers: numbers).count == numbers.count)
                 continue
             }
-            while try await !store.carryOut(.eraseNext, recordedAt: 10).isEmpty {}
-            #expect(try await store.finishErasure(), "\(when)")
+            try await store.finishErasing(recordedAt: 10, "\(when)")
             #expect(try found(in: left.path) == [], "\(when)")
             #expect(try await store.verifyAccounts() == [], "\(when)")
         }
     }
 
     @Test func `R8.162 a meal is erased with all its members, but a member alone`() async throws {
-        let store = try folder.open()
         func part(_ key: String, _ value: SampleValue) throws -> Sample {
             var sample = try sample(key, group: "meal")
             sample.value = value
@@ -248,15 +243,12 @@ import Testing
         }
         _ = try await store.put(
             try part("whole", .correlation), try part("a", .quantity(1, unit: "kg")),
-            try part("b", .quantity(2, unit: "kg")),
-            try sample("other"))
+            try part("b", .quantity(2, unit: "kg")), try sample("other"))
         #expect(try await store.planErasure(of: .numbers([2])).records == 1)
         #expect(try await store.planErasure(of: .numbers([1, 1])).records == 3)
         #expect(try await store.beginErasure(of: .numbers([1]), removingCopies: true) == 3)
-        try await carryOut(store)
-        let left = try await store.all(RecordQuery()).records.filter {
-            if case .sample = $0.record { true } else { false }
-        }
+        try await store.finishErasing()
+        let left = try await store.all(RecordQuery()).records.filter { $0.record.sample != nil }
         #expect(left.map(\.number) == [4])
     }
 
@@ -267,10 +259,7 @@ import Testing
         return .day(day)
     }
 
-    @Test func `R6.48 a day loses each version made of an erased record, and may be computed again`()
-        async throws
-    {
-        let store = try folder.open()
+    @Test func `R6.48 a day loses each version made of an erased record, and may be computed again`() async throws {
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a", Self.values[0]), try sample("b", 60))
         var numbers: [Int64] = []
@@ -291,28 +280,22 @@ import Testing
         try await sink.answer(try await sink.take(100))
         #expect(try found(in: folder.path, Self.values.prefix(4).map { Needle($0) }).count >= 4)
 
-        _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
-        try await carryOut(store)
+        try await store.erase([1])
         #expect(
             try found(in: folder.path, Self.values.prefix(4).map { Needle($0) } + [Needle("needle-metadata")]) == [])
         #expect(try await store.verifyAccounts() == [])
         let records = try await store.records(numbers: numbers)
-        let values = records.map { record -> Double? in
-            if case .day(let day) = record.record { day.value } else { nil }
+        let values = records.map { record -> Double? in if case .day(let day) = record.record { day.value } else { nil }
         }
         #expect(values == [60, nil, nil, nil, 60])
         let story = try #require(try await store.trace(numbers[0]))
         #expect(story.versionCount == 2)
-        guard case .retraction(let erased) = story.versions[0].record.record else {
-            Issue.record("the erased version is not a retraction")
-            return
-        }
+        let erased = try #require(story.versions[0].record.record.retraction)
         #expect(erased.reason == "erased")
         // The sink gets a retraction.
         let told = try await sink.take(100)
         #expect(
-            told.contains { record in
-                if case .retraction = record.record { record.number == numbers[1] } else { false }
+            told.contains { record in if case .retraction = record.record { record.number == numbers[1] } else { false }
             })
 
         // The gap-filler may compute the day again without the erased record.
@@ -327,7 +310,6 @@ import Testing
     }
 
     @Test func `R6.48 a day with an incomplete basis is erased with any record of its time`() async throws {
-        let store = try folder.open()
         let (early, late): (Int64, Int64) = (20_500 * 86_400, 20_540 * 86_400)
         _ = try await store.put(try sample("a", 70, at: early), try sample("b", 60, at: late))
         func cut(_ date: Int, _ value: Double) throws -> Samples.Record {
@@ -337,15 +319,13 @@ import Testing
             return .day(day)
         }
         _ = try await store.put([try cut(20_500, Self.values[0]), try cut(20_540, Self.values[1])])
-        _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
-        try await carryOut(store)
+        try await store.erase([1])
         #expect(try found(in: folder.path, [Needle(Self.values[0])]) == [])
         #expect(try found(in: folder.path, [Needle(Self.values[1])]) != [])
         #expect(try await store.verifyAccounts() == [])
     }
 
     @Test func `an interrupted choice is dropped, and no record is erased`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"))
         try await store.pool.write { db in
             try db.execute(
@@ -362,14 +342,10 @@ import Testing
         #expect(try await store.erasure() == nil)
     }
 
-    @Test func `R6.41 a new version of an erased record is a duplicate until a person allows it again`()
-        async throws
-    {
-        let store = try folder.open()
+    @Test func `R6.41 a new version of an erased record is a duplicate until a person allows it again`() async throws {
         _ = try await store.put(try sample("a"), try sample("b"))
         _ = try await store.put([.day(try day("2026-03-01", 71))])
-        _ = try await store.beginErasure(of: .numbers([1, 3]), removingCopies: true)
-        try await carryOut(store)
+        try await store.erase([1, 3])
         let head = store.head
         #expect(try await store.put(try sample("a", 99))[0] == .duplicate(number: 1, sequence: 4))
         #expect(try await store.retract(try sample("a")).isDuplicate)
@@ -400,19 +376,16 @@ import Testing
     }
 
     @Test func `R6.40 all records of a person can be erased with the name, and others keep theirs`() async throws {
-        let store = try folder.open()
         let persons = try await store.ensurePersons(["needle-anna", "ben"], recordedAt: 1)
         for person in persons {
-            _ = try await store.put(
-                try (0..<5).map { .sample(try sample("\(person.name) \($0)")) }, .person(person))
+            _ = try await store.put(try (0..<5).map { .sample(try sample("\(person.name) \($0)")) }, .person(person))
         }
         _ = try await store.put([.day(try day("2026-03-01", 71, person: "needle-anna"))], .person(persons[0]))
-        var query = RecordQuery()
-        query.persons = [.person("needle-anna")]
+        var query = RecordQuery { $0.persons = [.person("needle-anna")] }
         #expect(try await store.planErasure(of: .matching(query)).records == 6)
         #expect(
             try await store.beginErasure(of: .matching(query), forgetting: "needle-anna", removingCopies: true) == 6)
-        try await carryOut(store)
+        try await store.finishErasing()
         #expect(try found(in: folder.path, [Needle("needle-anna"), Needle(persons[0].uid)]) == [])
         #expect(try await store.persons().contains(persons[1]))
         #expect(try await store.planErasure(of: .matching(query)) == ErasurePlan())
@@ -424,16 +397,13 @@ import Testing
         #expect(try await store.put([.sample(try sample("new"))], .person(anna))[0].placement != nil)
     }
 
-    @Test func `a word of another record stays; one used only by erased records is removed and can return`()
-        async throws
-    {
-        let store = try folder.open()
+    @Test
+    func `a word of another record stays; one used only by erased records is removed and can return`() async throws {
         let (shared, own) = (try sample("a"), try sample("b"))
         var records = [shared, own, try sample("c")]
         (records[0].zone, records[1].zone, records[2].zone) = ("Europe/Berlin", "needle-zone", "Europe/Berlin")
         _ = try await store.put(records.map(Record.sample))
-        _ = try await store.beginErasure(of: .numbers([1, 2]), removingCopies: true)
-        try await carryOut(store)
+        try await store.erase([1, 2])
         #expect(try found(in: folder.path, [Needle("needle-zone")]) == [])
         var again = try sample("d")
         again.zone = "needle-zone"
@@ -445,29 +415,23 @@ import Testing
     }
 
     @Test func `older copies of the store are removed with the records unless they are to be kept`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         let copy = folder.store + ".replaced-20260101T000000Z"
         try FileManager.default.copyItem(atPath: folder.store, toPath: copy)
         #expect(StoreCopies.beside(folder.store) == [copy])
-        _ = try await store.beginErasure(of: .numbers([1]), removingCopies: false)
-        try await carryOut(store)
+        try await store.erase([1], removingCopies: false)
         #expect(StoreCopies.beside(folder.store) == [copy])
-        _ = try await store.beginErasure(of: .numbers([2]), removingCopies: true)
-        try await carryOut(store)
+        try await store.erase([2])
         #expect(StoreCopies.beside(folder.store) == [])
     }
 
     @Test func `a reader that still needs the log delays the erasure, not the hub`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("needle-key"))
         _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         let other = try DatabaseQueue(path: folder.store, configuration: configuration)
-        try await other.writeWithoutTransaction { db in
-            try db.execute(sql: "BEGIN; SELECT count(*) FROM sample")
-        }
+        try await other.writeWithoutTransaction { db in try db.execute(sql: "BEGIN; SELECT count(*) FROM sample") }
         while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
         #expect(try await !store.finishErasure())
         #expect(try await store.erasure()?.stage == .files)
@@ -478,10 +442,7 @@ import Testing
         #expect(try found(in: folder.path) == [])
     }
 
-    @Test func `R6.7 the reserved prefix of erased names is refused in keys, sources and words`()
-        async throws
-    {
-        let store = try folder.open()
+    @Test func `R6.7 the reserved prefix of erased names is refused in keys, sources and words`() async throws {
         _ = try await store.put(try sample("a"))
         let mine = Source(plugin: "scale", device: "~erased-1")
         let account = Source(plugin: "scale", account: "~erased-1")
@@ -498,15 +459,13 @@ import Testing
         day.method = "~erased-1"
         let results = try await store.put(bad.map(Record.sample) + [.day(day), .sample(try sample("~erase"))])
         #expect(results.map(\.code) == Array(repeating: "reserved", count: 8) + [nil])
-        _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
-        try await carryOut(store)
+        try await store.erase([1])
         // It would be a version of the erased record.
         #expect(try await store.put(try sample("~erased-1"))[0].code == "reserved")
         #expect(try await store.retract(try sample("~erased-1")).code == "reserved")
     }
 
     @Test func `R6.40 names stored before the prefix was reserved do not block an erasure`() async throws {
-        let store = try folder.open()
         var records = try (0..<4).map { try rich("needle-\($0)", .quantity(70, unit: "kg")) }
         records[3] = try sample("other", source: Source(plugin: "scale", device: "other", account: "needle-account"))
         records[3].zone = "other-zone"
@@ -524,8 +483,7 @@ import Testing
         }
         try store.close()
         let again = try folder.open()
-        _ = try await again.beginErasure(of: .numbers([1, 2, 3]), removingCopies: true)
-        try await carryOut(again)
+        try await again.erase([1, 2, 3])
         let keys = try await again.records(numbers: [1, 2, 3]).map { record in
             if case .retraction(let retraction) = record.record, case .sample(_, let key) = retraction.identity {
                 key.text
@@ -535,8 +493,7 @@ import Testing
         }
         #expect(keys[0].hasPrefix("~erased-1-") && keys[1...] == ["~erased-2", "~erased-3"])
         #expect(try found(in: folder.path, ["needle-0", "needle-zone", "needle-device"].map(Needle.init)) == [])
-        _ = try await again.beginErasure(of: .numbers([4]), removingCopies: true)
-        try await carryOut(again)
+        try await again.erase([4])
         #expect(try await again.verifyAccounts() == [])
     }
 
@@ -544,7 +501,6 @@ import Testing
 
     /// A store with an erased record that a sink has, and the sink.
     private func untold() async throws -> (Store, SinkSession) {
-        let store = try folder.open()
         _ = try await store.put(try rich("needle-key", .quantity(70, unit: "kg")), try sample("b"))
         var sink = try await SinkSession(store)
         try await sink.answer(try await sink.take(10))
@@ -586,9 +542,7 @@ import Testing
         #expect(try found(in: folder.path, Self.names) == [])
     }
 
-    @Test func `R6.40 names stay while an erasure is being finished, and only one task finishes it`()
-        async throws
-    {
+    @Test func `R6.40 names stay while an erasure is being finished, and only one task finishes it`() async throws {
         var (store, sink) = try await untold()
         try await sink.answer(try await sink.take(10))
         #expect(store.beginFinishing())
@@ -620,23 +574,19 @@ import Testing
         return try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !own.contains($0) }.sorted()
     }
 
-    @Test func `an erasure removes the unfinished copies of killed programs but not those in progress`()
-        async throws
-    {
-        let store = try folder.open()
+    @Test func `an erasure removes the unfinished copies of killed programs but not those in progress`() async throws {
         _ = try await store.put(try sample("needle-key"))
         try leaveDrafts()
         try Data().write(to: URL(fileURLWithPath: folder.store + ".before-v2"))
         #expect(StoreCopies.beside(folder.store) == [folder.store + ".before-v2"])
         let mine = try DraftFile(folder.store + ".verifying")
-        _ = try await store.beginErasure(of: .numbers([1]), removingCopies: false)
-        try await carryOut(store)
+        try await store.erase([1], removingCopies: false)
         #expect(try drafts() == ["hub.sqlite.before-v2", "hub.sqlite.verifying"])
         try mine.flush()
     }
 
     @Test func `the start of the hub removes the unfinished copies of killed programs`() throws {
-        try folder.open().close()
+        try store.close()
         try leaveDrafts()
         #expect(try drafts().count == 9)
         try folder.open().close()

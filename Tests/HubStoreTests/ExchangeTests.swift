@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import Samples
 import Testing
 
@@ -9,8 +10,8 @@ import Testing
     enum Cut: CaseIterable { case noteUnfinished, noted, logMoved, secondNamed, exchanged }
 
     /// A store whose latest record is only in its log, as after a kill of the hub.
-    private func killedStore() async throws -> Folder {
-        let (living, folder) = (try Folder(), try Folder())
+    private func killedStore() async throws -> TemporaryFolder {
+        let (living, folder) = (try TemporaryFolder(), try TemporaryFolder())
         let store = try living.open()
         _ = try await store.put(try sample("a"))
         for suffix in ["", "-wal"] {

@@ -7,14 +7,12 @@ import Testing
 @testable import HubStore
 
 @Suite struct FailureTests {
-    let folder: Folder
+    let folder: TemporaryFolder
 
-    init() throws { folder = try Folder() }
+    init() throws { folder = try TemporaryFolder() }
 
     @Test
-    func `a commit that does not fit leaves no trace, and the next continues after the last good one`()
-        async throws
-    {
+    func `a commit that does not fit leaves no trace, and the next continues after the last good one`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         let accounts = try await store.accounts()
@@ -94,9 +92,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
-    func `a disk that cannot be written is reported as read-only`()
-        async throws
-    {
+    func `a disk that cannot be written is reported as read-only`() async throws {
         let disk = try SmallDisk(bytes: 4_000_000)
         try Store(path: disk.path + "/hub.sqlite", now: 0).close()
         disk.makeReadOnly()
@@ -144,13 +140,8 @@ import Testing
         let store = try folder.open()
         _ = try await store.put(try (0..<3_000).map { Record.sample(try sample("k\($0)")) })
         try store.close()
-        let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.store))
-        let size = try file.seekToEnd()
-        for page in stride(from: UInt64(8), to: size / 4_096, by: 1) {
-            try file.seek(toOffset: page * 4_096)
-            try file.write(contentsOf: Data(repeating: 0xA5, count: 4_096))
-        }
-        try file.close()
+        let size = try #require(FileManager.default.attributesOfItem(atPath: folder.store)[.size] as? UInt64)
+        try folder.overwrite(8..<size / 4_096)
         let error = await failure {
             let damaged = try folder.open()
             _ = try await damaged.all(RecordQuery())

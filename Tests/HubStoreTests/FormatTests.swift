@@ -8,9 +8,9 @@ import Testing
 
 /// Stores of earlier schemas, opened by the current hub.
 @Suite struct FormatTests {
-    let folder: Folder
+    let folder: TemporaryFolder
 
-    init() throws { folder = try Folder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private static func rows(_ db: Database) throws -> [String] {
         try OldFormat.questions.flatMap { try String.fetchAll(db, sql: $0) }
@@ -113,15 +113,11 @@ import Testing
     @Test func `a caller that waits for the upgrade is informed of its progress`() async throws {
         // Large enough for several callbacks of SQLite.
         try OldFormat.all[0].unpack(into: folder.path)
-        let large = try DatabaseQueue(path: folder.store)
-        try await large.write { db in
-            try db.execute(
-                sql: """
-                    WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 300000)
-                    INSERT INTO payload (seq, number, bytes) SELECT i, 1, zeroblob(64) FROM n
-                    """)
-        }
-        try large.close()
+        try folder.change(
+            """
+            WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 300000)
+            INSERT INTO payload (seq, number, bytes) SELECT i, 1, zeroblob(64) FROM n
+            """)
         var told: [OpeningProgress] = []
         try Store(path: folder.store, now: 0) { told.append($0) }.close()
         #expect(told.first?.stage == .summing && told.first?.copied.done == 0)

@@ -1,3 +1,4 @@
+import HubProcess
 import HubStore
 import Platform
 import Samples
@@ -12,9 +13,7 @@ import Testing
         var records: [Int64: StoredRecord] = [:]
 
         mutating func catchUp(_ store: Store, _ random: inout SeededGenerator) async throws {
-            var query = RecordQuery()
-            query.persons = persons
-            query.since = cursor
+            var query = RecordQuery { ($0.persons, $0.since) = (persons, cursor) }
             query.limit = Int.random(in: 1...40, using: &random)
             let answer = try await store.all(query)
             for record in answer.records {
@@ -48,12 +47,12 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    @Test(arguments: Thoroughness.some([1, 2, 3, 4] as [UInt64]))
     func `R6.4 R6.24 no source undoes a manual change, and every follower ends with its persons' records`(seed: UInt64)
         async throws
     {
         var random = SeededGenerator(seed: seed)
-        let (folder, shadowFolder) = (try Folder(), try Folder())
+        let (folder, shadowFolder) = (try TemporaryFolder(), try TemporaryFolder())
         var store = try folder.open()
         let shadow = try shadowFolder.open()  // Receives only the changes of sources.
         let persons = try await store.ensurePersons(["me", "you"], recordedAt: 1)
@@ -152,8 +151,7 @@ import Testing
             case 3: action = .undoEdit(numbers: Array(numbers))
             case 4: action = .retract(numbers: Array(numbers), reason: "hand")
             case 5: action = .undoRetraction(numbers: Array(numbers))
-            case 6:
-                action = .undoAssignment(numbers: Array(numbers), wholeGroups: Bool.random(using: &random))
+            case 6: action = .undoAssignment(numbers: Array(numbers), wholeGroups: Bool.random(using: &random))
             default:
                 action = .assignByRules(
                     numbers.map {
@@ -259,12 +257,8 @@ import Testing
         }
     }
 
-    private func current(
-        _ store: Store, _ persons: Set<RecordQuery.Owner>?
-    ) async throws -> [Int64: StoredRecord] {
-        var query = RecordQuery()
-        query.persons = persons
-        query.order = .time
+    private func current(_ store: Store, _ persons: Set<RecordQuery.Owner>?) async throws -> [Int64: StoredRecord] {
+        let query = RecordQuery { ($0.persons, $0.order) = (persons, .time) }
         let records = try await store.all(query).records
         return Dictionary(records.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
     }

@@ -1,4 +1,5 @@
 import GRDB
+import HubProcess
 import Samples
 import Testing
 
@@ -6,11 +7,11 @@ import Testing
 
 /// Manual changes, case by case.
 @Suite struct HandTests {
-    let folder: Folder
+    let folder: TemporaryFolder
     let store: Store
 
     init() throws {
-        folder = try Folder()
+        folder = try TemporaryFolder()
         store = try folder.open()
     }
 
@@ -38,17 +39,14 @@ import Testing
     }
 
     private func followed(_ person: Person, since: Samples.Cursor) async throws -> [StoredRecord] {
-        var query = RecordQuery()
-        query.persons = [.person(person.uid)]
-        query.since = since
+        let query = RecordQuery { ($0.persons, $0.since) = ([.person(person.uid)], since) }
         return try await store.all(query).records
     }
 
     // MARK: - Persons
 
-    @Test func `R6.23 R6.24 a record assigned to another person leaves a retraction with the former person`()
-        async throws
-    {
+    @Test
+    func `R6.23 R6.24 a record assigned to another person leaves a retraction with the former person`() async throws {
         let (me, you) = try await persons()
         let beginning = store.cursor
         _ = try await store.put(try sample("a"), try sample("b"))
@@ -58,10 +56,7 @@ import Testing
         #expect((placement.sequence, placement.previous, placement.number) == (4, 0, 1))
         #expect(placement.record?.assignment == .person(you))
         #expect(departure.record.assignment == .person(me))
-        guard case .retraction(let retraction) = departure.record.record else {
-            Issue.record("a departure is not a retraction")
-            return
-        }
+        let retraction = try #require(departure.record.record.retraction)
         #expect(retraction.author == .person)
         #expect(retraction.reason?.contains("you") == false)
 
@@ -93,8 +88,7 @@ import Testing
         let (me, you) = try await persons()
         _ = try await store.put(try sample("a", group: "g"), try sample("b"))
         _ = try await assign([1, 2], you)
-        var query = RecordQuery()
-        query.persons = [.person("me")]
+        var query = RecordQuery { $0.persons = [.person("me")] }
         #expect(try await store.all(query).records.map(\.number) == [1, 2])
         query.group = "g"
         #expect(try await store.all(query).records.map(\.number) == [1])
@@ -130,10 +124,7 @@ import Testing
         let left = try #require(placement.departure)
         #expect((left.record.number, left.record.sequence, placement.sequence, left.previous) == (1, 3, 4, 0))
         #expect(left.record.type == .weight && left.record.assignment == .person(me))
-        guard case .retraction(let retraction) = left.record.record else {
-            Issue.record("a departure is not a retraction")
-            return
-        }
+        let retraction = try #require(left.record.record.retraction)
         #expect(retraction.author == .source && retraction.reason == "no longer of this type")
         #expect(try await of("weight").map(\.sequence) == [2, 3])
         #expect(try await of("weight").last == left.record)
@@ -158,20 +149,15 @@ import Testing
         _ = try await assign([1], you)
         try store.close()
         // Undoes the changes of the fifth migration.
-        let past = try DatabaseQueue(path: folder.store)
-        try await past.write { db in
-            try db.execute(
-                sql: """
-                    DROP INDEX departure_open;
-                    ALTER TABLE departure DROP COLUMN retyped;
-                    CREATE UNIQUE INDEX departure_open ON departure (number, ifnull(person, 0)) WHERE ended IS NULL;
-                    DELETE FROM grdb_migrations WHERE identifier = 'v5';
-                    """)
-        }
-        try past.close()
+        try folder.change(
+            """
+            DROP INDEX departure_open;
+            ALTER TABLE departure DROP COLUMN retyped;
+            CREATE UNIQUE INDEX departure_open ON departure (number, ifnull(person, 0)) WHERE ended IS NULL;
+            DELETE FROM grdb_migrations WHERE identifier = 'v5';
+            """)
         let store = try folder.open()
-        var query = RecordQuery()
-        query.persons = [.person("me")]
+        var query = RecordQuery { $0.persons = [.person("me")] }
         #expect(try await store.all(query).records.map(\.sequence) == [2, 3])
         _ = try await store.put([.sample(try sample("a", type: "height"))], .person(you))
         query.types = [.weight]
@@ -317,9 +303,7 @@ import Testing
         let placement = try #require(try await assign([1], me)[0].result.placement)
         #expect(placement.departure?.record.assignment.person == nil)
         #expect(placement.departure?.previous == 1)
-        var query = RecordQuery()
-        query.persons = [.nobody]
-        query.since = beginning
+        let query = RecordQuery { ($0.persons, $0.since) = ([.nobody], beginning) }
         #expect(try await store.all(query).records.map(\.sequence) == [2])
         #expect(try await store.inboxCount() == 0)
         _ = try await assign([1], nil)
@@ -477,31 +461,23 @@ import Testing
     }
 
     @Test func `a store of the previous schema is upgraded with its rows and head`() async throws {
-        let old = try Folder()
-        var migrator = DatabaseMigrator()
-        migrator.registerMigration("v1") { db in try db.execute(sql: StoreSchema.version1) }
-        let queue = try DatabaseQueue(path: old.store)
-        try await queue.write { db in try db.execute(sql: "PRAGMA application_id = \(StoreSchema.applicationID)") }
-        try migrator.migrate(queue)
-        try await queue.write { db in
-            try db.execute(
-                sql: """
-                    INSERT INTO meta VALUES (1, 'hub', 'abcdefgh', 0);
-                    INSERT INTO term VALUES (1, 'weight'), (2, 'kg'), (3, 'ihealth-hs3');
-                    INSERT INTO person VALUES (1, 'uid', 'me', 0);
-                    INSERT INTO source VALUES (1, 'ihealth-hs3', '00:4D:32:1A:2B:3C', NULL);
-                    INSERT INTO sample (number, seq, source, key, type, kind, person, start, duration, start_offset, end_offset,
-                        value, unit, provenance, recorded_at, retracted)
-                    VALUES (1, 3, 1, 'a', 1, 0, 1, 0, 0, 60, 60, 70, 2, 0, 5, 2),
-                        (2, 2, 1, 'b', 1, 0, 1, 0, 0, 60, 60, 70, 2, 0, 5, NULL);
-                    INSERT INTO sample_version (number, seq, source, key, type, kind, person, start, duration, start_offset,
-                        end_offset, value, unit, provenance, recorded_at)
-                    VALUES (1, 1, 1, 'a', 1, 0, 1, 0, 0, 60, 60, 70, 2, 0, 5);
-                    INSERT INTO stream VALUES (1, 0, 1, 1, 3, 2, 2, 0), (2, 2, 1, 1, 3, 3, 1, 0);
-                    INSERT INTO account VALUES ('scale', 2, 2, 0, 0, 0, 0), ('hub', 1, 0, 0, 1, 0, 0);
-                    """)
-        }
-        try queue.close()
+        let old = try TemporaryFolder()
+        try old.makeOld(
+            rows: """
+                INSERT INTO meta VALUES (1, 'hub', 'abcdefgh', 0);
+                INSERT INTO term VALUES (1, 'weight'), (2, 'kg'), (3, 'ihealth-hs3');
+                INSERT INTO person VALUES (1, 'uid', 'me', 0);
+                INSERT INTO source VALUES (1, 'ihealth-hs3', '00:4D:32:1A:2B:3C', NULL);
+                INSERT INTO sample (number, seq, source, key, type, kind, person, start, duration, start_offset, end_offset,
+                    value, unit, provenance, recorded_at, retracted)
+                VALUES (1, 3, 1, 'a', 1, 0, 1, 0, 0, 60, 60, 70, 2, 0, 5, 2),
+                    (2, 2, 1, 'b', 1, 0, 1, 0, 0, 60, 60, 70, 2, 0, 5, NULL);
+                INSERT INTO sample_version (number, seq, source, key, type, kind, person, start, duration, start_offset,
+                    end_offset, value, unit, provenance, recorded_at)
+                VALUES (1, 1, 1, 'a', 1, 0, 1, 0, 0, 60, 60, 70, 2, 0, 5);
+                INSERT INTO stream VALUES (1, 0, 1, 1, 3, 2, 2, 0), (2, 2, 1, 1, 3, 3, 1, 0);
+                INSERT INTO account VALUES ('scale', 2, 2, 0, 0, 0, 0), ('hub', 1, 0, 0, 1, 0, 0);
+                """)
         let store = try old.open()
         #expect(store.head == 3)
         #expect(try await store.verifyAccounts() == [])

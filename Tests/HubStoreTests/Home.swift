@@ -1,3 +1,4 @@
+import HubProcess
 import HubStore
 import Samples
 import Testing
@@ -13,7 +14,7 @@ struct Home {
     static let day: Int64 = 86_400
     static let scale = Source(plugin: "ihealth-hs5", device: "020000003001")
 
-    init(_ folder: Folder, expecting: Bool = true) async throws {
+    init(_ folder: TemporaryFolder, expecting: Bool = true) async throws {
         store = try folder.open()
         people = try await store.ensurePersons(Home.names, recordedAt: 1)
         household = Household(
@@ -52,9 +53,8 @@ struct Home {
             })
     }
 
-    @discardableResult
-    func give(_ samples: [Sample], subject: (Subject, Assignment)? = nil, now second: Int64) async throws
-        -> [StoreResult]
+    @discardableResult func give(_ samples: [Sample], subject: (Subject, Assignment)? = nil, now second: Int64)
+        async throws -> [StoreResult]
     {
         let batch = intake(samples, subject: subject)
         return try #require(try await store.commit([batch], recordedAt: second * 1_000_000).first)
@@ -62,14 +62,12 @@ struct Home {
 
     /// The person of each record of a group; `nil` if it has none.
     func owners(_ group: String) async throws -> [String?] {
-        var query = RecordQuery()
-        query.group = group
+        let query = RecordQuery { $0.group = group }
         return try await store.all(query).records.map { $0.assignment.person?.name }
     }
 
     func records(_ group: String) async throws -> [StoredRecord] {
-        var query = RecordQuery()
-        query.group = group
+        let query = RecordQuery { $0.group = group }
         return try await store.all(query).records
     }
 }

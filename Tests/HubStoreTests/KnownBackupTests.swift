@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HubProcess
 import Platform
 import Samples
 import Testing
@@ -8,10 +9,14 @@ import Testing
 
 /// The backups that the hub knows of, and those of them that may contain erased records.
 @Suite struct KnownBackupTests {
-    let folder: Folder
-    let elsewhere: Folder
+    let folder: TemporaryFolder
+    let elsewhere: TemporaryFolder
+    let store: Store
 
-    init() throws { (folder, elsewhere) = (try Folder(), try Folder()) }
+    init() throws {
+        (folder, elsewhere) = (try TemporaryFolder(), try TemporaryFolder())
+        store = try folder.open()
+    }
 
     /// The path of a backup with this name, without symbolic links.
     private func place(_ name: String) -> String {
@@ -28,7 +33,6 @@ import Testing
     @Test func `a backup that ends before the records does not contain them, and a removed backup is not listed`()
         async throws
     {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"))
         try backUp("one")
         _ = try await store.put(try sample("b"))
@@ -41,7 +45,6 @@ import Testing
     }
 
     @Test func `a backup of another epoch may have a record under any number`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"))
         try backUp("one")
         // As after a restore of an older backup: the source sends the records that it lacks again.
@@ -51,7 +54,6 @@ import Testing
     }
 
     @Test func `a backup is known from its beginning, also if it never finishes`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"))
         var known: [String] = []
         _ = try StoreFile(folder.store).backUp(to: place("one")) { _ in
@@ -66,19 +68,17 @@ import Testing
         try KnownBackup.note(place("three"), of: folder.store)
         try backUp("four")
         #expect(try holding(9, store) == [place("two") + ".part"])
-        #expect(
-            try KnownBackup.all(of: folder.store).map(\.path) == [place("one"), place("two"), place("four")])
+        #expect(try KnownBackup.all(of: folder.store).map(\.path) == [place("one"), place("two"), place("four")])
     }
 
     @Test func `a backup on a medium that is absent is listed, and is known when the medium is back`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"))
         try backUp("one")
         let away = elsewhere.path + "-away"
         try FileManager.default.moveItem(atPath: elsewhere.path, toPath: away)
         defer { try? FileManager.default.removeItem(atPath: away) }
         #expect(try holding(1, store) == [place("one")])
-        let other = try Folder()
+        let other = try TemporaryFolder()
         _ = try StoreFile(folder.store).backUp(to: other.path + "/two.sqlite")
         #expect(try holding(1, store).count == 2)
         // Another file system in its place, such as the empty folder of a mount point.
@@ -96,11 +96,9 @@ import Testing
         #expect(try holding(1, store).contains(place("one")))
     }
 
-    @Test
-    func `backups missing from the list are found by summary or content, or listed if they cannot be read`()
+    @Test func `backups missing from the list are found by summary or content, or listed if they cannot be read`()
         async throws
     {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"))
         /// Its content is as unreadable as an encrypted one.
         func encrypted(_ name: String) throws -> String {
@@ -116,7 +114,7 @@ import Testing
         // The list has lost all entries but one, and other programs have put files there.
         let list = try String(contentsOfFile: folder.store + ".backups", encoding: .utf8).split(separator: "\n")
         try "\(list[1])\n".write(toFile: folder.store + ".backups", atomically: true, encoding: .utf8)
-        let foreign = try Folder()
+        let foreign = try TemporaryFolder()
         try foreign.open().close()
         _ = try StoreFile(foreign.store).backUp(to: place("hub-20260104T000000Z"))
         try Data("age-encryption.org/".utf8).write(to: URL(fileURLWithPath: place("hub-20260105T000000Z") + ".age"))
@@ -129,7 +127,6 @@ import Testing
     }
 
     @Test func `a list of an earlier hub is read, and its missing details count as a possible match`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"))
         try Data().write(to: URL(fileURLWithPath: place("of old")))
         try "1 \(place("of old"))\n0 \(place("gone"))\n".write(
@@ -140,13 +137,11 @@ import Testing
     }
 
     @Test func `a list that cannot be read is an error and does not count as empty`() async throws {
-        let store = try folder.open()
         try FileManager.default.createDirectory(atPath: folder.store + ".backups", withIntermediateDirectories: false)
         #expect(await failure { _ = try holding(1, store) } != nil)
     }
 
     @Test func `programs that make backups at the same time note all of them`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"))
         let (path, places) = (folder.store, (0..<20).map { place("\($0)") })
         for place in places { try Data().write(to: URL(fileURLWithPath: place + ".part")) }
@@ -158,11 +153,8 @@ import Testing
     }
 
     @Test func `a record that was erased and sent again may be in a backup under its former number`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
-        _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
-        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
-        #expect(try await store.finishErasure())
+        try await store.erase([1])
         #expect(try await store.planErasure(of: .numbers([2])).first == 2)
         _ = try await store.allowAgain([1])
         let again = try #require(try await store.put(try sample("a"))[0].placement).number
@@ -172,7 +164,6 @@ import Testing
 
     @Test(.enabled(if: geteuid() == 0, "only root can write a file that belongs to another user"))
     func `a backup by the superuser leaves the list owned by the owner of the store`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"))
         #expect(chown(folder.store, 65_534, 65_534) == 0)
         try backUp("one")
@@ -182,10 +173,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() != 0, "root may read everything"))
-    func `an unreadable list of another user is an error with the remedy, for erasures and backups`()
-        async throws
-    {
-        let store = try folder.open()
+    func `an unreadable list of another user is an error with the remedy, for erasures and backups`() async throws {
         _ = try await store.put(try sample("a"))
         try backUp("one")
         #expect(chmod(folder.store + ".backups", 0) == 0)
@@ -195,7 +183,6 @@ import Testing
     }
 
     @Test func `a backup is not begun if it cannot be noted because another program holds the list`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"))
         try backUp("one")
         let holder = try Descriptor(folder.path, O_RDONLY | O_DIRECTORY)
@@ -207,7 +194,6 @@ import Testing
     }
 
     @Test func `a removed backup is removed from the list, and others stay`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"))
         for name in ["one", "two", "three"] { try backUp(name) }
         try KnownBackup.forget([place("one"), elsewhere.path + "/three.sqlite"], of: folder.store)

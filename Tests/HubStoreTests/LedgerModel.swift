@@ -7,7 +7,7 @@ struct ModelVersion {
     var record: StoredRecord
     /// The sample or day itself, also while it is retracted.
     var put: Record
-    var isRetraction: Bool { if case .retraction = record.record { true } else { false } }
+    var isRetraction: Bool { record.record.retraction != nil }
 
     var kind: RecordKind {
         switch put {

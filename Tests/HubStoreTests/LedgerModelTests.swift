@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HubProcess
 import Platform
 import Samples
 import Testing
@@ -8,7 +9,7 @@ import Testing
 
 /// A store with several sinks, and models of the expected state of each.
 private struct LedgerRun {
-    let folder: Folder
+    let folder: TemporaryFolder
     var store: Store
     var random: SeededGenerator
     let seed: UInt64
@@ -29,7 +30,7 @@ private struct LedgerRun {
     init(seed: UInt64) async throws {
         self.seed = seed
         random = SeededGenerator(seed: seed)
-        folder = try Folder()
+        folder = try TemporaryFolder()
         store = try folder.open()
         persons = try await store.ensurePersons(["me", "you"], recordedAt: 1)
         types = try ["weight", "heartRate", "stepCount"].map { try type($0) }
@@ -57,8 +58,7 @@ private struct LedgerRun {
         made.type = types[chance(1, in: 8) ? Int.random(in: 0..<3, using: &random) : key % 3]
         if chance(1, in: 4) { made.provenance = .filled(method: "mean", basis: []) }
         let owner: Assignment =
-            chance(1, in: 8)
-            ? .nobody(reason: "no rule") : .person(persons[chance(1, in: 6) ? 1 - key % 2 : key % 2])
+            chance(1, in: 8) ? .nobody(reason: "no rule") : .person(persons[chance(1, in: 6) ? 1 - key % 2 : key % 2])
         return (.sample(made), owner)
     }
 
@@ -83,8 +83,7 @@ private struct LedgerRun {
         // One version of each record, because the store could not be asked about its decision for one in the middle.
         var seen: Set<RecordIdentity> = []
         batch = batch.filter { seen.insert($0.0.identity).inserted }
-        let intake = IntakeBatch(
-            instance: "scale", records: batch.map { IntakeRecord(record: $0, assignment: $1) })
+        let intake = IntakeBatch(instance: "scale", records: batch.map { IntakeRecord(record: $0, assignment: $1) })
         let results = try await store.commit([intake], recordedAt: now)[0]
         for ((record, owner), result) in zip(batch, results) {
             guard let placement = result.placement else { continue }
@@ -271,7 +270,7 @@ private struct LedgerRun {
             case 9, 10: .refused(reason: "no")
             default: .unauthorized(reason: "log in")
             }
-        let isRetraction = if case .retraction = record.record { true } else { false }
+        let isRetraction = record.record.retraction != nil
         if flights[id]?[record.number]?.sequence == record.sequence { flights[id]?[record.number] = nil }
         let lowest = (flights[id] ?? [:]).values.map(\.sequence).min() ?? .max
         let settlement = SinkSettlement(
@@ -286,9 +285,7 @@ private struct LedgerRun {
         model.answer(record.number, record.sequence, isRetraction: isRetraction, result)
         sinks[id] = model
         // A repeat of the same answer changes nothing.
-        if chance(1, in: 6), case .delivered = result {
-            try await store.settle([settlement], recordedAt: now)
-        }
+        if chance(1, in: 6), case .delivered = result { try await store.settle([settlement], recordedAt: now) }
     }
 
     mutating func replay(_ id: SinkID) async throws {
@@ -376,7 +373,8 @@ private struct LedgerRun {
 @Suite struct LedgerModelTests {
 
     /// Number of random runs; `HUB_LEDGER_SEEDS` sets another.
-    private static let seeds = ProcessInfo.processInfo.environment["HUB_LEDGER_SEEDS"].flatMap(UInt64.init) ?? 4
+    private static let seeds =
+        ProcessInfo.processInfo.environment["HUB_LEDGER_SEEDS"].flatMap(UInt64.init) ?? (Thoroughness.isWhole ? 4 : 1)
 
     @Test(arguments: 1...seeds)
     func `the ledger agrees with the model for any answers in any order`(seed: UInt64) async throws {

@@ -1,4 +1,5 @@
 import GRDB
+import HubProcess
 import Samples
 import Testing
 
@@ -70,14 +71,16 @@ struct SinkSession {
 }
 
 @Suite struct LedgerTests {
-    private let folder: Folder
-    private let retractionsOnly = SinkTerms(
-        filter: SinkFilter(kinds: [.retraction]), target: .init(plugin: "exporter"))
+    private let folder: TemporaryFolder
+    private let store: Store
+    private let retractionsOnly = SinkTerms(filter: SinkFilter(kinds: [.retraction]), target: .init(plugin: "exporter"))
 
-    init() throws { folder = try Folder() }
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try folder.open()
+    }
 
     @Test func `records stored after a sink was opened are delivered once and need no row`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("before"))
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a"), try sample("b"))
@@ -93,7 +96,6 @@ struct SinkSession {
     }
 
     @Test func `a retry is delivered again when it is due, and a refused record never`() async throws {
-        let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a"), try sample("b"))
         let taken = try await sink.take()
@@ -112,6 +114,7 @@ struct SinkSession {
         async throws
     {
         let (year, start): (Int64, Int64) = (31_536_000_000_000, 1_700_000_000_000_000)
+        let folder = try TemporaryFolder()
         let ahead = try folder.open(now: start + year)
         var before = try await SinkSession(ahead)
         _ = try await ahead.put(try sample("a"), try sample("b"))
@@ -140,7 +143,6 @@ struct SinkSession {
     }
 
     @Test func `a replayed record is delivered at once, whatever the clock of waits shows`() async throws {
-        let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a"))
         try await sink.answer(try await sink.take())
@@ -153,19 +155,13 @@ struct SinkSession {
     }
 
     @Test func `a store of the fifth format keeps its retries, and none waits longer than the maximum`() async throws {
-        let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a"), try sample("b"))
         let taken = try await sink.take()
         try await sink.answer(taken[0], .retry(at: 61_000, reason: "busy"))
         try await sink.answer(taken[1], .retry(at: 31_536_000_000_000, reason: "busy"))
         try store.close()
-        let past = try DatabaseQueue(path: folder.store)
-        try await past.write { db in
-            try db.execute(
-                sql: "ALTER TABLE delivery DROP COLUMN wait; DELETE FROM grdb_migrations WHERE identifier = 'v6'")
-        }
-        try past.close()
+        try folder.change("ALTER TABLE delivery DROP COLUMN wait; DELETE FROM grdb_migrations WHERE identifier = 'v6'")
         let later = try folder.open(now: 2_000)
         let waits = try await later.pool.read { db in
             try Int64.fetchAll(db, sql: "SELECT due FROM delivery ORDER BY number")
@@ -174,7 +170,6 @@ struct SinkSession {
     }
 
     @Test func `an unanswered delivery is repeated after the session is lost`() async throws {
-        let store = try folder.open()
         var first = try await SinkSession(store)
         _ = try await store.put(try sample("a"), try sample("b"))
         let taken = try await first.take()
@@ -186,10 +181,8 @@ struct SinkSession {
         #expect(try await second.account() == ["wanted": 2, "pending": 1, "delivered": 1])
     }
 
-    @Test func `a newer version supersedes one that waits, and one in flight counts when it is answered`()
-        async throws
+    @Test func `a newer version supersedes one that waits, and one in flight counts when it is answered`() async throws
     {
-        let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a", 70))
         _ = try await store.put(try sample("a", 71))
@@ -207,7 +200,6 @@ struct SinkSession {
     @Test func `a retraction cancels undelivered versions and reaches every sink that has or may have the record`()
         async throws
     {
-        let store = try folder.open()
         var sink = try await SinkSession(store)
         let (a, b, c) = (try sample("a"), try sample("b"), try sample("c"))
         _ = try await store.put(a, b)
@@ -218,8 +210,7 @@ struct SinkSession {
         // The session ends with b unanswered: the target may have it.
         sink = try await SinkSession(store)
         #expect(try await sink.take().map(\.number) == [1, 2])
-        #expect(
-            try await sink.account() == ["wanted": 6, "delivered": 1, "pending": 2, "superseded": 2, "skipped": 1])
+        #expect(try await sink.account() == ["wanted": 6, "delivered": 1, "pending": 2, "superseded": 2, "skipped": 1])
         #expect(try await store.trace(3)?.deliveries.first?.state == .skipped(.neverDelivered))
         #expect(try await store.sinks()[0].skips == [.neverDelivered: 1])
     }
@@ -228,7 +219,6 @@ struct SinkSession {
     func `an unanswered delivery may have arrived, even if the target refuses it the second time`(
         isRetry: Bool
     ) async throws {
-        let store = try folder.open()
         var sink = try await SinkSession(store)
         let (a, b) = (try sample("a"), try sample("b"))
         _ = try await store.put(a, b)
@@ -249,10 +239,7 @@ struct SinkSession {
         #expect(try await store.sinks()[0].skips == [:])
     }
 
-    @Test func `an answered delivery does not count as a repeat in a later session`()
-        async throws
-    {
-        let store = try folder.open()
+    @Test func `an answered delivery does not count as a repeat in a later session`() async throws {
         var sink = try await SinkSession(store)
         let (a, b) = (try sample("a"), try sample("b"))
         _ = try await store.put(a, b)
@@ -268,7 +255,6 @@ struct SinkSession {
     }
 
     @Test func `a target that refused every delivery of a record gets no retraction of it`() async throws {
-        let store = try folder.open()
         var sink = try await SinkSession(store)
         let (a, b) = (try sample("a"), try sample("b"))
         _ = try await store.put(a, b)
@@ -282,7 +268,6 @@ struct SinkSession {
     }
 
     @Test func `a record that leaves a sink's people is retracted from it`() async throws {
-        let store = try folder.open()
         let you = try await store.ensurePersons(["me", "you"], recordedAt: 1)[1]
         let terms = SinkTerms(filter: SinkFilter(persons: ["me"]), target: .init(plugin: "exporter"))
         var sink = try await SinkSession(store, exporter, terms)
@@ -301,10 +286,8 @@ struct SinkSession {
         #expect(try await sink.account() == ["wanted": 3, "delivered": 3])
     }
 
-    @Test func `a record that a sink cannot take, or that its own target made, is skipped with the reason`()
-        async throws
-    {
-        let store = try folder.open()
+    @Test
+    func `a record that a sink cannot take, or that its own target made, is skipped with the reason`() async throws {
         let terms = SinkTerms(
             abilities: .init(
                 takesPastDates: false, takesEdits: false, takesDeletions: false, takesFilledValues: false),
@@ -338,7 +321,6 @@ struct SinkSession {
     }
 
     @Test func `an unauthorized answer pauses the whole sink until it is opened again or resumed`() async throws {
-        let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a"), try sample("b"))
         let taken = try await sink.take()
@@ -352,10 +334,8 @@ struct SinkSession {
         #expect(try await sink.take().map(\.number) == [1, 3])
     }
 
-    @Test func `a sink with an earlier start is owed the existing records, and its start applies only once`()
-        async throws
-    {
-        let store = try folder.open()
+    @Test
+    func `a sink with an earlier start is owed the existing records, and its start applies only once`() async throws {
         _ = try await store.put(try sample("a"), try sample("b"), try sample("c", type: "heartRate"))
         let terms = SinkTerms(filter: SinkFilter(types: [try type("weight")]), target: .init(plugin: "x"))
         let all = try await store.openSink(exporter, terms, from: .beginning, recordedAt: 1)
@@ -373,11 +353,9 @@ struct SinkSession {
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test
-    func `a sink of retractions gets each once, and none waits for a record that has been restored`()
-        async throws
+    @Test func `a sink of retractions gets each once, and none waits for a record that has been restored`() async throws
     {
-        let before = try folder.open()
+        let before = self.store
         _ = try await SinkSession(before, exporter, retractionsOnly)
         try await before.put([.sample(try sample("a")), .day(try day("1970-01-01", 1))])
         // After a kill all stored records may have been delivered.
@@ -398,23 +376,19 @@ struct SinkSession {
     }
 
     @Test func `a retraction left by an older hub for a day that has been restored is skipped`() async throws {
-        let before = try folder.open()
+        let before = self.store
         _ = try await SinkSession(before, exporter, retractionsOnly)
         try await before.put([.day(try day("1970-01-01", 1))])
         _ = try await before.retract(numbers: [1], recordedAt: 3)
         _ = try await before.carryOut(.undoRetraction(numbers: [1]), recordedAt: 4)
         try before.close()
-        let past = try DatabaseQueue(path: folder.store)
-        try await past.write { db in
-            try db.execute(
-                sql: """
-                    INSERT INTO delivery
-                        (sink, number, seq, state, due, attempts, settled, holds, offered, may_hold, departed)
-                        VALUES (1, 1, 3, 0, 0, 0, 0, 0, 0, 1, 2);
-                    UPDATE sink SET wanted = wanted + 1, pending = pending + 1, marked = marked + 1;
-                    """)
-        }
-        try past.close()
+        try folder.change(
+            """
+            INSERT INTO delivery
+                (sink, number, seq, state, due, attempts, settled, holds, offered, may_hold, departed)
+                VALUES (1, 1, 3, 0, 0, 0, 0, 0, 0, 1, 2);
+            UPDATE sink SET wanted = wanted + 1, pending = pending + 1, marked = marked + 1;
+            """)
         let store = try folder.open()
         var sink = try await SinkSession(store, exporter, retractionsOnly)
         #expect(try await sink.account() == ["wanted": 2, "superseded": 1, "pending": 1])
@@ -423,7 +397,6 @@ struct SinkSession {
     }
 
     @Test func `a sink whose records are still being counted says so`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("a"), try sample("b"))
         let (epoch, terms) = (store.epoch, SinkTerms(target: .init(plugin: "exporter")))
         // As after a kill between the first and the last piece.
@@ -436,7 +409,6 @@ struct SinkSession {
     }
 
     @Test func `a new filter applies to waiting records and retracts none`() async throws {
-        let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a"))
         try await sink.answer(try await sink.take())
@@ -452,14 +424,12 @@ struct SinkSession {
     }
 
     @Test func `a replay reopens wanted records once, and a dry run returns their number`() async throws {
-        let store = try folder.open()
         _ = try await store.put(try sample("before"))
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a"), try sample("b", type: "heartRate"))
         try await sink.answer(try await sink.take())
         _ = try await store.put(try sample("waits"))
-        var query = RecordQuery()
-        query.types = [try type("weight")]
+        let query = try RecordQuery { $0.types = [try type("weight")] }
         #expect(try await store.replay(to: exporter, matching: query, dryRun: true, at: 9) == 2)
         #expect(try await sink.account() == ["wanted": 3, "delivered": 2, "pending": 1])
         #expect(try await store.replay(to: exporter, matching: query, at: 9) == 2)
@@ -472,7 +442,6 @@ struct SinkSession {
     }
 
     @Test func `a trace shows the state of a record for each sink`() async throws {
-        let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a", 70))
         let pending = try #require(try await store.trace(1)).deliveries
@@ -488,7 +457,6 @@ struct SinkSession {
     }
 
     @Test func `a forgotten sink leaves no rows, and its name can be used again`() async throws {
-        let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a"))
         try await sink.answer(try await sink.take()[0], .refused(reason: "no"))
@@ -505,7 +473,6 @@ struct SinkSession {
     }
 
     @Test func `deliveries require an opened sink`() async throws {
-        let store = try folder.open()
         let error = await failure {
             _ = try await store.deliveries(
                 of: exporter, after: 0, limits: DeliveryLimits(records: 1), inFlight: [], at: 1)
@@ -514,7 +481,6 @@ struct SinkSession {
     }
 
     @Test func `a kill does not move back the cursor of a sink that wants no new records`() async throws {
-        let store = try folder.open()
         let terms = SinkTerms(filter: SinkFilter(types: [try type("weight")]), target: .init(plugin: "exporter"))
         _ = try await SinkSession(store, exporter, terms)
         _ = try await store.put(try (0..<3).map { Record.sample(try sample("h\($0)", type: "height")) })
@@ -530,25 +496,18 @@ struct SinkSession {
     }
 
     @Test func `a store of the first format gets a ledger, and its records can be owed to a sink`() async throws {
-        var first = DatabaseMigrator()
-        first.registerMigration("v1") { db in try db.execute(sql: StoreSchema.version1) }
-        let old = try DatabaseQueue(path: folder.store)
-        try first.migrate(old)
-        try await old.write { db in
-            try db.execute(
-                sql: """
-                    PRAGMA application_id = \(StoreSchema.applicationID);
-                    INSERT INTO meta VALUES (1, 'h', 'abcdefgh', 0);
-                    INSERT INTO term VALUES (1, 'weight'), (2, 'kg'), (3, 'scale');
-                    INSERT INTO person VALUES (1, 'u', 'me', 0);
-                    INSERT INTO source VALUES (1, 'scale', NULL, NULL);
-                    INSERT INTO sample (number, seq, source, key, type, kind, person, start, duration, value, unit, provenance, recorded_at)
-                    VALUES (1, 1, 1, 'a', 1, 0, 1, 0, 0, 70, 2, 0, 0), (2, 2, 1, 'b', 1, 0, 1, 0, 0, 71, 2, 0, 0);
-                    INSERT INTO stream VALUES (1, 0, 1, 1, 3, 2, 2, 0);
-                    INSERT INTO account VALUES ('scale', 2, 2, 0, 0, 0, 0)
-                    """)
-        }
-        try old.close()
+        let folder = try TemporaryFolder()
+        try folder.makeOld(
+            rows: """
+                INSERT INTO meta VALUES (1, 'h', 'abcdefgh', 0);
+                INSERT INTO term VALUES (1, 'weight'), (2, 'kg'), (3, 'scale');
+                INSERT INTO person VALUES (1, 'u', 'me', 0);
+                INSERT INTO source VALUES (1, 'scale', NULL, NULL);
+                INSERT INTO sample (number, seq, source, key, type, kind, person, start, duration, value, unit, provenance, recorded_at)
+                VALUES (1, 1, 1, 'a', 1, 0, 1, 0, 0, 70, 2, 0, 0), (2, 2, 1, 'b', 1, 0, 1, 0, 0, 71, 2, 0, 0);
+                INSERT INTO stream VALUES (1, 0, 1, 1, 3, 2, 2, 0);
+                INSERT INTO account VALUES ('scale', 2, 2, 0, 0, 0, 0)
+                """)
         let store = try folder.open()
         var sink = try await SinkSession(store, from: .beginning)
         #expect(try await sink.account() == ["wanted": 2, "pending": 2])

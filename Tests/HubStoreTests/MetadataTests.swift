@@ -1,4 +1,5 @@
 import GRDB
+import HubProcess
 import Samples
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 
 @Suite struct MetadataTests {
     @Test func `repeated metadata is stored once, and each record returns it byte for byte`() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         // Equal as strings, but not as bytes.
         let (watch, phone) = ("{\"device\":\"\u{E9}\"}", "{\"device\":\"e\u{301}\"}")
         let long = #"{"a":""# + String(repeating: "x", count: 1_100) + #""}"#

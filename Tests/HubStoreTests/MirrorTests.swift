@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import Samples
 import Testing
 
@@ -6,9 +7,13 @@ import Testing
 
 /// The store detects records of several sources that describe one event.
 @Suite struct MirrorTests {
-    let folder: Folder
+    let folder: TemporaryFolder
+    let store: Store
 
-    init() throws { folder = try Folder() }
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try folder.open()
+    }
 
     private static let push = Source(plugin: "ingest", account: "hae")
     private static let export = Source(plugin: "apple-health", device: "Annas Ultra")
@@ -27,18 +32,15 @@ import Testing
     private func marks(_ store: Store, _ change: (inout RecordQuery) -> Void = { _ in }) async throws -> [Int64:
         [Int64]]
     {
-        var query = RecordQuery()
-        query.marksMirrors = true
+        var query = RecordQuery { $0.marksMirrors = true }
         change(&query)
         let records = try await store.all(query).records.filter { !$0.mirrors.isEmpty }
         return Dictionary(uniqueKeysWithValues: records.map { ($0.number, $0.mirrors) })
     }
 
-    @Test
-    func `R8.191 samples of different sources are one event if start, end and content agree, for every kind`()
+    @Test func `R8.191 samples of different sources are one event if start, end and content agree, for every kind`()
         async throws
     {
-        let store = try folder.open()
         let night = SampleValue.category(name: "asleepCore", raw: 3)
         let run = SampleValue.workout(activity: "running", raw: 37)
         _ = try await store.put(
@@ -58,7 +60,6 @@ import Testing
     }
 
     @Test func `R8.191 records without a value are one event only if their metadata agree`() async throws {
-        let store = try folder.open()
         func element(_ key: String, _ text: String, _ source: Source) throws -> Sample {
             var sample = try event(key, "x.apple.exportElement", .other(nil), source)
             sample.metadata = JSONObject(#"{"attributes":{"type":"\#(text)"}}"#)
@@ -73,7 +74,6 @@ import Testing
 
     @Test func `R8.191 two samples of one source are two events, and each mirrors one of another source`() async throws
     {
-        let store = try folder.open()
         let glass = SampleValue.quantity(250, unit: "mL")
         for (key, source) in [("1", Self.push), ("2", Self.push), ("3", Self.export), ("4", Self.export)] {
             _ = try await store.put(try event(key, "dietaryWater", glass, source))
@@ -84,14 +84,12 @@ import Testing
     }
 
     @Test func `R8.191 correlations are one event if their members agree`() async throws {
-        let store = try folder.open()
         func pressure(_ group: String, _ source: Source, _ systolic: Double) throws -> [Sample] {
             [
                 try event("c" + group, "bloodPressure", .correlation, source, group: group),
                 try event(
                     "s" + group, "bloodPressureSystolic", .quantity(systolic, unit: "mmHg"), source, group: group),
-                try event(
-                    "d" + group, "bloodPressureDiastolic", .quantity(80, unit: "mmHg"), source, group: group),
+                try event("d" + group, "bloodPressureDiastolic", .quantity(80, unit: "mmHg"), source, group: group),
             ]
         }
         let all = try pressure("a", Self.push, 120) + pressure("b", Self.export, 120) + pressure("c", Self.old, 140)
@@ -101,10 +99,7 @@ import Testing
     }
 
     @Test
-    func `R8.192 a mark is removed if a record of the event is retracted, edited, erased or reassigned`()
-        async throws
-    {
-        let store = try folder.open()
+    func `R8.192 a mark is removed if a record of the event is retracted, edited, erased or reassigned`() async throws {
         let glass = SampleValue.quantity(250, unit: "mL")
         let people = try await store.ensurePersons(["me", "ben"], recordedAt: 1)
         let pushed = try event("1", "dietaryWater", glass, Self.push)
@@ -125,9 +120,7 @@ import Testing
         #expect(try await marks(store) == [:])
         _ = try await store.carryOut(.undoEdit(numbers: [2]), recordedAt: 8)
         #expect(try await marks(store) == [1: [2], 2: [1]])
-        _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
-        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
-        #expect(try await store.finishErasure())
+        try await store.erase([1])
         #expect(try await marks(store) == [:])
         #expect(try await store.verifyAccounts() == [])
     }
@@ -135,7 +128,6 @@ import Testing
     @Test func `R8.192 marks contain no records outside the reader's rights, and a sink gets the current marks`()
         async throws
     {
-        let store = try folder.open()
         var sink = try await SinkSession(store)
         let glass = SampleValue.quantity(250, unit: "mL")
         _ = try await store.put(try event("1", "dietaryWater", glass, Self.push))
@@ -149,10 +141,7 @@ import Testing
         #expect(try await marks(store) { $0.allowance = ReadAllowance() } == [1: [2], 2: [1]])
     }
 
-    @Test func `R8.55 rollups include a mirror of a sample that is before the readable time`()
-        async throws
-    {
-        let store = try folder.open()
+    @Test func `R8.55 rollups include a mirror of a sample that is before the readable time`() async throws {
         let day: Int64 = 86_400
         // Steps pushed without an end, the same steps in an export over two days, and others so that rollups are kept.
         _ = try await store.put(
@@ -180,7 +169,7 @@ import Testing
         async throws
     {
         for isPushFirst in [true, false] {
-            let folder = try Folder()
+            let folder = try TemporaryFolder()
             let store = try folder.open()
             // The order of first records is the same in both.
             _ = try await store.put(

@@ -125,11 +125,9 @@ private struct Model {
 @Suite struct ModelTests {
     @Test(arguments: Thoroughness.some([1, 2, 3, 4, 5, 6] as [UInt64])) func `the store agrees with the model`(
         seed: UInt64
-    )
-        async throws
-    {
+    ) async throws {
         var random = SeededGenerator(seed: seed)
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         var store = try folder.open()
         let names = ["me", "you"]
         let persons = try await store.ensurePersons(names, recordedAt: 1)
@@ -228,16 +226,13 @@ private struct Model {
     ) async throws {
         let changes = model.changes
         for cursor in cursors {
-            var query = RecordQuery()
-            query.since = cursor
-            query.limit = Int.random(in: 1...50, using: &random)
+            let query = RecordQuery { ($0.since, $0.limit) = (cursor, Int.random(in: 1...50, using: &random)) }
             let answer = try await store.all(query)
             #expect(answer.records == changes.filter { $0.sequence > cursor.sequence }, "seed \(seed)")
             #expect(answer.cursor == store.cursor)
         }
         for _ in 0..<40 {
-            var query = RecordQuery()
-            query.limit = Int.random(in: 1...30, using: &random)
+            var query = RecordQuery { $0.limit = Int.random(in: 1...30, using: &random) }
             query.order = [.sequence, .time, .newestFirst].randomElement(using: &random) ?? .sequence
             if Bool.random(using: &random) { query.types = [types[Int.random(in: 0..<3, using: &random)]] }
             if Bool.random(using: &random) {
@@ -272,8 +267,8 @@ private struct Model {
     }
 
     private func fits(_ record: StoredRecord, _ query: RecordQuery, _ model: Model) -> Bool {
-        let isRetraction = if case .retraction = record.record { true } else { false }
-        let isDay = if case .day = record.record { true } else { false }
+        let isRetraction = record.record.retraction != nil
+        let isDay = record.record.day != nil
         if isRetraction, !(query.kinds.map { !$0.takenBack.isEmpty } ?? (query.order == .sequence)) { return false }
         if isDay, query.kinds != nil { return false }
         if let types = query.types, !types.contains(record.type) { return false }

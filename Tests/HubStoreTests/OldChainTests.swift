@@ -7,11 +7,11 @@ import Testing
 
 /// Chains of backups that an earlier version has made.
 @Suite struct OldChainTests {
-    let folder: Folder
+    let folder: TemporaryFolder
     private let whole, first, second: String
 
     init() throws {
-        folder = try Folder()
+        folder = try TemporaryFolder()
         try OldFormat.unpackChain(into: folder.path)
         let files = ["13Z.sqlite", "15Z.increment", "17Z.increment"].map { "/plain/hub-20261129T2155" + $0 }
         (whole, first, second) = (folder.path + files[0], folder.path + files[1], folder.path + files[2])
@@ -28,7 +28,7 @@ import Testing
 
     @Test func `every backup of a chain restores the store of its time`() async throws {
         for (days, file) in [whole, first, second].enumerated() {
-            let target = try Folder()
+            let target = try TemporaryFolder()
             _ = try StoreRestore(of: file, to: target.store).carryOut(keepingAs: "r")
             let store = try target.open()
             #expect(store.head == Int64(5 * (days + 1)))

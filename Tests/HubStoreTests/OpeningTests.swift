@@ -7,9 +7,9 @@ import Testing
 @testable import HubStore
 
 @Suite struct OpeningTests {
-    let folder: Folder
+    let folder: TemporaryFolder
 
-    init() throws { folder = try Folder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private func mode(_ path: String) throws -> Int {
         try #require(FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
@@ -98,7 +98,7 @@ import Testing
         _ = try await store.put(try sample("a"), try sample("b"))
         #expect(try await store.all(RecordQuery()).records.count == 2, "a reader also has the store open")
         try store.close()
-        let alone = try Folder()
+        let alone = try TemporaryFolder()
         try FileManager.default.copyItem(atPath: folder.store, toPath: alone.store)
         let copy = try alone.open()
         #expect(copy.head == 2)
@@ -113,9 +113,7 @@ import Testing
     }
 
     @Test func `a database of another program is refused`() async throws {
-        let other = try DatabaseQueue(path: folder.store)
-        try await other.write { db in try db.execute(sql: "CREATE TABLE mail (id INTEGER)") }
-        try other.close()
+        try folder.change("CREATE TABLE mail (id INTEGER)")
         #expect(await failure { _ = try folder.open() }?.code == .foreign)
     }
 
@@ -131,7 +129,7 @@ import Testing
         _ = try await store.put(try sample("a"))
         let backup = folder.path + "/backup.sqlite"
         _ = try StoreFile(folder.store).backUp(to: backup)
-        let cut = try Folder()
+        let cut = try TemporaryFolder()
         let log = try Data(contentsOf: URL(fileURLWithPath: folder.store + "-wal"))
         try #require(!log.isEmpty)
         try log.write(to: URL(fileURLWithPath: cut.store + "-wal"))
@@ -256,8 +254,7 @@ import Testing
     @Test func `a new epoch makes every older cursor invalid`() async throws {
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
-        var query = RecordQuery()
-        query.since = store.cursor
+        let query = RecordQuery { $0.since = store.cursor }
         let epoch = try await store.newEpoch()
         #expect(Samples.Cursor.isEpoch(epoch))
         #expect(store.epoch == epoch)

@@ -1,4 +1,5 @@
 import GRDB
+import HubProcess
 import Platform
 import Samples
 import Testing
@@ -7,15 +8,13 @@ import Testing
 
 /// The assignment of weigh-ins: by weight, for the whole group, and reproducibly for the same store.
 @Suite struct PeopleTests {
-    private let folder: Folder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try Folder() }
+    init() throws { folder = try TemporaryFolder() }
 
-    @Test func `no trend learns from a weight marked as implausible, also after the store was reopened`()
-        async throws
-    {
+    @Test func `no trend learns from a weight marked as implausible, also after the store was reopened`() async throws {
         /// The person of a weigh-in of 62 kg after several marked ones of 450 kg from anna's own slot.
-        func owner(_ marked: SampleMembers, _ folder: Folder, reopened: Bool) async throws -> String? {
+        func owner(_ marked: SampleMembers, _ folder: TemporaryFolder, reopened: Bool) async throws -> String? {
             var home = try await Home(folder, expecting: false)
             for day in 0..<6 {
                 let second = Int64(day) * Home.day
@@ -39,18 +38,17 @@ import Testing
             }
             let second = 7 * Home.day
             try await home.give(try home.group("then", 62.1, at: second, parts: 2), now: second)
-            var query = RecordQuery()
-            query.isImplausible = true
+            let query = RecordQuery { $0.isImplausible = true }
             #expect(try await home.store.all(query).records.count == (marked.isEmpty ? 0 : 6))
             #expect(try await home.store.implausibleCount() == (marked.isEmpty ? 0 : 6))
             let name = try await home.owners("then").first ?? nil
             try home.store.close()
             return name
         }
-        #expect(try await owner([.value], Folder(), reopened: false) == "anna")
-        #expect(try await owner([.value], Folder(), reopened: true) == "anna")
+        #expect(try await owner([.value], TemporaryFolder(), reopened: false) == "anna")
+        #expect(try await owner([.value], TemporaryFolder(), reopened: true) == "anna")
         #expect(
-            try await owner([], Folder(), reopened: false) == nil,
+            try await owner([], TemporaryFolder(), reopened: false) == nil,
             "without the mark, the implausible weights would blur anna's usual weight")
     }
 
@@ -97,7 +95,7 @@ import Testing
         return weighIns
     }
 
-    @Test(arguments: 0..<4)
+    @Test(arguments: Thoroughness.some([0, 1, 2, 3]))
     func `R6.29 in a household's month each weigh-in is assigned to the right person or waits`(
         round: Int
     ) async throws {
@@ -149,10 +147,7 @@ import Testing
 
     // MARK: - Groups
 
-    @Test
-    func `R6.28 the records of a group end at the same person in any order and any batches`()
-        async throws
-    {
+    @Test func `R6.28 the records of a group end at the same person in any order and any batches`() async throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
         let home = try await Home(folder)
@@ -216,16 +211,13 @@ import Testing
     // MARK: - Reproducibility
 
     @Test
-    func
-        `R6.30 the same records in other transactions or over a restart get the same people and odds`()
-        async throws
-    {
+    func `R6.30 the same records in other transactions or over a restart get the same people and odds`() async throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
         let month = Self.month(&random)
         var stories: [[String]] = []
         for way in 0..<3 {
-            let folder = try Folder()
+            let folder = try TemporaryFolder()
             var home = try await Home(folder)
             var waiting: [IntakeBatch] = []
             for (place, weighIn) in month.enumerated() {
@@ -306,9 +298,7 @@ import Testing
 
     // MARK: - Manual corrections
 
-    @Test
-    func
-        `a corrected person applies to the whole group, and values computed from the wrong profile are marked`()
+    @Test func `a corrected person applies to the whole group, and values computed from the wrong profile are marked`()
         async throws
     {
         let home = try await Home(folder)
@@ -364,9 +354,8 @@ import Testing
         #expect(try await home.record(sample[0])?.assignment.person?.name == "anna")
     }
 
-    @Test func `a waiting record shows its reason, its trace shows the rule, and current rules can assign it`()
-        async throws
-    {
+    @Test
+    func `a waiting record shows its reason, its trace shows the rule, and current rules can assign it`() async throws {
         var home = try await Home(folder, expecting: false)
         let parts = try home.group("g", 74.6, at: 0)
         try await home.give(parts, now: 1)
@@ -391,32 +380,21 @@ import Testing
         #expect(try await home.store.verifyAccounts() == [])
     }
 
-    @Test func `a store of format 3 is upgraded with its rows, and its weights count for later assignments`()
-        async throws
-    {
-        var migrator = DatabaseMigrator()
-        let steps = [StoreSchema.version1, LedgerSchema.version2, ManualSchema.version3]
-        for (place, step) in steps.enumerated() {
-            migrator.registerMigration("v\(place + 1)") { db in try db.execute(sql: step) }
-        }
-        let queue = try DatabaseQueue(path: folder.store)
-        try await queue.write { db in try db.execute(sql: "PRAGMA application_id = \(StoreSchema.applicationID)") }
-        try migrator.migrate(queue)
-        try await queue.write { db in
-            try db.execute(
-                sql: """
-                    INSERT INTO meta VALUES (1, 'hub', 'abcdefgh', 0);
-                    INSERT INTO term VALUES (1, 'weight'), (2, 'kg'), (3, 'ihealth-hs5');
-                    INSERT INTO person VALUES (1, 'uid-a', 'anna', 0), (2, 'uid-b', 'ben', 0);
-                    INSERT INTO source VALUES (1, 'ihealth-hs5', '020000003001', NULL);
-                    INSERT INTO sample (number, seq, source, key, type, kind, person, start, duration, value, unit, grouping,
-                        provenance, recorded_at, assigned)
-                    VALUES (1, 1, 1, 'a', 1, 0, 1, 0, 0, 62.1, 2, 'g', 0, 5, NULL), (2, 2, 1, 'b', 1, 0, 2, 0, 0, 75, 2, NULL, 0, 5, 1);
-                    INSERT INTO stream VALUES (1, 0, 1, 1, 3, 1, 1, 0), (2, 0, 1, 2, 3, 2, 1, 0);
-                    INSERT INTO account VALUES ('scale', 2, 2, 0, 0, 0, 0);
-                    """)
-        }
-        try queue.close()
+    @Test
+    func `a store of format 3 is upgraded with its rows, and its weights count for later assignments`() async throws {
+        try folder.makeOld(
+            [StoreSchema.version1, LedgerSchema.version2, ManualSchema.version3],
+            rows: """
+                INSERT INTO meta VALUES (1, 'hub', 'abcdefgh', 0);
+                INSERT INTO term VALUES (1, 'weight'), (2, 'kg'), (3, 'ihealth-hs5');
+                INSERT INTO person VALUES (1, 'uid-a', 'anna', 0), (2, 'uid-b', 'ben', 0);
+                INSERT INTO source VALUES (1, 'ihealth-hs5', '020000003001', NULL);
+                INSERT INTO sample (number, seq, source, key, type, kind, person, start, duration, value, unit, grouping,
+                    provenance, recorded_at, assigned)
+                VALUES (1, 1, 1, 'a', 1, 0, 1, 0, 0, 62.1, 2, 'g', 0, 5, NULL), (2, 2, 1, 'b', 1, 0, 2, 0, 0, 75, 2, NULL, 0, 5, 1);
+                INSERT INTO stream VALUES (1, 0, 1, 1, 3, 1, 1, 0), (2, 0, 1, 2, 3, 2, 1, 0);
+                INSERT INTO account VALUES ('scale', 2, 2, 0, 0, 0, 0);
+                """)
         let home = try await Home(folder, expecting: false)
         #expect(try await home.store.verifyAccounts() == [])
         try await home.give(try home.group("new", 74.6, at: 7_200), now: 7_200)

@@ -1,4 +1,5 @@
 import GRDB
+import HubProcess
 import Samples
 import Testing
 
@@ -39,10 +40,8 @@ import Testing
         return queries.filter { $0.order == .sequence || $0.numbers == nil && $0.since == nil }
     }
 
-    @Test func `every query uses an index, in order, and starts without reading earlier rows`()
-        async throws
-    {
-        let folder = try Folder()
+    @Test func `every query uses an index, in order, and starts without reading earlier rows`() async throws {
+        let folder = try TemporaryFolder()
         let store = try folder.open()
         _ = try await store.put(
             try sample("a"), try sample("a", 71), try sample("b", group: "g"), try sample("c", lasting: 7_200),

@@ -1,16 +1,17 @@
 import Foundation
 import GRDB
+import HubProcess
 import Samples
 import Testing
 
 @testable import HubStore
 
 @Suite struct QueryTests {
-    let folder: Folder
+    let folder: TemporaryFolder
     let store: Store
 
     init() throws {
-        folder = try Folder()
+        folder = try TemporaryFolder()
         store = try folder.open()
     }
 
@@ -33,12 +34,8 @@ import Testing
             ("late", 19, 21),
             ("after", 20, 25), ("around", 1, 99),
         ]
-        _ = try await store.put(
-            try spans.map { .sample(try sample($0, at: $1, lasting: $2 - $1)) })
-        var query = RecordQuery()
-        query.order = .time
-        query.from = 10_000_000
-        query.to = 20_000_000
+        _ = try await store.put(try spans.map { .sample(try sample($0, at: $1, lasting: $2 - $1)) })
+        var query = RecordQuery { ($0.order, $0.from, $0.to) = (.time, 10_000_000, 20_000_000) }
         #expect(try await keys(query) == ["around", "touching", "over", "instant", "inside", "late"])
         query.strictStart = true
         #expect(try await keys(query) == ["instant", "inside", "late"])
@@ -63,8 +60,7 @@ import Testing
         _ = try await store.put([
             .day(try day("2026-06-30", 70)), .day(try day("2026-07-01", 71)), .day(try day("2026-07-02", 69)),
         ])
-        var query = RecordQuery()
-        query.order = .time
+        var query = RecordQuery { $0.order = .time }
         query.setSpan(
             from: try Timestamp(parsing: "2026-07-01T00:00:00\(offset)"),
             to: try Timestamp(parsing: "2026-07-02T00:00:00\(offset)"))
@@ -79,10 +75,7 @@ import Testing
         _ = try await store.put([
             .day(try day("1970-01-01", 70)), .day(try day("1970-01-02", 71)), .day(try day("1969-12-31", 69)),
         ])
-        var query = RecordQuery()
-        query.order = .time
-        query.from = 86_399_999_999
-        query.to = 86_400_000_000
+        var query = RecordQuery { ($0.order, $0.from, $0.to) = (.time, 86_399_999_999, 86_400_000_000) }
         #expect(try await keys(query) == ["1970-01-01"])
         query.to = 86_400_000_001
         #expect(try await keys(query) == ["1970-01-01", "1970-01-02"])
@@ -105,9 +98,7 @@ import Testing
             [.sample(try sample("nobody's", source: sami, at: 3, group: "g"))], .nobody(reason: "no rule"))
         _ = try await store.put([.day(try day("1970-01-03", 70))], .person(persons[0]))
         for order in [RecordQuery.Order.sequence, .time] {
-            var query = RecordQuery()
-            query.order = order
-            query.types = [try type("weight")]
+            var query = try RecordQuery { ($0.order, $0.types) = (order, [try type("weight")]) }
             #expect(try await keys(query) == ["mine", "nobody's", "1970-01-03"])
             query.persons = [.person("me"), .nobody]
             query.kinds = KindSelection([.quantity], followsChanges: false)
@@ -132,9 +123,8 @@ import Testing
         }
     }
 
-    @Test func `retractions are included in the order of change, and in the order of time only on request`()
-        async throws
-    {
+    @Test
+    func `retractions are included in the order of change, and in the order of time only on request`() async throws {
         _ = try await store.put(try sample("a", at: 1), try sample("b", at: 2))
         _ = try await store.retract(try sample("a"))
         var query = RecordQuery()
@@ -157,8 +147,7 @@ import Testing
                 return .sample(heavy)
             })
         for order in [RecordQuery.Order.sequence, .time, .newestFirst] {
-            var query = RecordQuery()
-            query.order = order
+            var query = RecordQuery { $0.order = order }
             let first = try await store.page(query)
             #expect((60...70).contains(first.records.count))
             query.limit = 13
@@ -169,8 +158,7 @@ import Testing
 
     @Test func `a token is valid for its own query only`() async throws {
         _ = try await store.put(try sample("a"), try sample("b"))
-        var query = RecordQuery()
-        query.limit = 1
+        var query = RecordQuery { $0.limit = 1 }
         let next = try #require(try await store.page(query).next)
         query.next = next
         query.limit = 2
@@ -191,8 +179,7 @@ import Testing
     }
 
     @Test func `a query that cannot be answered is refused with the reason`() async throws {
-        var query = RecordQuery()
-        query.since = Samples.Cursor(epoch: store.epoch, sequence: 1)
+        var query = RecordQuery { $0.since = Samples.Cursor(epoch: store.epoch, sequence: 1) }
         #expect(await failure { _ = try await store.page(query) }?.code == .cursor)
         query.since = Samples.Cursor(epoch: "zzzzzzzz", sequence: 0)
         #expect(await failure { _ = try await store.page(query) }?.code == .epoch)
@@ -208,8 +195,7 @@ import Testing
 
     @Test func `changes during the paging of a snapshot come after its cursor, once`() async throws {
         _ = try await store.put(try (0..<20).map { .sample(try sample("\($0)")) })
-        var query = RecordQuery()
-        query.limit = 5
+        var query = RecordQuery { $0.limit = 5 }
         var page = try await store.page(query)
         var seen = keys(page.records)
         _ = try await store.put(try sample("3", 99), try sample("15", 99), try sample("new"))

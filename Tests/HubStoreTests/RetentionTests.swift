@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HubProcess
 import Samples
 import Testing
 
@@ -7,9 +8,13 @@ import Testing
 
 /// Records are kept for as long as a rule says, and the accounts remain correct without them.
 @Suite struct RetentionTests {
-    let folder: Folder
+    let folder: TemporaryFolder
+    let store: Store
 
-    init() throws { folder = try Folder() }
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try folder.open()
+    }
 
     private static let dayLength: Int64 = 86_400
     /// Noon UTC of day 1,000.
@@ -18,10 +23,7 @@ import Testing
     private func retain(_ store: Store, _ rule: RetentionRule, dryRun: Bool = false) async throws -> RetentionCount {
         let thin: ((ThinnedDay) async throws -> ManualResult?)? =
             dryRun
-            ? nil
-            : { day in
-                try await store.carryOut(.thin(day, isCumulative: false), recordedAt: Self.now).first
-            }
+            ? nil : { day in try await store.carryOut(.thin(day, isCumulative: false), recordedAt: Self.now).first }
         return try await store.retain(rule, now: Self.now, thin: thin) { true }
     }
 
@@ -41,7 +43,6 @@ import Testing
     @Test func `R6.43 a rule removes records with all versions and without retractions, and the accounts balance`()
         async throws
     {
-        let store = try folder.open()
         let me = try await store.me()
         let other = Source(plugin: "other")
         // Day 900: to be removed. Day 990: not yet. Another type and another plugin: outside the rule.
@@ -97,7 +98,6 @@ import Testing
 
     @Test func `R8.44 a count for several rules counts each record once, for the first rule that matches`() async throws
     {
-        let store = try folder.open()
         let watch = Source(plugin: "watch")
         _ = try await store.put(
             try (0..<3).map { .sample(try sample("w\($0)", source: watch, at: 900 * Self.dayLength)) }
@@ -121,10 +121,7 @@ import Testing
         #expect(try await retain(store, first).removed == 6)
     }
 
-    @Test func `R6.44 no samples are thinned during an erasure, because a day would keep their values`()
-        async throws
-    {
-        let store = try folder.open()
+    @Test func `R6.44 no samples are thinned during an erasure, because a day would keep their values`() async throws {
         _ = try await store.put(
             try sample("a", at: 900 * Self.dayLength), try sample("b", at: 900 * Self.dayLength + 9))
         _ = try await store.put(try sample("last", at: 999 * Self.dayLength))
@@ -133,16 +130,13 @@ import Testing
         let count = try await retain(store, rule)
         #expect(count.thinned == 0 && count.left == 0)
         #expect(try await numbers(store, days: true) == [])
-        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
-        #expect(try await store.finishErasure())
+        try await store.finishErasing()
         #expect(try await retain(store, rule).thinned == 1)
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `R6.43 days are removed, too, and a record that a sink waits for stays until the sink has it`()
-        async throws
-    {
-        let store = try folder.open()
+    @Test
+    func `R6.43 days are removed, too, and a record that a sink waits for stays until the sink has it`() async throws {
         var sink = try await SinkSession(store)
         _ = try await store.put([.day(try day("1972-06-01", 70)), .day(try day("1972-09-20", 71))])
         _ = try await store.put(
@@ -159,7 +153,6 @@ import Testing
     }
 
     @Test func `R6.44 a thinned day keeps its figures once, also if more of its samples arrive later`() async throws {
-        let store = try folder.open()
         let source = Source(plugin: "watch")
         func beats(_ day: Int64, _ values: [Double], _ prefix: String = "") throws -> [Samples.Record] {
             try values.enumerated().map { index, value in
@@ -176,8 +169,7 @@ import Testing
         #expect(try await retain(store, rule).thinned == 3)
         #expect(try await numbers(store) == [4, 5])
         func kept() async throws -> [DayValue] {
-            var query = RecordQuery()
-            query.kinds = KindSelection([.day], followsChanges: false)
+            let query = RecordQuery { $0.kinds = KindSelection([.day], followsChanges: false) }
             return try await store.all(query).records.compactMap {
                 if case .day(let day) = $0.record { day } else { nil }
             }
@@ -204,7 +196,6 @@ import Testing
     @Test func `R8.160 thinned days belong to the person with the uid, not to a person whose name is that uid`()
         async throws
     {
-        let store = try folder.open()
         let one = try #require(try await store.ensurePersons(["one"], recordedAt: 1).first)
         let two = try #require(try await store.ensurePersons(["two"], recordedAt: 1).first)
         for (person, day) in [(one, 900), (two, 901)] as [(Person, Int64)] {
@@ -221,15 +212,13 @@ import Testing
         #expect(walk.thinned?.count == 1 && walk.thinned?.first == LocalDate(daysSinceEpoch: 900))
     }
 
-    @Test func `R6.44 samples count once if the hub is killed after their value and before their removal`()
-        async throws
+    @Test func `R6.44 samples count once if the hub is killed after their value and before their removal`() async throws
     {
-        let store = try folder.open()
         _ = try await store.put(
             try (0..<300).map { .sample(try sample("k\($0)", 60, at: 900 * Self.dayLength + Int64($0))) })
         _ = try await store.put(try sample("last", at: 999 * Self.dayLength))
         let rule = try rule("weight", thin: 30)
-        var left: Folder?
+        var left: TemporaryFolder?
         _ = try await store.retain(
             rule, now: Self.now,
             thin: { day in
@@ -244,24 +233,20 @@ import Testing
         #expect(try await numbers(next) == [301])
         #expect(try await next.verifyAccounts() == [])
         let day = try #require(try await next.records(numbers: [302]).first)
-        guard case .day(let value) = day.record else {
-            Issue.record("no day")
-            return
-        }
+        let value = try #require(day.record.day)
         #expect(value.metadata?.text.hasPrefix(#"{"count":300,"#) == true)
     }
 
     /// 120 delivered samples of one day.
     ///
     /// A rule has thinned them, and the hub was killed before their removal.
-    private func killedMidRemoval() async throws -> Folder {
-        let store = try folder.open()
+    private func killedMidRemoval() async throws -> TemporaryFolder {
         var sink = try await SinkSession(store)
         _ = try await store.put(
             try (0..<120).map { .sample(try sample("k\($0)", 60, at: 900 * Self.dayLength + Int64($0))) })
         _ = try await store.put(try sample("last", at: 999 * Self.dayLength))
         try await sink.answer(try await sink.take(1_000))
-        var left: Folder?
+        var left: TemporaryFolder?
         _ = try await store.retain(
             try rule("weight", thin: 30), now: Self.now,
             thin: { day in
@@ -305,9 +290,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `R6.43 a clock more than a day ahead is not trusted, however long, until a person confirms it`()
-        throws
-    {
+    @Test func `R6.43 a clock more than a day ahead is not trusted, however long, until a person confirms it`() throws {
         let (day, hour) = (86_400_000_000 as Int64, 3_600_000_000 as Int64)
         var watch = ClockWatch(believed: 1_000 * day, steady: 7)
         #expect(watch.lead(now: 1_001 * day, steady: 7) == nil)
@@ -321,8 +304,7 @@ import Testing
         #expect(watch.lead(now: 1_043 * day, steady: 7 + 31 * day) == 2 * day)
     }
 
-    @Test
-    func `R6.43 a store knows its last trusted time, at first from its newest version, later from the hub`()
+    @Test func `R6.43 a store knows its last trusted time, at first from its newest version, later from the hub`()
         async throws
     {
         func store(_ records: [(String, Int64)], in store: Store) async throws {
@@ -333,7 +315,7 @@ import Testing
             }
             try store.close()
         }
-        let first = try folder.open()
+        let first = self.store
         #expect(first.believedAtOpening == nil)
         try await store([("a", 500), ("b", 90), ("a", 100)], in: first)
         let second = try folder.open()
@@ -352,7 +334,6 @@ import Testing
     }
 
     @Test func `R6.44 a long sample is thinned once its end is as long ago as the rule says`() async throws {
-        let store = try folder.open()
         let (began, length) = (960 * Self.dayLength, Self.dayLength)
         _ = try await store.put(
             try sample("short", 70, at: began), try sample("yesterday", 71, at: began, lasting: 39 * length),
@@ -367,7 +348,6 @@ import Testing
     @Test func `R8.44 samples that cannot be thinned because a person retracted their day are counted separately`()
         async throws
     {
-        let store = try folder.open()
         func late(_ key: String) throws -> Sample { try sample(key, at: 900 * Self.dayLength) }
         _ = try await store.put(try late("a"), try late("b"), try sample("last", at: 999 * Self.dayLength))
         let rule = try rule("weight", thin: 30)
@@ -388,7 +368,6 @@ import Testing
     }
 
     @Test func `R6.44 the first and last value of a day are those of its earliest and latest samples`() async throws {
-        let store = try folder.open()
         let noon = 900 * Self.dayLength + 43_200
         _ = try await store.put(
             try sample("b", 2, at: noon), try sample("c", 3, at: noon + 60), try sample("end", at: 999 * Self.dayLength)
@@ -397,22 +376,16 @@ import Testing
         #expect(try await retain(store, rule).thinned == 2)
         _ = try await store.put(try sample("a", 1, at: noon - 60), try sample("between", 9, at: noon + 30))
         #expect(try await retain(store, rule).thinned == 2)
-        guard case .day(let day)? = try await store.records(numbers: [4]).first?.record else {
-            Issue.record("no day")
-            return
-        }
+        let day = try #require(try await store.records(numbers: [4]).first?.record.day)
         let end = #""first":1.0,"last":3.0,"firstStart":"1972-06-19T11:59:00Z","lastStart":"1972-06-19T12:01:00Z"}"#
         #expect(day.metadata?.text.hasSuffix(end) == true, "\(day.metadata?.text ?? "")")
     }
 
-    @Test func `R6.44 a sample is thinned into its local day by its zone, its offset or its person's zone`()
-        async throws
-    {
-        let store = try folder.open()
+    @Test
+    func `R6.44 a sample is thinned into its local day by its zone, its offset or its person's zone`() async throws {
         func late(_ key: String, offset: Int16?, zone: String?) throws -> Sample {
             // 23:30 UTC of day 900.
-            let time = Timestamp(
-                microseconds: (900 * Self.dayLength + 84_600) * 1_000_000, offsetMinutes: offset)
+            let time = Timestamp(microseconds: (900 * Self.dayLength + 84_600) * 1_000_000, offsetMinutes: offset)
             var sample = try sample(key)
             (sample.start, sample.end, sample.zone) = (time, time, zone)
             return sample
@@ -425,8 +398,7 @@ import Testing
             try rule("weight", thin: 30), now: Self.now, zones: ["me": "Asia/Tokyo"],
             thin: { try await store.carryOut(.thin($0, isCumulative: false), recordedAt: Self.now).first },
             pause: { true })
-        var query = RecordQuery()
-        query.kinds = KindSelection([.day], followsChanges: false)
+        let query = RecordQuery { $0.kinds = KindSelection([.day], followsChanges: false) }
         let kept = try await store.all(query).records.compactMap { record -> String? in
             guard case .day(let day) = record.record else { return nil }
             return "\(day.date.daysSinceEpoch) \(day.metadata?.text.split(separator: ",").first ?? "")"

@@ -1,14 +1,15 @@
 import GRDB
+import HubProcess
 import HubStore
 import Samples
 import Testing
 
 @Suite struct RetractionTests {
-    let folder: Folder
+    let folder: TemporaryFolder
     let store: Store
 
     init() throws {
-        folder = try Folder()
+        folder = try TemporaryFolder()
         store = try folder.open()
     }
 
@@ -133,7 +134,7 @@ import Testing
             let retraction = Retraction(identity: identity, source: Source(plugin: "gap-filler"), reason: nil)
             return try await store.put([.retraction(retraction)])[0].placement?.previous
         }
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         var store = try folder.open()
         _ = try await store.put(try sample("a"))
         try await put("mean30", store)
@@ -149,19 +150,15 @@ import Testing
         try store.close()
 
         // As counted by the older format: days of both series in the stream of their plugin.
-        let past = try DatabaseQueue(path: folder.store)
-        try await past.write { db in
-            try db.execute(
-                sql: """
-                    CREATE TEMP TABLE days AS SELECT * FROM stream
-                        WHERE kind = 2 AND label IN (SELECT label FROM stream WHERE kind = 1);
-                    DELETE FROM stream WHERE id IN (SELECT id FROM days);
-                    INSERT INTO stream (id, kind, type, person, label, last_seq, count, longest) SELECT min(id), 2, type, person, (SELECT id FROM term WHERE text = 'gap-filler'),
-                        max(last_seq), sum(count), 0 FROM days;
-                    DELETE FROM grdb_migrations WHERE identifier = 'v8';
-                    """)
-        }
-        try past.close()
+        try folder.change(
+            """
+            CREATE TEMP TABLE days AS SELECT * FROM stream
+                WHERE kind = 2 AND label IN (SELECT label FROM stream WHERE kind = 1);
+            DELETE FROM stream WHERE id IN (SELECT id FROM days);
+            INSERT INTO stream (id, kind, type, person, label, last_seq, count, longest) SELECT min(id), 2, type, person, (SELECT id FROM term WHERE text = 'gap-filler'),
+                max(last_seq), sum(count), 0 FROM days;
+            DELETE FROM grdb_migrations WHERE identifier = 'v8';
+            """)
         store = try folder.open()
         #expect(try await store.verifyAccounts() == [])
         try await put("other", store)
@@ -182,10 +179,7 @@ import Testing
         #expect(trace.versions.map(\.record.sequence) == [1, 2, 3])
         #expect(trace.versions[0].record.record == .sample(try sample("a", 70)))
         #expect(trace.retracted?.record == .sample(try sample("a", 71)))
-        guard case .retraction(let retraction) = trace.versions[2].record.record else {
-            Issue.record("the last version is not a retraction")
-            return
-        }
+        let retraction = try #require(trace.versions[2].record.record.retraction)
         #expect(retraction.author == .person)
         #expect(retraction.reason == "guest")
         #expect((trace.topicHead, trace.topicCount) == (3, 1))

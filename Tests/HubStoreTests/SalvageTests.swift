@@ -9,9 +9,9 @@ import Testing
 
 /// Salvage copies the intact records of a damaged store and reports the lost ones.
 @Suite struct SalvageTests {
-    let folder: Folder
+    let folder: TemporaryFolder
 
-    init() throws { folder = try Folder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private var target: String { folder.path + "/salvaged.sqlite" }
 
@@ -56,8 +56,7 @@ import Testing
     private func all(_ path: String) async throws -> [Int64: StoredRecord] {
         let store = try Store(path: path, now: 9)
         defer { try? store.close() }
-        var query = RecordQuery()
-        query.kinds = KindSelection(Set(RecordKind.allCases), followsChanges: false)
+        let query = RecordQuery { $0.kinds = KindSelection(Set(RecordKind.allCases), followsChanges: false) }
         return Dictionary(uniqueKeysWithValues: try await store.all(query).records.map { ($0.number, $0) })
     }
 
@@ -131,9 +130,7 @@ import Testing
     }
 
     @Test(arguments: Thoroughness.some([1, 2, 3, 4, 5, 6] as [UInt64]))
-    func `a salvage of a store with damaged pages copies all intact records`(
-        seed: UInt64
-    ) async throws {
+    func `a salvage of a store with damaged pages copies all intact records`(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
         let head = try await fill(samples: 1_000)
         let before = try await all(folder.store)
@@ -179,9 +176,7 @@ import Testing
         let owner = try await store.me()
         let day = 86_400 as Int64
         _ = try await store.put(try (0..<400).map { .sample(try sample("k\($0)", 70, at: Int64($0) * day / 4)) }, owner)
-        _ = try await store.beginErasure(of: .numbers([50, 390]), removingCopies: false)
-        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
-        #expect(try await store.finishErasure())
+        try await store.erase([50, 390], removingCopies: false)
         let rule = RetentionRule(name: "old", types: [.weight], removeAfter: 30)
         let removed = try await store.retain(rule, now: 100 * day * 1_000_000, thin: { _ in nil }) { true }.removed
         #expect(removed > 200)
@@ -216,15 +211,12 @@ import Testing
         try await judge(report, before, head: head)
     }
 
-    @Test
-    func `an erased record stays erased if its row is lost, and the report warns of records that may come back`()
+    @Test func `an erased record stays erased if its row is lost, and the report warns of records that may come back`()
         async throws
     {
         let head = try await fill(samples: 1_000) + 1
         var store = try folder.open()
-        _ = try await store.beginErasure(of: .numbers([7]), removingCopies: false)
-        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
-        #expect(try await store.finishErasure())
+        try await store.erase([7], removingCopies: false)
         try store.close()
         let before = try await all(folder.store)
         let root = try await DatabaseQueue(path: folder.store).read {

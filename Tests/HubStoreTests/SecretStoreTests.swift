@@ -1,22 +1,21 @@
 import Foundation
+import HubProcess
 import Testing
 
 @testable import HubStore
 
 @Suite struct SecretStoreTests {
-    private let folder = FileManager.default.temporaryDirectory.appending(
-        path: "secrets-\(UInt64.random(in: 0 ... .max))")
-    private var path: String { folder.appending(path: "secrets.db").path }
+    private let folder: TemporaryFolder
+    private var path: String { folder.path + "/secrets.db" }
     private let me = TokenAccount(instance: "exist", name: "me")
 
-    init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
+    init() throws { folder = try TemporaryFolder() }
 
     private func token(_ text: String, expires: Int64? = nil) -> NewToken {
         NewToken(json: Array(text.utf8), expires: expires, isRenewable: true)
     }
 
     @Test func `a token replaces only the expected version`() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let store = try SecretStore(path: path)
         #expect(try await store.token(of: me).version == 0)
         #expect(try await store.put(token("{\"a\":1}"), for: me, expecting: 0, at: 5) == .stored(version: 1))
@@ -30,7 +29,6 @@ import Testing
     }
 
     @Test func `a removed token is gone from the file, and its version is never used again`() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         var store = try SecretStore(path: path)
         _ = try await store.put(token(#"{"access_token":"very-secret-words"}"#), for: me, expecting: 0, at: 5)
         _ = try await store.put(token(#"{"access_token":"newer-secret-words"}"#), for: me, expecting: 1, at: 6)
@@ -47,31 +45,26 @@ import Testing
     }
 
     @Test func `the token file is private to its owner, and another program's file is refused`() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         try SecretStore(path: path).close()
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        let other = folder.appending(path: "other.db").path
+        let other = folder.path + "/other.db"
         try Data("no database at all, but longer than a header".utf8).write(to: URL(filePath: other))
         let error = #expect(throws: StoreError.self) { try SecretStore(path: other) }
         #expect(error?.code == .foreign)
     }
 
     @Test func `a failure is kept until a token is stored, also for an account without one`() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let store = try SecretStore(path: path)
         try await store.note(TokenFailure(.auth, reason: "not logged in"), of: me, at: 5)
         var known = try #require(try await store.overview().first)
-        #expect(
-            known.failure == TokenFailure(.auth, reason: "not logged in") && !known.isThere && known.version == 0
-        )
+        #expect(known.failure == TokenFailure(.auth, reason: "not logged in") && !known.isThere && known.version == 0)
         _ = try await store.put(token("{}", expires: 99), for: me, expecting: 0, at: 6)
         known = try #require(try await store.overview().first)
         #expect(known.failure == nil && known.isThere && known.expires == 99 && known.put == 6)
     }
 
     @Test func `an instance can have a limited number of accounts`() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let store = try SecretStore(path: path)
         for number in 0..<SecretStore.accountsOfInstance {
             let account = TokenAccount(instance: "exist", name: "a\(number)")
@@ -83,7 +76,6 @@ import Testing
     }
 
     @Test func `an account that has only a failure counts towards the limit`() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let store = try SecretStore(path: path)
         try await store.note(TokenFailure(.auth, reason: "not logged in"), of: me, at: 5)
         for number in 1..<SecretStore.accountsOfInstance {

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Glibc
+import HubProcess
 import Platform
 import Samples
 import Testing
@@ -9,11 +10,13 @@ import Testing
 
 /// A sequence is never used twice, whatever the disk loses, and a loss is reported.
 @Suite struct SequenceTests {
-    let folder: Folder
+    let folder: TemporaryFolder
+    let store: Store
 
-    init() throws { folder = try Folder() }
-
-    private func killed(_ folder: Folder) throws -> Folder { try folder.killed() }
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try folder.open()
+    }
 
     private func put(_ numbers: Range<Int>, in store: Store) async throws {
         for number in numbers { _ = try await store.put(try sample("k\(number)")) }
@@ -21,8 +24,7 @@ import Testing
 
     /// The records that a follower gets after it has processed those up to `cursor`.
     private func follow(_ store: Store, since cursor: Samples.Cursor) async throws -> [StoredRecord] {
-        var query = RecordQuery()
-        query.since = cursor
+        var query = RecordQuery { $0.since = cursor }
         if await failure(of: { _ = try await store.page(query) })?.code == .epoch {
             query.since = Samples.Cursor(epoch: store.epoch, sequence: 0)
         }
@@ -30,7 +32,7 @@ import Testing
     }
 
     /// Makes the files look as if the machine had been restarted since the hub wrote them.
-    private func startMachineAgain(_ folder: Folder) throws {
+    private func startMachineAgain(_ folder: TemporaryFolder) throws {
         var record = try #require(try SequenceReserve.read(of: folder.store))
         for index in record.places.indices where !record.places[index].boot.isEmpty {
             record.places[index].boot = "another-start"
@@ -52,16 +54,14 @@ import Testing
     }
 
     @Test func `a killed hub continues with the next sequence in the same epoch`() async throws {
-        let store = try folder.open()
         try await put(0..<20, in: store)
-        let left = try killed(folder)
+        let left = try folder.killed()
         let next = try left.open()
         #expect(next.loss == nil && next.cursor == store.cursor)
         #expect(try await next.put(try sample("next"))[0].placement?.sequence == 21)
     }
 
     @Test func `an orderly stop leaves no gap, also after a restart of the machine`() async throws {
-        let store = try folder.open()
         try await put(0..<3, in: store)
         try store.close()
         try startMachineAgain(folder)
@@ -73,7 +73,6 @@ import Testing
     @Test func `a log cut at any byte begins a new epoch if a commit is missing`() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
-        let store = try folder.open()
         try await put(0..<15, in: store)
         var early = try await SinkSession(store, from: .beginning)
         let settled = try await early.take()
@@ -82,7 +81,7 @@ import Testing
         try await put(15..<30, in: store)
         var whole = 0
         for _ in 0..<40 {
-            let left = try killed(folder)
+            let left = try folder.killed()
             let log = left.store + "-wal"
             let size = try #require(FileManager.default.attributesOfItem(atPath: log)[.size] as? Int)
             let cut = Int.random(in: 0...size, using: &random)
@@ -106,11 +105,10 @@ import Testing
     }
 
     @Test func `a deleted log begins a new epoch`() async throws {
-        let store = try folder.open()
         try await put(0..<10, in: store)
         try await store.checkpoint()
         try await put(10..<30, in: store)
-        let left = try killed(folder)
+        let left = try folder.killed()
         try FileManager.default.removeItem(atPath: left.store + "-wal")
         let next = try left.open()
         #expect(next.loss?.sequences.lowerBound == 11)
@@ -118,11 +116,10 @@ import Testing
     }
 
     @Test func `lost transactions without a record are detected, too`() async throws {
-        let store = try folder.open()
         try await put(0..<2, in: store)
-        let before = try killed(folder)
+        let before = try folder.killed()
         _ = try await store.ensurePersons(["late"], recordedAt: 2)
-        let after = try killed(folder)
+        let after = try folder.killed()
         try FileManager.default.removeItem(atPath: after.store + "-wal")
         try FileManager.default.copyItem(atPath: before.store + "-wal", toPath: after.store + "-wal")
         let next = try after.open()
@@ -131,10 +128,9 @@ import Testing
     }
 
     @Test func `an old copy in the place of the store begins a new epoch, also after an orderly stop`() async throws {
-        let store = try folder.open()
         try await put(0..<7, in: store)
         try store.close()
-        let old = try killed(folder)
+        let old = try folder.killed()
         let later = try folder.open()
         try await put(7..<10, in: later)
         let told = later.cursor
@@ -149,10 +145,9 @@ import Testing
     }
 
     @Test func `a store of another epoch in the place of the store begins a new epoch`() async throws {
-        let store = try folder.open()
         try await put(0..<4, in: store)
         try store.close()
-        let old = try killed(folder)
+        let old = try folder.killed()
         let later = try folder.open()
         try await later.newEpoch()
         let told = later.cursor
@@ -162,13 +157,11 @@ import Testing
         try await expectLoss(try folder.open(), told: told)
     }
 
-    @Test func `after a power cut sequences continue above all that may have been used, in the same epoch`()
-        async throws
-    {
-        let store = try folder.open()
+    @Test
+    func `after a power cut sequences continue above all that may have been used, in the same epoch`() async throws {
         try await put(0..<5, in: store)
         let told = store.cursor
-        let left = try killed(folder)
+        let left = try folder.killed()
         try startMachineAgain(left)
         let next = try left.open()
         let gap = try #require(next.loss)
@@ -180,18 +173,16 @@ import Testing
         #expect(try await follow(next, since: told).map(\.number) == [placement.number], "a follower needs no snapshot")
         #expect(try await next.verifyAccounts() == [])
         // A second power cut loses no more than the first.
-        let again = try killed(left)
+        let again = try left.killed()
         try startMachineAgain(again)
         #expect(try again.open().loss?.sequences.lowerBound == placement.sequence + 1)
     }
 
-    @Test func `R8.38 a follower that has records lost in a power cut must start over with a new snapshot`()
-        async throws
-    {
-        let store = try folder.open()
+    @Test
+    func `R8.38 a follower that has records lost in a power cut must start over with a new snapshot`() async throws {
         try await put(0..<5, in: store)
         try await store.checkpoint()
-        let early = try killed(folder)
+        let early = try folder.killed()
         try await put(5..<9, in: store)
         // The disk has kept neither the log nor its last accounts: only flushed data is known.
         try startMachineAgain(early)
@@ -211,7 +202,6 @@ import Testing
 
     @Test(arguments: ["missing", "empty", "torn", "foreign"])
     func `without the file of reserved sequences the store gets a new epoch`(_ fault: String) async throws {
-        let store = try folder.open()
         try await put(0..<3, in: store)
         let told = store.cursor
         try store.close()
@@ -221,7 +211,7 @@ import Testing
         case "empty": try Data().write(to: record)
         case "torn": try Data(repeating: 0x20, count: 12_288).write(to: record)
         default:
-            let other = try Folder()
+            let other = try TemporaryFolder()
             let stranger = try other.open()
             try await put(0..<9, in: stranger)
             try stranger.close()
@@ -234,14 +224,13 @@ import Testing
     }
 
     @Test func `R8.38 sequences lost soon after a power cut are not used again`() async throws {
-        let store = try folder.open()
         try await put(0..<3, in: store)
-        let left = try killed(folder)
+        let left = try folder.killed()
         try startMachineAgain(left)
         let again = try left.open()
         #expect(again.loss?.cause == .power)
         // From here on the disk keeps no writes.
-        let kept = try killed(left)
+        let kept = try left.killed()
         try await put(3..<6, in: again)
         let told = again.cursor
         try startMachineAgain(kept)
@@ -254,9 +243,8 @@ import Testing
     }
 
     @Test(arguments: 0..<3) func `one torn block does not lose the reserved sequences`(block: Int) async throws {
-        let store = try folder.open()
         try await put(0..<4, in: store)
-        let left = try killed(folder)
+        let left = try folder.killed()
         let path = SequenceReserve.path(of: left.store)
         let limit = try #require(try SequenceReserve.read(of: left.store)).limit
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
@@ -268,7 +256,6 @@ import Testing
     }
 
     @Test func `a reserve older than the store is updated`() async throws {
-        let store = try folder.open()
         try await put(0..<2, in: store)
         let early = try Data(contentsOf: URL(fileURLWithPath: SequenceReserve.path(of: folder.store)))
         try await put(2..<6, in: store)
@@ -280,7 +267,6 @@ import Testing
     }
 
     @Test func `no sequence is confirmed before it is reserved on disk`() async throws {
-        let store = try folder.open()
         #expect(try #require(try SequenceReserve.read(of: folder.store)).limit == 0)
         try await put(0..<1, in: store)
         let limit = try #require(try SequenceReserve.read(of: folder.store)).limit
@@ -299,7 +285,6 @@ import Testing
 
     @Test func `a store that is known to have held records is not created again when its file is missing`() async throws
     {
-        let store = try folder.open()
         try await put(0..<2, in: store)
         let backup = folder.path + "/backup.sqlite"
         _ = try StoreFile(folder.store).backUp(to: backup)
@@ -315,7 +300,6 @@ import Testing
     }
 
     @Test func `a restore has the epoch that it reports and does not count as a loss`() async throws {
-        let store = try folder.open()
         try await put(0..<2, in: store)
         let backup = folder.path + "/backup.sqlite"
         _ = try StoreFile(folder.store).backUp(to: backup)
@@ -330,19 +314,14 @@ import Testing
     }
 
     @Test func `a store of a hub without a reserve continues as it is`() async throws {
-        let store = try folder.open()
         try await put(0..<3, in: store)
         try store.close()
-        let past = try DatabaseQueue(path: folder.store)
-        try await past.write { db in
-            try db.execute(
-                sql: """
-                    DROP TABLE gap;
-                    ALTER TABLE meta DROP COLUMN commits;
-                    DELETE FROM grdb_migrations WHERE identifier = 'v9';
-                    """)
-        }
-        try past.close()
+        try folder.change(
+            """
+            DROP TABLE gap;
+            ALTER TABLE meta DROP COLUMN commits;
+            DELETE FROM grdb_migrations WHERE identifier = 'v9';
+            """)
         try FileManager.default.removeItem(atPath: SequenceReserve.path(of: folder.store))
         let next = try folder.open()
         #expect(next.loss == nil && next.cursor == store.cursor)

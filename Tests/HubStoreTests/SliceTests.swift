@@ -7,19 +7,17 @@ import Testing
 
 /// A page that ends early returns its end, and no record is missed.
 @Suite struct SliceTests {
+    let folder: TemporaryFolder
+    let store: Store
+
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try folder.open()
+    }
+
+    private static let whole = PageTimeLimit(rows: .max, duration: .zero)
     private static let persons = ["anna", "ben"]
     private static let types = ["weight", "heartRate", "x.test.a", "x.test.b"]
-
-    private func all(_ query: RecordQuery, _ store: Store, _ slice: PageTimeLimit) async throws -> [StoredRecord] {
-        var (query, records) = (query, [StoredRecord]())
-        while true {
-            let page = try await store.page(query, within: slice)
-            records += page.records
-            guard let next = page.next else { return records }
-            #expect(page.records.count <= query.limit)
-            query.next = next
-        }
-    }
 
     private func random(_ random: inout SeededGenerator, _ store: Store) throws -> RecordQuery {
         func chance(_ share: Double) -> Bool { Double.random(in: 0..<1, using: &random) < share }
@@ -83,27 +81,22 @@ import Testing
 
     @Test(arguments: Thoroughness.some([1, 2, 3] as [UInt64]))
     func `R8.42 R8.2 an answer in slices of any size equals the answer in one piece`(seed: UInt64) async throws {
-        let folder = try Folder()
-        let store = try folder.open()
         var random = SeededGenerator(seed: seed)
         try await write(600, &random, store)
         for _ in 0..<30 {
             var query = try self.random(&random, store)
-            let whole = try await all(query, store, PageTimeLimit(rows: .max, duration: .zero))
+            let whole = try await store.all(query, within: Self.whole).records
             query.limit = [1_000, 7, 1].randomElement(using: &random) ?? 1_000
             let rows = [1, 2, 5, 33].randomElement(using: &random) ?? 1
-            let pieces = try await all(query, store, PageTimeLimit(rows: rows, duration: .zero))
+            let pieces = try await store.all(query, within: PageTimeLimit(rows: rows, duration: .zero)).records
             #expect(pieces.map(\.number) == whole.map(\.number), "\(query), \(rows)")
             #expect(Set(pieces) == Set(whole), "\(query), \(rows)")
         }
     }
 
     @Test(arguments: Thoroughness.some([5, 6, 7] as [UInt64]))
-    func `records that do not change between slices are returned once, whatever else changes`(seed: UInt64)
-        async throws
+    func `records that do not change between slices are returned once, whatever else changes`(seed: UInt64) async throws
     {
-        let folder = try Folder()
-        let store = try folder.open()
         var random = SeededGenerator(seed: seed)
         try await write(400, &random, store)
         for _ in 0..<12 {
@@ -112,7 +105,7 @@ import Testing
             query.numbers = nil
             query.kinds = KindSelection(RecordKind.samples.union([.day, .retraction]), followsChanges: true)
             if query.order != .sequence { query.kinds = KindSelection(nil, followsChanges: false) }
-            let before = try await all(query, store, PageTimeLimit(rows: .max, duration: .zero))
+            let before = try await store.all(query, within: Self.whole).records
             let head = store.head
             var (paged, asked) = ([StoredRecord](), query)
             while true {
@@ -123,10 +116,9 @@ import Testing
                 asked.next = next
                 try await write(1, &random, store)
             }
-            let after = try await all(query, store, PageTimeLimit(rows: .max, duration: .zero))
-            var changes = RecordQuery()
-            changes.since = Cursor(epoch: store.epoch, sequence: head)
-            let changed = Set(try await all(changes, store, PageTimeLimit(rows: .max, duration: .zero)).map(\.number))
+            let after = try await store.all(query, within: Self.whole).records
+            let changes = RecordQuery { $0.since = Cursor(epoch: store.epoch, sequence: head) }
+            let changed = Set(try await store.all(changes, within: Self.whole).records.map(\.number))
             let unchanged = Set(before).intersection(after).filter { !changed.contains($0.number) }
             #expect(paged.filter(unchanged.contains) == before.filter(unchanged.contains), "\(query)")
             #expect(Set(paged.map(\.sequence)).count == paged.count, "\(query)")
@@ -134,12 +126,8 @@ import Testing
     }
 
     @Test func `R8.42 an empty page returns how far it has read`() async throws {
-        let folder = try Folder()
-        let store = try folder.open()
         _ = try await store.put(try (0..<10).map { .sample(try sample("\($0)")) })
-        var query = RecordQuery()
-        query.types = [try type("weight")]
-        query.sources = ["ihealth-hs3"]
+        var query = try RecordQuery { ($0.types, $0.sources) = ([try type("weight")], ["ihealth-hs3"]) }
         query.kinds = KindSelection([.category], followsChanges: false)
         let page = try await store.page(query, within: PageTimeLimit(rows: 4, duration: .zero))
         #expect(page.records.isEmpty && page.next != nil)
@@ -147,14 +135,10 @@ import Testing
     }
 
     @Test func `more lanes than can be open at once are merged like a few`() async throws {
-        let folder = try Folder()
-        let store = try folder.open()
         _ = try await store.put(
             try (0..<1_000).map { .sample(try sample("\($0)", type: "x.test.t\($0 % 150)", at: Int64($0 / 4))) })
         for order in [RecordQuery.Order.time, .newestFirst] {
-            var query = RecordQuery()
-            query.order = order
-            query.limit = 300
+            let query = RecordQuery { ($0.order, $0.limit) = (order, 300) }
             let numbers = try await store.all(query).records.map(\.number)
             #expect(numbers == (order == .time ? Array(1...1_000) : (1...1_000).reversed()))
         }

@@ -7,6 +7,14 @@ import Testing
 
 /// Sort orders without an index, and the latest record of each person and type.
 @Suite struct SortTests {
+    let folder: TemporaryFolder
+    let store: Store
+
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try folder.open()
+    }
+
     private static let types = ["weight", "heartRate", "stepCount"]
     private static let orders: [[SortKey]] =
         SortKey.allCases.map { [$0] }
@@ -34,18 +42,6 @@ import Testing
         }
     }
 
-    private static func all(_ query: RecordQuery, _ store: Store, _ slice: PageTimeLimit) async throws -> [StoredRecord]
-    {
-        var (query, records) = (query, [StoredRecord]())
-        while true {
-            let page = try await store.page(query, within: slice)
-            records += page.records
-            guard let next = page.next else { return records }
-            #expect(page.records.count <= query.limit)
-            query.next = next
-        }
-    }
-
     /// Start and end; a day ends a microsecond before the next midnight UTC.
     private static func span(_ record: StoredRecord) -> (start: Int64, end: Int64) {
         switch record.record {
@@ -68,8 +64,7 @@ import Testing
 
     private static func random(_ random: inout SeededGenerator) throws -> RecordQuery {
         func chance(_ share: Double) -> Bool { Double.random(in: 0..<1, using: &random) < share }
-        var query = RecordQuery()
-        query.kinds = chance(0.5) ? nil : KindSelection(nil, followsChanges: false)
+        var query = RecordQuery { $0.kinds = chance(0.5) ? nil : KindSelection(nil, followsChanges: false) }
         if chance(0.4) { query.types = Set(try types.filter { _ in chance(0.5) }.map(TypeID.init)) }
         if chance(0.3) { query.persons = [chance(0.5) ? .nobody : .person("anna")] }
         if chance(0.3) { query.sources = ["p1"] }
@@ -84,8 +79,6 @@ import Testing
 
     @Test(arguments: Thoroughness.some([1, 2, 3] as [UInt64]))
     func `R8.85 R8.2 records are returned in the order of any keys, in pieces of any size`(seed: UInt64) async throws {
-        let folder = try Folder()
-        let store = try folder.open()
         var random = SeededGenerator(seed: seed)
         try await Self.write(160, &random, store)
         _ = try await store.put(try (0..<8).map { .day(try day("1970-01-0\($0 + 1)", 70)) })
@@ -94,11 +87,11 @@ import Testing
             let keys = Self.orders[round % Self.orders.count]
             var query = try Self.random(&random)
             query.order = .time
-            let whole = try await Self.all(query, store, PageTimeLimit(rows: .max, duration: .zero))
+            let whole = try await store.all(query, within: PageTimeLimit(rows: .max, duration: .zero)).records
             query.order = .sorted(keys)
             query.limit = [1_000, 60, 9].randomElement(using: &random) ?? 9
             let slice = PageTimeLimit(rows: [3, 9, 40, .max].randomElement(using: &random) ?? 1, duration: .zero)
-            let pieces = try await Self.all(query, store, slice)
+            let pieces = try await store.all(query, within: slice).records
             let expected = whole.sorted { Self.precedes($0, $1, keys) }
             #expect(pieces.map(\.number) == expected.map(\.number), "seed \(seed), \(keys), \(query), \(slice)")
         }
@@ -106,14 +99,12 @@ import Testing
 
     @Test(arguments: Thoroughness.some([4, 5] as [UInt64]))
     func `R8.2 records that do not change between pages are returned once, in any order`(seed: UInt64) async throws {
-        let folder = try Folder()
-        let store = try folder.open()
         var random = SeededGenerator(seed: seed)
         try await Self.write(200, &random, store)
         for keys in Self.orders {
             var query = RecordQuery()
             (query.order, query.limit) = (.sorted(keys), 40)
-            let before = try await Self.all(query, store, .usual)
+            let before = try await store.all(query, within: .usual).records
             var (seen, changed): ([Int64], Set<Int64>) = ([], [])
             while true {
                 let page = try await store.page(query, within: PageTimeLimit(rows: 10, duration: .zero))
@@ -141,11 +132,7 @@ import Testing
     @Test(arguments: Thoroughness.some([6, 7, 8] as [UInt64]))
     func `R8.86 the latest record of each person and type is the one that ends last, in pieces of any size`(
         seed: UInt64
-    )
-        async throws
-    {
-        let folder = try Folder()
-        let store = try folder.open()
+    ) async throws {
         var random = SeededGenerator(seed: seed)
         try await Self.write(250, &random, store)
         _ = try await store.put([.day(try day("1975-01-01", 70))])
@@ -154,21 +141,19 @@ import Testing
             (query.group, query.isImplausible, query.kinds) = (nil, false, KindSelection(nil, followsChanges: false))
             query.order = .sorted([.latestEnd])
             var expected: [String: Int64] = [:]
-            for record in try await Self.all(query, store, .usual) {
+            for record in try await store.all(query, within: .usual).records {
                 let owner = "\(record.type) \(record.assignment.person?.name ?? "")"
                 if expected[owner] == nil { expected[owner] = record.number }
             }
             query.order = .latest
             query.limit = [1_000, 2, 1].randomElement(using: &random) ?? 1
             let slice = PageTimeLimit(rows: [1, 30, .max].randomElement(using: &random) ?? 1, duration: .zero)
-            let latest = try await Self.all(query, store, slice)
+            let latest = try await store.all(query, within: slice).records
             #expect(latest.map(\.number).sorted() == expected.values.sorted(), "seed \(seed), \(query)")
         }
     }
 
     @Test func `the most recent is what ended last, not what began last`() async throws {
-        let folder = try Folder()
-        let store = try folder.open()
         _ = try await store.put(try sample("long", at: 0, lasting: 90_000), try sample("late", at: 80_000, lasting: 60))
         var query = RecordQuery()
         (query.order, query.limit) = (.sorted([.latestEnd]), 1)
@@ -178,8 +163,6 @@ import Testing
     }
 
     @Test func `R8.85 records too close together to be sorted are refused, and can be queried by time`() async throws {
-        let folder = try Folder()
-        let store = try folder.open()
         _ = try await store.put(try (0..<60).map { .sample(try sample("\($0)", lasting: 60 - Int64($0))) })
         let slice = PageTimeLimit(rows: 1, duration: .zero, widest: 40)
         for keys in [[SortKey.latestEnd], [.time, .end]] {
@@ -191,13 +174,10 @@ import Testing
     }
 
     @Test func `a page token made up by a client is refused, whatever its numbers`() async throws {
-        let folder = try Folder()
-        let store = try folder.open()
         _ = try await store.put(try sample("a"))
         for order in [RecordQuery.Order.sorted([.latestEnd]), .latest, .time, .newestFirst] {
             for number in [Int64.min, .max, .min + 1] {
-                var query = RecordQuery()
-                query.order = order
+                var query = RecordQuery { $0.order = order }
                 query.next = PageToken(epoch: store.epoch, head: 1, key: number, second: number, number: number).text(
                     for: query)
                 #expect(await failure { _ = try await store.page(query) }?.code == .token, "\(order)")

@@ -1,3 +1,4 @@
+import HubProcess
 import Platform
 import Samples
 import Testing
@@ -12,9 +13,9 @@ import Testing
         let source: Source
     }
 
-    @Test(arguments: [1, 2] as [UInt64])
+    @Test(arguments: Thoroughness.some([1, 2] as [UInt64]))
     func `R8.87 counts of sources agree with the records, in pieces of any size`(seed: UInt64) async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let store = try folder.open()
         var random = SeededGenerator(seed: seed)
         let people = try await store.ensurePersons(["anna", "ben"], recordedAt: 1)
@@ -32,8 +33,7 @@ import Testing
         let taken = try sample("0-3", source: Source(plugin: "p0"))
         #expect(try await store.retract(taken).placement != nil)
         for round in 0..<20 {
-            var query = RecordQuery()
-            query.kinds = KindSelection(nil, followsChanges: false)
+            var query = RecordQuery { $0.kinds = KindSelection(nil, followsChanges: false) }
             if round % 3 == 1 { query.types = [try type("weight")] }
             if round % 4 == 1 { query.from = Int64.random(in: 0..<50, using: &random) * 600_000_000 }
             if round % 5 == 1 { query.condition = RecordQuery.Where(.duration([Comparison(.over, 0)]), as: "long") }

@@ -67,10 +67,8 @@ import Testing
             source: Source(plugin: "watch"), key: try #require(RecordKey("odd")), type: try TypeID("heartRate"),
             value: .quantity(77, unit: "count/min"), start: late, end: late)
         _ = try await store.commit(
-            [
-                IntakeBatch(
-                    instance: "watch", records: [IntakeRecord(record: .sample(odd), assignment: .person(anna))])
-            ], recordedAt: 1)
+            [IntakeBatch(instance: "watch", records: [IntakeRecord(record: .sample(odd), assignment: .person(anna))])],
+            recordedAt: 1)
         var query = StatisticsQuery(of: "anna", try TypeID("heartRate"), unit: "count/min", .discreteTemporallyWeighted)
         var walk = StatisticsWalk(query)
         var pieces = 0

@@ -1,34 +1,53 @@
 import Foundation
-import HubStore
+import GRDB
+import HubProcess
 import HubWire
 import Samples
 import Testing
 
-/// A folder that is removed with the test.
-final class Folder {
-    let path: String
+@testable import HubStore
 
-    init() throws {
-        path = NSTemporaryDirectory() + "hub-store-" + UUID().uuidString
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
+extension TemporaryFolder {
     var store: String { path + "/hub.sqlite" }
 
     func open(now: Int64 = 1_000) throws -> Store { try Store(path: store, now: now) }
 
-    /// The files of a store except its lock.
-    static let files = ["", "-wal", ".sequences"]
-
     /// A copy of the files as a kill of the hub would leave them now: with all writes, flushed or not.
-    func killed() throws -> Folder {
-        let left = try Folder()
-        for file in Folder.files where FileManager.default.fileExists(atPath: store + file) {
+    func killed() throws -> TemporaryFolder {
+        let left = try TemporaryFolder()
+        for file in ["", "-wal", ".sequences"] where FileManager.default.fileExists(atPath: store + file) {
             try FileManager.default.copyItem(atPath: store + file, toPath: left.store + file)
         }
         return left
+    }
+
+    /// Changes the file of a closed store as another program or an earlier hub does.
+    func change(_ sql: String, of path: String? = nil) throws {
+        let queue = try DatabaseQueue(path: path ?? store)
+        try queue.write { db in try db.execute(sql: sql) }
+        try queue.close()
+    }
+
+    /// Makes a store of an earlier format with these rows.
+    func makeOld(_ steps: [String] = [StoreSchema.version1], at path: String? = nil, rows: String) throws {
+        var migrator = DatabaseMigrator()
+        for (place, step) in steps.enumerated() {
+            migrator.registerMigration("v\(place + 1)") { db in try db.execute(sql: step) }
+        }
+        let queue = try DatabaseQueue(path: path ?? store)
+        try migrator.migrate(queue)
+        try queue.close()
+        try change("PRAGMA application_id = \(StoreSchema.applicationID);\n" + rows, of: path)
+    }
+
+    /// Overwrites pages of the store's file, the first of which has number 0.
+    func overwrite(_ pages: some Sequence<UInt64>, of path: String? = nil) throws {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path ?? store))
+        for page in pages {
+            try file.seek(toOffset: page * 4_096)
+            try file.write(contentsOf: Data(repeating: 0xA5, count: 4_096))
+        }
+        try file.close()
     }
 }
 
@@ -57,18 +76,16 @@ extension Store {
     func me() async throws -> Assignment { .person(try #require(try await ensurePersons(["me"], recordedAt: 1).first)) }
 
     /// Commits records of one instance with the same assignment.
-    @discardableResult
-    func put(_ records: [Record], _ assignment: Assignment? = nil, instance: String = "scale") async throws
-        -> [StoreResult]
-    {
-        let owner: Assignment
-        if let assignment { owner = assignment } else { owner = try await me() }
+    @discardableResult func put(
+        _ records: [Samples.Record], _ assignment: Assignment? = nil, instance: String = "scale"
+    ) async throws -> [StoreResult] {
+        let owner = if let assignment { assignment } else { try await me() }
         let batch = IntakeBatch(
             instance: instance, records: records.map { IntakeRecord(record: $0, assignment: owner) })
         return try #require(try await commit([batch], recordedAt: 2).first)
     }
 
-    func put(_ samples: Sample...) async throws -> [StoreResult] { try await put(samples.map(Record.sample)) }
+    func put(_ samples: Sample...) async throws -> [StoreResult] { try await put(samples.map(Samples.Record.sample)) }
 
     func retract(_ sample: Sample, version: Int64? = nil, reason: String? = nil) async throws -> StoreResult {
         let retraction = Retraction(
@@ -81,19 +98,47 @@ extension Store {
         try await carryOut(.retract(numbers: numbers, reason: reason), recordedAt: recordedAt).map(\.result)
     }
 
+    /// Erases what has been chosen.
+    func finishErasing(recordedAt: Int64 = 9, _ note: Comment? = nil) async throws {
+        while try await !carryOut(.eraseNext, recordedAt: recordedAt).isEmpty {}
+        #expect(try await finishErasure(), note)
+    }
+
+    /// Erases records by hand.
+    func erase(_ numbers: [Int64], removingCopies: Bool = true) async throws {
+        _ = try await beginErasure(of: .numbers(numbers), removingCopies: removingCopies)
+        try await finishErasing()
+    }
+
     /// The records of all pages of a query, and the cursor of the first page.
-    func all(_ query: RecordQuery) async throws -> (records: [StoredRecord], cursor: Samples.Cursor) {
+    func all(_ query: RecordQuery, within limit: PageTimeLimit = .usual) async throws -> (
+        records: [StoredRecord], cursor: Samples.Cursor
+    ) {
         var query = query
-        var page = try await page(query)
+        var page = try await page(query, within: limit)
         let cursor = page.cursor
         var records = page.records
         while let next = page.next {
+            #expect(page.records.count <= query.limit)
             query.next = next
-            page = try await self.page(query)
+            page = try await self.page(query, within: limit)
             #expect(page.cursor == cursor)
             records += page.records
         }
         return (records, cursor)
+    }
+}
+
+extension Samples.Record {
+    var sample: Sample? { if case .sample(let sample) = self { sample } else { nil } }
+    var day: DayValue? { if case .day(let day) = self { day } else { nil } }
+    var retraction: Retraction? { if case .retraction(let retraction) = self { retraction } else { nil } }
+}
+
+extension RecordQuery {
+    init(_ change: (inout RecordQuery) throws -> Void) rethrows {
+        self.init()
+        try change(&self)
     }
 }
 

@@ -10,7 +10,7 @@ import Testing
     private static let rounds = ProcessInfo.processInfo.environment["HUB_TORTURE_ROUNDS"].flatMap(Int.init) ?? 6
 
     @Test func `every record confirmed before a kill is stored once, under its number`() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
         var confirmed: [Int: Int64] = [:]
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func `deliveries answered before a kill are not repeated, and the accounts balance`() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
         var settled: Set<[Int64]> = []
@@ -79,11 +79,10 @@ import Testing
     }
 
     /// Starts the helper, kills it once it has confirmed `wanted` records, and returns all complete lines of its output.
-    private func kill(
-        after wanted: Int, _ store: String, first: Int, size: Int, sink: Bool = false
-    ) async throws -> [String] {
-        let helper = try ChildProcess(
-            "store-torture", [store, String(first), String(size)] + (sink ? ["sink"] : []))
+    private func kill(after wanted: Int, _ store: String, first: Int, size: Int, sink: Bool = false) async throws
+        -> [String]
+    {
+        let helper = try ChildProcess("store-torture", [store, String(first), String(size)] + (sink ? ["sink"] : []))
         let lines = await helper.lines(count: wanted)
         #expect(lines.count >= wanted, "the helper ended before it was killed")
         await helper.killAndWait()

@@ -1,14 +1,15 @@
+import HubProcess
 import Samples
 import Testing
 
 @testable import HubStore
 
 @Suite struct TraceTests {
-    let folder: Folder
+    let folder: TemporaryFolder
     let store: Store
 
     init() throws {
-        folder = try Folder()
+        folder = try TemporaryFolder()
         store = try folder.open()
     }
 

@@ -84,8 +84,7 @@ import Testing
     @Test func `the odds agree with the vectors`() {
         func weighings(_ values: [(day: Int64, kilograms: Double)]) -> [WeightModel.Weighing] {
             values.enumerated().map { place, value in
-                WeightModel.Weighing(
-                    number: Int64(place + 1), start: value.day * Self.day, kilograms: value.kilograms)
+                WeightModel.Weighing(number: Int64(place + 1), start: value.day * Self.day, kilograms: value.kilograms)
             }
         }
         let known = [

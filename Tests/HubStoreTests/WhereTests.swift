@@ -9,19 +9,18 @@ import Testing
 
 /// The records that a condition selects.
 @Suite struct WhereTests {
-    let folder: Folder
+    let folder: TemporaryFolder
     let store: Store
 
     init() throws {
-        folder = try Folder()
+        folder = try TemporaryFolder()
         store = try folder.open()
     }
 
     private func keys(_ condition: RecordCondition, _ change: (inout RecordQuery) -> Void = { _ in }) async throws
         -> [String]
     {
-        var query = RecordQuery()
-        query.condition = RecordQuery.Where(condition, as: "\(condition)")
+        var query = RecordQuery { $0.condition = RecordQuery.Where(condition, as: "\(condition)") }
         query.kinds = KindSelection(RecordKind.samples.union([.day]), followsChanges: false)
         change(&query)
         return try await store.all(query).records.map { record in
@@ -74,9 +73,8 @@ import Testing
         #expect(try await keys(.properties("sourceRevision", [PropertyMatch("version", "9.1")])) == ["watch"])
     }
 
-    @Test func `metadata is tested for presence, membership and order, and measured in any compatible unit`()
-        async throws
-    {
+    @Test
+    func `metadata is tested for presence, membership and order, and measured in any compatible unit`() async throws {
         let metadata: [(String, String?)] = [
             ("none", nil), ("one", #"{"a":1}"#), ("oneToo", #"{"a":1.00}"#), ("two", #"{"a":2,"a":1e0}"#),
             ("text", #"{"a":"1"}"#), ("truth", #"{"a":true}"#), ("null", #"{"a":null}"#), ("list", #"{"a":[1]}"#),
@@ -103,8 +101,7 @@ import Testing
         #expect(try await keys(warmer(4_000, "g")) == ["heavy"])
     }
 
-    @Test
-    func `HealthKit's keys match in every spelling, and their times and enumerations are compared as such`()
+    @Test func `HealthKit's keys match in every spelling, and their times and enumerations are compared as such`()
         async throws
     {
         let metadata = [
@@ -151,9 +148,8 @@ import Testing
             try await keys(.duration([Comparison(.atLeast, 60e6), Comparison(.under, 3_600e6)])) == ["heavy", "run"])
     }
 
-    @Test func `partOf selects members of a workout or correlation, and total compares the sums of a workout`()
-        async throws
-    {
+    @Test
+    func `partOf selects members of a workout or correlation, and total compares the sums of a workout`() async throws {
         let other = Source(plugin: "sami")
         func energy(_ key: String, _ value: Double, group: String?, source: Source = scale) throws -> Sample {
             try make(key, .quantity(value, unit: "kcal"), "activeEnergyBurned", source: source, group: group)
@@ -214,9 +210,7 @@ import Testing
 
     @Test func `the page token of a query is valid for its condition only`() async throws {
         _ = try await store.put(try sample("a"), try sample("b"))
-        var query = RecordQuery()
-        query.condition = RecordQuery.Where(.numbers([1, 2]), as: "12")
-        query.limit = 1
+        var query = RecordQuery { ($0.condition, $0.limit) = (RecordQuery.Where(.numbers([1, 2]), as: "12"), 1) }
         let first = try await store.page(query)
         #expect(first.next != nil)
         query.next = first.next
@@ -302,8 +296,7 @@ import Testing
         case 7: return .metadata(name, .oneOf([scalar(&random), scalar(&random)]))
         case 8: return .metadata(name, .compared(comparisons(&random, scalar)))
         case 9:
-            return .properties(
-                "device", [PropertyMatch("name", ["x", "y", nil].randomElement(using: &random) ?? nil)])
+            return .properties("device", [PropertyMatch("name", ["x", "y", nil].randomElement(using: &random) ?? nil)])
         case 10:
             let asked = comparisons(&random, number)
             return .quantity([.init(try TypeID("weight"), asked)], unit: "lb", asked)
@@ -410,10 +403,8 @@ import Testing
     @Test(arguments: Thoroughness.some([1, 2, 3, 4] as [UInt64]))
     func `R8.81 a random expression selects the same records as a simple filter, in every order and in pieces`(
         seed: UInt64
-    )
-        async throws
-    {
-        let folder = try Folder()
+    ) async throws {
+        let folder = try TemporaryFolder()
         let store = try folder.open()
         var random = SeededGenerator(seed: seed)
         var all: [Int64: Sample] = [:]
@@ -425,8 +416,7 @@ import Testing
         for _ in 0..<100 {
             let condition = try Self.expression(4, &random)
             let expected = Set(all.keys.filter { Self.fits(condition, $0, all) })
-            var query = RecordQuery()
-            query.condition = RecordQuery.Where(condition, as: "\(condition)")
+            var query = RecordQuery { $0.condition = RecordQuery.Where(condition, as: "\(condition)") }
             query.order = [.sequence, .time, .newestFirst].randomElement(using: &random) ?? .sequence
             query.limit = [1_000, 25].randomElement(using: &random) ?? 25
             let answer = try await store.all(query).records.map(\.number)

@@ -1,4 +1,5 @@
 import GRDB
+import HubProcess
 import Samples
 import Testing
 
@@ -6,9 +7,9 @@ import Testing
 
 /// A word that comes into use again during the sweep for unused words is kept.
 @Suite struct WordSweepTests {
-    let folder: Folder
+    let folder: TemporaryFolder
 
-    init() throws { folder = try Folder() }
+    init() throws { folder = try TemporaryFolder() }
 
     /// A store whose record 1, with the zone `glow`, is erased except for its words, and a sweep that has read all rows.
     private func swept() async throws -> (store: Store, sweep: WordSweep, head: Int64) {
@@ -63,8 +64,7 @@ import Testing
         try await forget(swept)
         #expect(
             try await count(
-                "SELECT count(*) FROM stream JOIN term ON term.id = label WHERE text = 'glow'", in: swept.store)
-                == 1)
+                "SELECT count(*) FROM stream JOIN term ON term.id = label WHERE text = 'glow'", in: swept.store) == 1)
     }
 
     @Test func `a word of another record is kept until that record is erased, too`() async throws {
@@ -85,8 +85,7 @@ import Testing
         let store = try folder.open()
         let carl = try #require(try await store.ensurePersons(["carl"], recordedAt: 1).first)
         _ = try await store.put([.sample(try sample("a"))], .person(carl))
-        var query = RecordQuery()
-        query.persons = [.person("carl")]
+        let query = RecordQuery { $0.persons = [.person("carl")] }
         _ = try await store.beginErasure(of: .matching(query), forgetting: "carl", removingCopies: true)
         while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
         #expect(try await store.ensurePersons(["carl"], recordedAt: 2) == [carl])

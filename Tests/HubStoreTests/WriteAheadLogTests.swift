@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HubProcess
 import Samples
 import Testing
 
@@ -7,14 +8,12 @@ import Testing
 
 /// The write-ahead log must not grow without limit.
 @Suite struct WriteAheadLogTests {
-    let folder: Folder
+    let folder: TemporaryFolder
 
-    init() throws { folder = try Folder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private var log: Int {
-        get throws {
-            try #require(FileManager.default.attributesOfItem(atPath: folder.store + "-wal")[.size] as? Int)
-        }
+        get throws { try #require(FileManager.default.attributesOfItem(atPath: folder.store + "-wal")[.size] as? Int) }
     }
 
     /// Records whose order differs from that of their keys touch many pages.
@@ -23,9 +22,8 @@ import Testing
             try (0..<2_000).map { Record.sample(try sample("\(($0 &* 7_919 &+ round) % 2_000)-\(round)")) })
     }
 
-    @Test func `the log grows while a reader holds an old snapshot, and is truncated after the reader ends`()
-        async throws
-    {
+    @Test
+    func `the log grows while a reader holds an old snapshot, and is truncated after the reader ends`() async throws {
         let store = try folder.open()
         try await commit(0, to: store)
         var configuration = Configuration()
