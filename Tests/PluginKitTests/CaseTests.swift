@@ -50,8 +50,7 @@ private struct Readings: PluginCase.FarSide {
         try write("script.json", "[72.3,72.5]")
         try write(
             "expected.jsonl",
-            #"{"kind":"quantity","type":"weight","value":72.4,"unit":"kg","start":"*","key":"reading-0","zone":"UTC"}"#
-        )
+            #"{"kind":"quantity","type":"weight","value":72.4,"unit":"kg","start":"*","key":"reading-0","zone":"UTC"}"#)
         let testCase = PluginCase(directory: URL(filePath: place.directory))
         let failure = await #expect(throws: CaseFailure.self) {
             try await testCase.run(CaseSource()) { try Readings($0) }

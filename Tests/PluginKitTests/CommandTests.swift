@@ -101,7 +101,7 @@ private struct Brief: SourcePlugin {
 
     @Test func `a plugin without commands answers every command with a failure`() async throws {
         let scene = try await Scene()
-        let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place)
+        let run = scene.run()
         await scene.hub.hellos(1)
         #expect(
             await scene.hub.command("refresh")
@@ -109,9 +109,7 @@ private struct Brief: SourcePlugin {
         try await scene.end(run)
     }
 
-    @Test func `R13.71 a plugin with no more work answers its open commands before it ends`()
-        async throws
-    {
+    @Test func `R13.71 a plugin with no more work answers its open commands before it ends`() async throws {
         let scene = try await Scene()
         let run = PluginRun(Brief(), at: scene.place)
         await scene.hub.hellos(1)
@@ -183,33 +181,30 @@ private struct Brief: SourcePlugin {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct AskingTests {
-    @Test func `R8.4 a query gets its history in pages of typed records, with at most two queries at a time`()
-        async throws
-    {
+    @Test
+    func `R8.4 a query gets its history in pages of typed records, with at most two queries at a time`() async throws {
         let scene = try await Scene { $0.limits.pageRecords = 40 }
         let counts = Tally()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                _ = try await hub.store(hub.samples(0..<100))
-                try await withThrowingTaskGroup(of: Int.self) { group in
-                    for _ in 0..<5 {
-                        group.addTask {
-                            var filter = QueryRequest.Filter()
-                            filter.types = ["weight"]
-                            var (count, pages) = (0, 0)
-                            for try await page in hub.query(filter) {
-                                count += page.records.count
-                                pages += 1
-                                #expect(page.records.allSatisfy { $0.assignment.person?.name == "me" })
-                            }
-                            #expect(pages == 3)
-                            return count
+        let run = scene.run { hub in
+            _ = try await hub.store(hub.samples(0..<100))
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<5 {
+                    group.addTask {
+                        var filter = QueryRequest.Filter()
+                        filter.types = ["weight"]
+                        var (count, pages) = (0, 0)
+                        for try await page in hub.query(filter) {
+                            count += page.records.count
+                            pages += 1
+                            #expect(page.records.allSatisfy { $0.assignment.person?.name == "me" })
                         }
+                        #expect(pages == 3)
+                        return count
                     }
-                    for try await count in group { await counts.add(count) }
                 }
-                await hub.untilStopped()
-            }, at: scene.place)
+                for try await count in group { await counts.add(count) }
+            }
+        }
         await counts.reach(5)
         #expect(await counts.values == [100, 100, 100, 100, 100])
         try await scene.end(run)
@@ -218,15 +213,13 @@ private struct Brief: SourcePlugin {
     @Test func `a query survives the loss of the session, and ends with its task`() async throws {
         let scene = try await Scene(starting: false)
         let counts = Tally()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                let cancelled = Task { for try await _ in hub.query() {} }
-                cancelled.cancel()
-                await #expect(throws: CancellationError.self) { try await cancelled.value }
-                // The hub has not started yet.
-                for try await page in hub.query() { await counts.add(page.records.count) }
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in
+            let cancelled = Task { for try await _ in hub.query() {} }
+            cancelled.cancel()
+            await #expect(throws: CancellationError.self) { try await cancelled.value }
+            // The hub has not started yet.
+            for try await page in hub.query() { await counts.add(page.records.count) }
+        }
         try await scene.hub.start()
         await counts.reach(1)
         try await scene.end(run)
@@ -244,17 +237,15 @@ private struct Brief: SourcePlugin {
             behaviour.statistics = [page(1, "9000.5", #","next":"7""#), page(2, "null", "")]
         }
         let sums = Tally()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                let days = hub.statistics(of: "stepCount", by: StatisticsInterval(.day), bySource: true)
-                for try await day in days {
-                    #expect(day.figures.asked == [.sum] && day.figures.count == 2)
-                    #expect(day.sources?.first?.source == Source(plugin: "watch", device: "w"))
-                    #expect(day.sources?.first?.figures.sum == 7)
-                    await sums.add(Int(day.figures.sum ?? -1))
-                }
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in
+            let days = hub.statistics(of: "stepCount", by: StatisticsInterval(.day), bySource: true)
+            for try await day in days {
+                #expect(day.figures.asked == [.sum] && day.figures.count == 2)
+                #expect(day.sources?.first?.source == Source(plugin: "watch", device: "w"))
+                #expect(day.sources?.first?.figures.sum == 7)
+                await sums.add(Int(day.figures.sum ?? -1))
+            }
+        }
         await sums.reach(2)
         #expect(await sums.values == [9_000, -1])
         let queries = await scene.hub.queries
@@ -266,17 +257,15 @@ private struct Brief: SourcePlugin {
     @Test func `a query that the hub refuses throws the hub's error`() async throws {
         let scene = try await Scene()
         let refusals = Tally()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                do {
-                    var filter = QueryRequest.Filter()
-                    filter.types = ["refused"]
-                    for try await _ in hub.query(filter) {}
-                } catch let error as AskError {
-                    if error.code == .refused, error.error?.code == .field { await refusals.add(1) }
-                }
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in
+            do {
+                var filter = QueryRequest.Filter()
+                filter.types = ["refused"]
+                for try await _ in hub.query(filter) {}
+            } catch let error as AskError {
+                if error.code == .refused, error.error?.code == .field { await refusals.add(1) }
+            }
+        }
         await refusals.reach(1)
         try await scene.end(run)
     }

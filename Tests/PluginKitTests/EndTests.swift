@@ -26,7 +26,7 @@ import Testing
             for _ in 0..<20 {
                 group.addTask {
                     let scene = try await Scene()
-                    let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place)
+                    let run = scene.run()
                     await scene.hub.hellos(1)
                     await scene.hub.stopAndVanish()
                     #expect(await run.end() == .done)
@@ -70,17 +70,14 @@ import Testing
         }
     }
 
-    @Test func `the plugin sends BYE at the end of stdin, because the hub may have ended only this plugin`()
-        async throws
-    {
+    @Test
+    func `the plugin sends BYE at the end of stdin, because the hub may have ended only this plugin`() async throws {
         let scene = try await Scene()
         let isOpen = Gate()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                try await hub.untilSession(beyond: 0)
-                await isOpen.open()
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in
+            try await hub.untilSession(beyond: 0)
+            await isOpen.open()
+        }
         // Before WELCOME there is no session to end.
         await isOpen.wait()
         run.loseHub()
@@ -118,7 +115,7 @@ import Testing
 
     @Test func `a plugin that the hub refuses ends`() async throws {
         let scene = try await Scene { $0.refusal = WireError(.instance, "not configured", closed: true) }
-        let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place, settings: nil)
+        let run = scene.run(settings: nil)
         #expect(await run.end() == .refused)
         try await scene.end(run, .refused)
     }
@@ -183,16 +180,14 @@ import Testing
         var limits = PluginState.Limits()
         limits.records = 2
         let wasFull = Gate()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                try await hub.give(hub.samples(0..<2))
-                await #expect(throws: GiveError.self) { try await hub.give(hub.samples(2..<4)) }
-                await wasFull.open()
-                while try await hub.state.counters().pending > 0 {}
-                await hub.waitForRoom()
-                try await hub.give(hub.samples(2..<4))
-                await hub.untilStopped()
-            }, at: scene.place, limits: limits)
+        let run = scene.run(limits: limits) { hub in
+            try await hub.give(hub.samples(0..<2))
+            await #expect(throws: GiveError.self) { try await hub.give(hub.samples(2..<4)) }
+            await wasFull.open()
+            while try await hub.state.counters().pending > 0 {}
+            await hub.waitForRoom()
+            try await hub.give(hub.samples(2..<4))
+        }
         await wasFull.wait()
         await scene.hub.batches(1)
         await scene.hub.change { $0.answers = true }
@@ -201,25 +196,22 @@ import Testing
         try await scene.end(run)
     }
 
-    @Test func `a full spool throws a typed error and sends an EVENT, which is resolved when there is room`()
-        async throws
-    {
+    @Test
+    func `a full spool throws a typed error and sends an EVENT, which is resolved when there is room`() async throws {
         let scene = try await Scene { $0.answers = false }
         var limits = PluginState.Limits()
         limits.records = 10
         let wasFull = Gate()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                try await hub.give(hub.samples(0..<10))
-                do {
-                    try await hub.give(hub.samples(10..<12))
-                    Issue.record("the spool took more than its limit")
-                } catch let error as GiveError { #expect(error.code == .full && error.mayRetry) }
-                await wasFull.open()
-                await hub.waitForRoom()
+        let run = scene.run(settings: nil, limits: limits) { hub in
+            try await hub.give(hub.samples(0..<10))
+            do {
                 try await hub.give(hub.samples(10..<12))
-                await hub.untilStopped()
-            }, at: scene.place, settings: nil, limits: limits)
+                Issue.record("the spool took more than its limit")
+            } catch let error as GiveError { #expect(error.code == .full && error.mayRetry) }
+            await wasFull.open()
+            await hub.waitForRoom()
+            try await hub.give(hub.samples(10..<12))
+        }
         await wasFull.wait()
         let event = try #require(await scene.hub.events(1).first)
         #expect(event.event == "spool-full" && event.severity == .error)

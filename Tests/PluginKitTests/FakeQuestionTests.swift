@@ -32,8 +32,7 @@ import Testing
                 metadata: #"{"wasUserEntered":true,"room":"bath","count":1,"device":{"name":"Aria"}}"#, of: hub),
             try sample("night", "stepCount", .quantity(900, unit: "count"), hour: 0, lasting: 600, of: hub),
             try sample("walk", "stepCount", .quantity(700, unit: "count"), hour: 2, lasting: 30, device: "w", of: hub),
-            try sample(
-                "sleep", "sleepAnalysis", .category(name: "asleepCore", raw: 3), hour: 4, lasting: 90, of: hub),
+            try sample("sleep", "sleepAnalysis", .category(name: "asleepCore", raw: 3), hour: 4, lasting: 90, of: hub),
             try sample(
                 "run", "workout", .workout(activity: "running", raw: 37), hour: 5, lasting: 60, group: "g", of: hub),
             try sample(
@@ -44,15 +43,10 @@ import Testing
     /// Runs a plugin that gives all records, and then `body`.
     private func ask(_ body: @escaping @Sendable (PluginContext) async throws -> Void) async throws {
         let scene = try await Scene { $0.limits.pageRecords = 2 }
-        let done = Gate()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                _ = try await hub.store(try Self.records(hub))
-                do { try await body(hub) } catch { Issue.record(error) }
-                await done.open()
-                await hub.untilStopped()
-            }, at: scene.place)
-        await done.wait()
+        let run = await scene.complete { hub in
+            _ = try await hub.store(try Self.records(hub))
+            try await body(hub)
+        }
         try await scene.end(run)
     }
 
@@ -147,9 +141,8 @@ import Testing
         return (lines, cursor)
     }
 
-    @Test func `R8.131 a follower of a query gets records that no longer match and those that were retracted`()
-        async throws
-    {
+    @Test
+    func `R8.131 a follower of a query gets records that no longer match and those that were retracted`() async throws {
         try await ask { hub in
             var heavy = QueryRequest.Filter()
             heavy.condition = .quantity(over: 70, "kg")
@@ -174,23 +167,16 @@ import Testing
         let scene = try await Scene { behaviour in
             behaviour.persons[0].priority = [.init(types: ["stepCount"], sources: ["scripted/w"])]
         }
-        let done = Gate()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                _ = try await hub.store(try Self.records(hub))
-                do {
-                    var filter = QueryRequest.Filter()
-                    filter.types = ["stepCount", "weight"]
-                    let sources = try await hub.sources(filter)
-                    #expect(sources.map(\.type) == ["stepCount", "stepCount", "weight", "weight"])
-                    #expect(sources.map(\.source.device) == ["w", nil, nil, "bath"])
-                    #expect(sources.map(\.count) == [1, 1, 1, 1] && sources.allSatisfy { $0.person == "me" })
-                    #expect(sources[1].last == "2024-03-10T02:00:00Z")
-                } catch { Issue.record(error) }
-                await done.open()
-                await hub.untilStopped()
-            }, at: scene.place)
-        await done.wait()
+        let run = await scene.complete { hub in
+            _ = try await hub.store(try Self.records(hub))
+            var filter = QueryRequest.Filter()
+            filter.types = ["stepCount", "weight"]
+            let sources = try await hub.sources(filter)
+            #expect(sources.map(\.type) == ["stepCount", "stepCount", "weight", "weight"])
+            #expect(sources.map(\.source.device) == ["w", nil, nil, "bath"])
+            #expect(sources.map(\.count) == [1, 1, 1, 1] && sources.allSatisfy { $0.person == "me" })
+            #expect(sources[1].last == "2024-03-10T02:00:00Z")
+        }
         try await scene.end(run)
     }
 }

@@ -54,8 +54,7 @@ import Testing
         #expect(failure.message == failure.reasons.joined(separator: "; "))
     }
 
-    @Test
-    func `a program started by hand for a disabled section gets its defaults, or the list of missing settings`()
+    @Test func `a program started by hand for a disabled section gets its defaults, or the list of missing settings`()
         throws
     {
         let manifest = { (isRequired: Bool) in

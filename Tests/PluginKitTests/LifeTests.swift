@@ -31,11 +31,7 @@ import ZeroMQ
 
     @Test func `given records are stored and leave the spool`() async throws {
         let scene = try await Scene()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                for number in 0..<20 { try await hub.give([hub.sample(number)]) }
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in for number in 0..<20 { try await hub.give([hub.sample(number)]) } }
         await scene.hub.records(20)
         let counters = try await scene.end(run)
         #expect(counters.spooled == 20 && counters.stored == 20)
@@ -45,12 +41,10 @@ import ZeroMQ
     @Test func `records given while the hub is away are delivered when it is back`() async throws {
         let scene = try await Scene(starting: false)
         let isGiven = Gate()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                try await hub.give(hub.samples(0..<2_500))
-                await isGiven.open()
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in
+            try await hub.give(hub.samples(0..<2_500))
+            await isGiven.open()
+        }
         await isGiven.wait()
         try await scene.hub.start()
         await scene.hub.records(2_500)
@@ -64,11 +58,7 @@ import ZeroMQ
             $0.answers = false
             $0.heartbeat = Heartbeat(interval: 30, timeout: 60_000)
         }
-        let run = PluginRun(
-            ScriptedSource { hub in
-                try await hub.give(hub.samples(0..<10))
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in try await hub.give(hub.samples(0..<10)) }
         await scene.hub.batches(1)
         await scene.hub.change { $0.answers = true }
         await scene.hub.forgetSessions()
@@ -81,11 +71,9 @@ import ZeroMQ
     @Test func `R5.7 no record is lost although the hub is killed several times`() async throws {
         let scene = try await Scene { $0.credit = Credit(records: 100, bytes: 100_000) }
         let count = 3_000
-        let run = PluginRun(
-            ScriptedSource { hub in
-                for first in stride(from: 0, to: count, by: 50) { try await hub.give(hub.samples(first..<first + 50)) }
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in
+            for first in stride(from: 0, to: count, by: 50) { try await hub.give(hub.samples(first..<first + 50)) }
+        }
         for round in 1...5 {
             await scene.hub.records(round * 400)
             await scene.hub.vanish()
@@ -99,11 +87,7 @@ import ZeroMQ
 
     @Test func `R4.12 a window of three records is never exceeded`() async throws {
         let scene = try await Scene { $0.credit = Credit(records: 3, bytes: 700) }
-        let run = PluginRun(
-            ScriptedSource { hub in
-                try await hub.give(hub.samples(0..<100))
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in try await hub.give(hub.samples(0..<100)) }
         await scene.hub.records(100)
         #expect(await scene.keys() == (0..<100).map { "key-\($0)" })
         try await scene.end(run)
@@ -115,12 +99,10 @@ import ZeroMQ
             $0.limits.frameBytes = 900
             $0.limits.payloadBytes = 900
         }
-        let run = PluginRun(
-            ScriptedSource { hub in
-                try await hub.give(hub.samples(0..<200))
-                _ = try await hub.store(hub.samples(200..<400))
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in
+            try await hub.give(hub.samples(0..<200))
+            _ = try await hub.store(hub.samples(200..<400))
+        }
         await scene.hub.records(400)
         #expect(await scene.hub.hellos.count == 1)  // A larger frame would have ended the connection.
         try await scene.end(run)
@@ -128,11 +110,7 @@ import ZeroMQ
 
     @Test func `a hub with smaller limits than the last one gets smaller batches`() async throws {
         let scene = try await Scene { $0.answers = false }
-        let run = PluginRun(
-            ScriptedSource { hub in
-                try await hub.give(hub.samples(0..<500))
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in try await hub.give(hub.samples(0..<500)) }
         await scene.hub.batches(1)
         await scene.hub.vanish()
         await scene.hub.change {
@@ -148,7 +126,7 @@ import ZeroMQ
 
     @Test func `R4.16 the plugin sends PING after a silent interval`() async throws {
         let scene = try await Scene { $0.heartbeat = Heartbeat(interval: 20, timeout: 60_000) }
-        let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place)
+        let run = scene.run()
         await scene.hub.pings(2)
         #expect(await scene.hub.hellos.count == 1)
         try await scene.end(run)
@@ -159,7 +137,7 @@ import ZeroMQ
             $0.answers = false
             $0.heartbeat = Heartbeat(interval: 20, timeout: 60)
         }
-        let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place)
+        let run = scene.run()
         await scene.hub.hellos(2)
         await scene.hub.change { $0.answers = true }
         try await scene.end(run)
@@ -167,7 +145,7 @@ import ZeroMQ
 
     @Test func `R4.20 every PING is answered with the same body`() async throws {
         let scene = try await Scene()
-        let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place)
+        let run = scene.run()
         await scene.hub.hellos(1)
         await scene.hub.send(.ping(RawJSON(#"{"nonce":1}"#) ?? .emptyObject))
         await scene.hub.send(.ping(RawJSON(#"{"nonce":2}"#) ?? .emptyObject))
@@ -182,11 +160,7 @@ import ZeroMQ
                 return (.unit, "expected kg")
             }
         }
-        let run = PluginRun(
-            ScriptedSource { hub in
-                try await hub.give(hub.samples(0..<20))
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in try await hub.give(hub.samples(0..<20)) }
         await scene.hub.records(18)
         let counters = try await scene.end(run)
         #expect(counters.stored == 18 && counters.refused == 2)
@@ -198,23 +172,17 @@ import ZeroMQ
 
     @Test func `a batch is sent again after a store error of the hub`() async throws {
         let scene = try await Scene { $0.storeErrors = 3 }
-        let run = PluginRun(
-            ScriptedSource { hub in
-                try await hub.give(hub.samples(0..<5))
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in try await hub.give(hub.samples(0..<5)) }
         await scene.hub.records(5)
         try await scene.end(run)
     }
 
     @Test func `live values and events arrive at the hub`() async throws {
         let scene = try await Scene()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                await hub.live(try LiveValue(type: "weight", value: 72.1, unit: "kg"))
-                await hub.event(try DeviceEvent("connected", device: "d"))
-                await hub.untilStopped()
-            }, at: scene.place, settings: nil)
+        let run = scene.run(settings: nil) { hub in
+            await hub.live(try LiveValue(type: "weight", value: 72.1, unit: "kg"))
+            await hub.event(try DeviceEvent("connected", device: "d"))
+        }
         #expect(await scene.hub.lives(1).first?.value == 72.1)
         #expect(await scene.hub.events(1).first?.event == "connected")
         try await scene.end(run)
@@ -223,17 +191,15 @@ import ZeroMQ
     @Test func `R3.7 records that do not fit into any batch are an error before they reach the spool`() async throws {
         let scene = try await Scene()
         let codes = Received<[GiveError.Code?]>()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                func code(_ samples: [Sample]) async -> GiveError.Code? {
-                    do throws(GiveError) { try await hub.give(samples) } catch { return error.code }
-                    return nil
-                }
-                let long = try hub.sample(1, group: String(repeating: "g", count: 70_000))
-                let many = try (0..<1_001).map { try hub.sample($0, group: "g") }
-                await codes.take([await code([]), await code([long]), await code(many), await code(many.dropLast())])
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in
+            func code(_ samples: [Sample]) async -> GiveError.Code? {
+                do throws(GiveError) { try await hub.give(samples) } catch { return error.code }
+                return nil
+            }
+            let long = try hub.sample(1, group: String(repeating: "g", count: 70_000))
+            let many = try (0..<1_001).map { try hub.sample($0, group: "g") }
+            await codes.take([await code([]), await code([long]), await code(many), await code(many.dropLast())])
+        }
         #expect(await codes.value() == [.invalid, .invalid, .invalid, nil])
         await scene.hub.records(1_000)
         #expect(await scene.hub.batches == 1)
@@ -244,26 +210,24 @@ import ZeroMQ
     @Test func `a time outside the range of records is an error and does not crash the program`() async throws {
         let scene = try await Scene()
         let codes = Received<[GiveError.Code?]>()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                var answers: [GiveError.Code?] = []
-                for time in [
-                    Timestamp(microseconds: Timestamp.range.lowerBound - 1),
-                    Timestamp(microseconds: Timestamp.range.upperBound + 1), Timestamp(microseconds: .max),
-                    Timestamp(microseconds: 0, offsetMinutes: 1440),
-                ] {
-                    var (early, late) = (try hub.sample(1), try hub.sample(2))
-                    (early.start, late.end) = (time, time)
-                    for sample in [early, late] {
-                        do throws(GiveError) { try await hub.give([sample]) } catch {
-                            answers.append(error.code)
-                        }
-                        do throws(GiveError) { _ = try await hub.store([sample]) } catch { answers.append(error.code) }
+        let run = scene.run { hub in
+            var answers: [GiveError.Code?] = []
+            for time in [
+                Timestamp(microseconds: Timestamp.range.lowerBound - 1),
+                Timestamp(microseconds: Timestamp.range.upperBound + 1), Timestamp(microseconds: .max),
+                Timestamp(microseconds: 0, offsetMinutes: 1440),
+            ] {
+                var (early, late) = (try hub.sample(1), try hub.sample(2))
+                (early.start, late.end) = (time, time)
+                for sample in [early, late] {
+                    do throws(GiveError) { try await hub.give([sample]) } catch {
+                        answers.append(error.code)
                     }
+                    do throws(GiveError) { _ = try await hub.store([sample]) } catch { answers.append(error.code) }
                 }
-                await codes.take(answers)
-                await hub.untilStopped()
-            }, at: scene.place)
+            }
+            await codes.take(answers)
+        }
         #expect(await codes.value() == [GiveError.Code?](repeating: .invalid, count: 16))
         try await scene.end(run)
     }

@@ -30,8 +30,7 @@ private struct Cloudy: SourcePlugin {
             let code = try answer.code()
             guard code != "stale" else { throw LogInRefused("invalid_grant") }
             let proof = answer.verifier.map { Base64URL.text(Digests.sha256($0.reveal().utf8)) } ?? ""
-            return LogIn(
-                account: "me", token: OAuthToken(accessToken: Secret(proof), user: code, extra: ["id": "7"]))
+            return LogIn(account: "me", token: OAuthToken(accessToken: Secret(proof), user: code, extra: ["id": "7"]))
         },
         .logOut(help: "Revokes.") { _, _, token in
             guard token.accessToken.reveal() != "stubborn" else { throw CommandFailure("service", "not today") }

@@ -1,7 +1,6 @@
 import Dispatch
 import HubWire
 import PluginTesting
-import Synchronization
 import Testing
 
 @testable import PluginKit
@@ -13,16 +12,7 @@ import Testing
             $0.limits.batchRecords = 1
             $0.heartbeat = Heartbeat(interval: 30, timeout: 60_000)
         }
-        let shared = Mutex<PluginContext?>(nil)
-        let hasContext = Gate()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                shared.withLock { $0 = hub }
-                await hasContext.open()
-                await hub.untilStopped()
-            }, at: scene.place)
-        await hasContext.wait()
-        let hub = try #require(shared.withLock { $0 })
+        let (run, hub) = try await scene.context()
         try await hub.give(hub.samples(0..<2))
         await scene.hub.batches(2)
 
@@ -55,16 +45,7 @@ import Testing
 
     @Test func `a record that was just spooled is sent from memory, unless others have to go before it`() async throws {
         let scene = try await Scene()
-        let shared = Mutex<PluginContext?>(nil)
-        let hasContext = Gate()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                shared.withLock { $0 = hub }
-                await hasContext.open()
-                await hub.untilStopped()
-            }, at: scene.place)
-        await hasContext.wait()
-        let hub = try #require(shared.withLock { $0 })
+        let (run, hub) = try await scene.context()
         @Sendable func groups(_ number: Int) throws -> [[[UInt8]]] {
             try SubmittedGroups([.sample(hub.sample(number))]).groups
         }

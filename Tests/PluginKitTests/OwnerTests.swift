@@ -22,27 +22,20 @@ import Testing
                 .trace: RawJSON(trusted: Array(#"{"number":7,"next":"x"}"#.utf8)),
             ]
         }
-        let done = Gate()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                do {
-                    #expect(hub.ownerRights.isEmpty || hub.sessionCount > 0)
-                    try await hub.untilSession(beyond: 0)
-                    #expect(hub.ownerRights == [.persons, .trace, .logs])
-                    let log = try await hub.logs(of: "exist", limit: 1)
-                    #expect(log.lines.map(\.text) == ["x"] && log.lines[0].from == .hub && log.more)
-                    #expect(try await hub.ask(.persons, as: [Known].self).map(\.name) == ["me"])
-                    #expect(try await hub.ask(.persons).text == #"[{"name":"me"}]"#)
-                    let story = try await hub.trace(7, limit: 2, next: "y", as: Story.self)
-                    #expect(story.number == 7 && story.next == "x")
-                    await #expect { try await hub.ask(.status) } throws: { error in
-                        (error as? AskError)?.error?.code == .forbidden
-                    }
-                } catch { Issue.record(error) }
-                await done.open()
-                await hub.untilStopped()
-            }, at: scene.place)
-        await done.wait()
+        let run = await scene.complete { hub in
+            #expect(hub.ownerRights.isEmpty || hub.sessionCount > 0)
+            try await hub.untilSession(beyond: 0)
+            #expect(hub.ownerRights == [.persons, .trace, .logs])
+            let log = try await hub.logs(of: "exist", limit: 1)
+            #expect(log.lines.map(\.text) == ["x"] && log.lines[0].from == .hub && log.more)
+            #expect(try await hub.ask(.persons, as: [Known].self).map(\.name) == ["me"])
+            #expect(try await hub.ask(.persons).text == #"[{"name":"me"}]"#)
+            let story = try await hub.trace(7, limit: 2, next: "y", as: Story.self)
+            #expect(story.number == 7 && story.next == "x")
+            await #expect { try await hub.ask(.status) } throws: { error in
+                (error as? AskError)?.error?.code == .forbidden
+            }
+        }
         let asked = await scene.hub.queries.filter { $0.want == .trace }
         #expect(asked.map(\.number) == [7] && asked.map(\.limit) == [2] && asked.map(\.next) == ["y"])
         try await scene.end(run)
@@ -57,14 +50,7 @@ import Testing
             $0.grants.owner = granted
             $0.ownersCommand = outcome
         }
-        let done = Gate()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                do { try await body(hub) } catch { Issue.record(error) }
-                await done.open()
-                await hub.untilStopped()
-            }, at: scene.place)
-        await done.wait()
+        let run = await scene.complete(body)
         let asked = await scene.hub.ownersCommands
         try await scene.end(run)
         return asked
@@ -112,8 +98,7 @@ import Testing
         #expect(asked.contains { $0.content == .cancel }, "an unanswered question is cancelled")
     }
 
-    @Test func `a cancelled command is cancelled at the hub, and one of a lost session is not sent again`()
-        async throws
+    @Test func `a cancelled command is cancelled at the hub, and one of a lost session is not sent again`() async throws
     {
         let asked = try await command(["restart"], { _ in nil }) { hub in
             let task = Task { try await hub.command("restart") }
@@ -126,12 +111,10 @@ import Testing
             $0.ownersCommand = { _ in nil }
         }
         let done = Gate()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                await #expect { _ = try await hub.command("restart") } throws: { ($0 as? AskError)?.code == .lost }
-                await done.open()
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in
+            await #expect { _ = try await hub.command("restart") } throws: { ($0 as? AskError)?.code == .lost }
+            await done.open()
+        }
         await scene.hub.wait { !$0.ownersCommands.isEmpty }
         await scene.hub.send(.error(SessionTable.helloFirst))
         await scene.hub.forgetSessions()

@@ -71,9 +71,8 @@ struct ExampleProcess {
         #expect(manifest.faults.isEmpty)
     }
 
-    @Test func `every problem of a settings file is reported with its line, and the plugin does not start`()
-        async throws
-    {
+    @Test
+    func `every problem of a settings file is reported with its line, and the plugin does not start`() async throws {
         let place = try TestPlace()
         let file = "\(place.directory)/my.conf"
         try "count = \"many\"\nraet = 5\ngiven = \"given.jsonl\"\n".write(
@@ -190,8 +189,7 @@ struct ExampleProcess {
             door: place.door, context: place.context, logIn: .init(instance: "kitchen", token: "right"))
         try await hub.start()
         let launched = try ExampleProcess(
-            ["--run"],
-            environment: ["HUB_DOOR": place.door, "HUB_INSTANCE": "kitchen", "HUB_STATE": place.state])
+            ["--run"], environment: ["HUB_DOOR": place.door, "HUB_INSTANCE": "kitchen", "HUB_STATE": place.state])
         try launched.input.fileHandleForWriting.write(contentsOf: Data("wrong\n".utf8))
         let (status, _, errors) = try await launched.result()
         #expect(status == 77)
@@ -261,9 +259,8 @@ struct ExampleProcess {
         await hub.hub.change { $0.refusal = WireError(.instance, "no\u{1B}[2J\nway", closed: true) }
         let good = "\(place.directory)/my.conf"
         try "given = \"given.jsonl\"\ncount = 1\n".write(toFile: good, atomically: false, encoding: .utf8)
-        let told = try await ExampleProcess(
-            ["--run", "--settings", good, "--door", hub.place.door, "--state", state]
-        ).result()
+        let told = try await ExampleProcess(["--run", "--settings", good, "--door", hub.place.door, "--state", state])
+            .result()
         #expect(told.status == 77 && told.errors.contains(#"no\u001b[2J\nway"#), "\(told.errors)")
         #expect(!told.errors.contains("\u{1B}"))
         await hub.hub.vanish()

@@ -9,9 +9,7 @@ import Testing
         async throws
     {
         let scene = try await Scene()
-        await scene.hub.change {
-            $0.grants.write = Grants.Scope(types: ["weight"], denied: ["heartRate"])
-        }
+        await scene.hub.change { $0.grants.write = Grants.Scope(types: ["weight"], denied: ["heartRate"]) }
         let (told, teller) = AsyncStream<[PermissionState]>.makeStream()
         let source = ScriptedSource { hub in
             try await hub.untilSession(beyond: 0)

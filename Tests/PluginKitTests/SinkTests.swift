@@ -36,9 +36,7 @@ private struct Mirror: SourcePlugin, SinkPlugin {
         try await hub.give([try hub.sample(1)])
         await hub.untilStopped()
     }
-    func deliver(
-        _ records: [DeliveredRecord], for want: Want, _ hub: PluginContext
-    ) async throws -> [DeliveryResult] {
+    func deliver(_ records: [DeliveredRecord], for want: Want, _ hub: PluginContext) async throws -> [DeliveryResult] {
         try await hub.give([try hub.sample(Int(records[0].number))])
         return records.map { _ in .delivered }
     }
@@ -66,6 +64,18 @@ actor Turnstile {
         isOpen = true
         for waiter in waiters { waiter.resume() }
         waiters = []
+    }
+}
+
+extension DeliveryResult {
+    fileprivate var isRetry: Bool { if case .retry = self { true } else { false } }
+}
+
+extension Scene {
+    /// Delivers records, and returns the sink's report.
+    fileprivate func report(of range: ClosedRange<Int64>, to want: String = "all") async throws -> DeliveryReport {
+        let place = try #require(await hub.deliver(try SinkTests.records(range), to: want))
+        return try #require(await hub.report(of: place))
     }
 }
 
@@ -157,24 +167,19 @@ actor Turnstile {
         await scene.hub.wants("all")
         var pauses: [Int64] = []
         for _ in 0..<3 {
-            let place = try #require(await scene.hub.deliver(try Self.records(1...4), to: "all"))
-            let report = try #require(await scene.hub.report(of: place))
+            let report = try await scene.report(of: 1...4)
             for result in report.results { #expect(result == .retry(after: report.pause ?? 0, reason: "no route")) }
             pauses.append(report.pause ?? 0)
         }
         #expect((800...1_200).contains(pauses[0]) && (1_600...2_400).contains(pauses[1]))
         #expect((3_200...4_800).contains(pauses[2]))
-        let full = try #require(await scene.hub.deliver(try Self.records(1...1), to: "all"))
-        #expect(await scene.hub.report(of: full)?.pause == 30_000)
-        let login = try #require(await scene.hub.deliver(try Self.records(1...2), to: "all"))
+        #expect(try await scene.report(of: 1...1).pause == 30_000)
         #expect(
-            await scene.hub.report(of: login)?.results == [
+            try await scene.report(of: 1...2).results == [
                 .unauthorized(reason: "log in again"), .unauthorized(reason: "log in again"),
             ])
-        let never = try #require(await scene.hub.deliver(try Self.records(1...3), to: "all"))
-        #expect(await scene.hub.report(of: never)?.results.first == .refused(reason: "never"))
-        let long = try #require(await scene.hub.deliver(try Self.records(1...5), to: "all"))
-        #expect(await scene.hub.report(of: long)?.pause == DeliveryResult.retryBounds.upperBound)
+        #expect(try await scene.report(of: 1...3).results.first == .refused(reason: "never"))
+        #expect(try await scene.report(of: 1...5).pause == DeliveryResult.retryBounds.upperBound)
         try await scene.end(run)
     }
 
@@ -184,20 +189,13 @@ actor Turnstile {
         let scene = try await Scene()
         let run = PluginRun(ScriptedSink { _, _, _ in [.delivered] }, at: scene.place)
         await scene.hub.wants("all")
-        let place = try #require(await scene.hub.deliver(try Self.records(1...2), to: "all"))
-        let report = try #require(await scene.hub.report(of: place))
-        for result in report.results {
-            guard case .retry = result else {
-                Issue.record("\(result)")
-                continue
-            }
-        }
+        let report = try await scene.report(of: 1...2)
+        for result in report.results { #expect(result.isRetry, "\(result)") }
         try await scene.end(run)
     }
 
-    @Test func `a sink works on one delivery at a time, and stopping finishes it without beginning another`()
-        async throws
-    {
+    @Test
+    func `a sink works on one delivery at a time, and stopping finishes it without beginning another`() async throws {
         let scene = try await Scene()
         let gate = Turnstile()
         let run = PluginRun(
@@ -231,12 +229,7 @@ actor Turnstile {
         let place = try #require(await scene.hub.deliver(try Self.records(1...1), to: "all"))
         run.stop()
         _ = await run.end()
-        for result in await scene.hub.deliveries[place].report?.results ?? [] {
-            guard case .retry = result else {
-                Issue.record("\(result)")
-                continue
-            }
-        }
+        for result in await scene.hub.deliveries[place].report?.results ?? [] { #expect(result.isRetry, "\(result)") }
     }
 
     @Test func `R10.21 in mode once a sink ends when all is delivered, as unfinished if records wait`() async throws {
@@ -244,8 +237,7 @@ actor Turnstile {
             let scene = try await Scene()
             let run = PluginRun(ScriptedSink(), at: scene.place, mode: .once)
             await scene.hub.wants("all")
-            let place = try #require(await scene.hub.deliver(try Self.records(1...2), to: "all"))
-            #expect(await scene.hub.report(of: place)?.results.count == 2)
+            #expect(try await scene.report(of: 1...2).results.count == 2)
             await scene.hub.reportCaughtUp(pending: Int64(pending))
             #expect(await run.end() == exit)
             #expect(await scene.hub.violations.isEmpty)
@@ -302,12 +294,10 @@ actor Turnstile {
         let run = PluginRun(ChangingSink(), at: scene.place)
         await scene.hub.wants("a")
         await scene.hub.wants("b")
-        let kept = try #require(await scene.hub.deliver(try Self.records(1...1), to: "b"))
-        #expect(await scene.hub.report(of: kept)?.results == [.delivered])
+        #expect(try await scene.report(of: 1...1, to: "b").results == [.delivered])
         await scene.hub.wants("c")
         let left = try #require(await scene.hub.deliver(try Self.records(2...2), to: "a"))
-        let new = try #require(await scene.hub.deliver(try Self.records(3...3), to: "c"))
-        #expect(await scene.hub.report(of: new)?.results == [.delivered])
+        #expect(try await scene.report(of: 3...3, to: "c").results == [.delivered])
         #expect(await scene.hub.deliveries[left].report == nil)
         try await scene.end(run)
     }
@@ -317,8 +307,7 @@ actor Turnstile {
         let run = PluginRun(Mirror(), at: scene.place)
         await scene.hub.records(1)
         await scene.hub.wants("all")
-        let place = try #require(await scene.hub.deliver(try Self.records(7...7), to: "all"))
-        #expect(await scene.hub.report(of: place)?.results == [.delivered])
+        #expect(try await scene.report(of: 7...7).results == [.delivered])
         #expect(await scene.hub.records(2).count == 2)
         try await scene.end(run)
     }

@@ -3,6 +3,7 @@ import HubWire
 import PluginKit
 import PluginTesting
 import Samples
+import Synchronization
 import Testing
 import ZeroMQ
 
@@ -46,9 +47,38 @@ struct Scene {
         if starting { try await hub.start() }
     }
 
+    /// Starts a source that does this work, and then waits until it is stopped.
+    func run(
+        settings: PluginSettings? = PluginSettings(), limits: PluginState.Limits = .init(),
+        _ work: @escaping @Sendable (PluginContext) async throws -> Void = { _ in }
+    ) -> PluginRun {
+        let source = ScriptedSource { hub in
+            try await work(hub)
+            await hub.untilStopped()
+        }
+        return PluginRun(source, at: place, settings: settings, limits: limits)
+    }
+
+    /// Starts a source that does this work, and returns when the work is done or has failed.
+    func complete(_ work: @escaping @Sendable (PluginContext) async throws -> Void) async -> PluginRun {
+        let isDone = Gate()
+        let run = run { hub in
+            do { try await work(hub) } catch { Issue.record(error) }
+            await isDone.open()
+        }
+        await isDone.wait()
+        return run
+    }
+
+    /// Starts a source that does nothing, and returns it with its context.
+    func context() async throws -> (run: PluginRun, hub: PluginContext) {
+        let shared = Mutex<PluginContext?>(nil)
+        let run = await complete { hub in shared.withLock { $0 = hub } }
+        return (run, try #require(shared.withLock { $0 }))
+    }
+
     /// Stops the plugin, and checks that it kept to the protocol and that the spool has `pending` records.
-    @discardableResult
-    func end(
+    @discardableResult func end(
         _ run: PluginRun, _ expected: PluginExit = .done, pending: Int64 = 0,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> SpoolCounters {

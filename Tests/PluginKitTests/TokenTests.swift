@@ -80,11 +80,7 @@ private actor Answers {
     @Test func `a valid token is used as it is`() async throws {
         let scene = try await Scene()
         await scene.hub.setToken(raw(Service.token(1, expires: "2999-01-01T00:00:00Z")), of: "me")
-        let run = PluginRun(
-            ScriptedSource { hub in
-                await answers.note { try await self.keeper(hub).token() }
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in await answers.note { try await self.keeper(hub).token() } }
         #expect(await answers.get(1) == ["access-1"])
         #expect(service.state.withLock { $0.renewals } == 0)
         try await scene.end(run)
@@ -95,16 +91,12 @@ private actor Answers {
     {
         let scene = try await Scene()
         await scene.hub.setToken(raw(Service.token(1)), of: "me")
-        let run = PluginRun(
-            ScriptedSource { hub in
-                let keepers = [keeper(hub), keeper(hub)]  // Two, as two parts of a plugin may have.
-                await withTaskGroup(of: Void.self) { group in
-                    for index in 0..<20 {
-                        group.addTask { await answers.note { try await keepers[index % 2].token() } }
-                    }
-                }
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in
+            let keepers = [keeper(hub), keeper(hub)]  // Two, as two parts of a plugin may have.
+            await withTaskGroup(of: Void.self) { group in
+                for index in 0..<20 { group.addTask { await answers.note { try await keepers[index % 2].token() } } }
+            }
+        }
         #expect(Set(await answers.get(20)) == ["access-2"])
         #expect(service.state.withLock { ($0.renewals, $0.reuses) } == (1, 0))
         let kept = try #require(await scene.hub.token(of: "me", version: 2))
@@ -116,15 +108,13 @@ private actor Answers {
     @Test func `a token that the service refuses although it should be valid is refreshed`() async throws {
         let scene = try await Scene()
         await scene.hub.setToken(raw(Service.token(1, expires: "2999-01-01T00:00:00Z")), of: "me")
-        let run = PluginRun(
-            ScriptedSource { hub in
-                let keeper = keeper(hub)
-                await answers.note {
-                    let first = try await keeper.token()
-                    return try await keeper.token(insteadOf: first)
-                }
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in
+            let keeper = keeper(hub)
+            await answers.note {
+                let first = try await keeper.token()
+                return try await keeper.token(insteadOf: first)
+            }
+        }
         #expect(await answers.get(1) == ["access-2"])
         try await scene.end(run)
     }
@@ -134,14 +124,12 @@ private actor Answers {
         await scene.hub.setToken(raw(Service.token(1)), of: "me")
         struct Outage: Error, CustomStringConvertible { var description: String { "no route to host" } }
         service.state.withLock { $0.fault = { throw Outage() } }
-        let run = PluginRun(
-            ScriptedSource { hub in
-                let keeper = keeper(hub)
-                await answers.note { try await keeper.token() }
-                service.state.withLock { $0.generation = 7 }
-                await answers.note { try await keeper.token() }
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in
+            let keeper = keeper(hub)
+            await answers.note { try await keeper.token() }
+            service.state.withLock { $0.generation = 7 }
+            await answers.note { try await keeper.token() }
+        }
         #expect(
             await answers.get(2) == [
                 "unreachable: the token of scripted cannot be renewed now: no route to host",
@@ -154,18 +142,14 @@ private actor Answers {
         try await scene.end(run)
     }
 
-    @Test func `without a log-in the error asks for one, and the token of a log-in is stored at once`()
-        async throws
-    {
+    @Test func `without a log-in the error asks for one, and the token of a log-in is stored at once`() async throws {
         let scene = try await Scene()
-        let run = PluginRun(
-            ScriptedSource { hub in
-                let keeper = keeper(hub)
-                await answers.note { try await keeper.token() }
-                try await keeper.put(OAuthToken(accessToken: Secret("new")))
-                await answers.note { try await keeper.token() }
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in
+            let keeper = keeper(hub)
+            await answers.note { try await keeper.token() }
+            try await keeper.put(OAuthToken(accessToken: Secret("new")))
+            await answers.note { try await keeper.token() }
+        }
         #expect(await answers.get(2) == ["missing: not logged in; run hub login scripted", "new"])
         let kept = try #require(await scene.hub.tokens["me"]?.json)
         let read = try JSONDecoder().decode(OAuthToken.self, from: Data(kept.bytes))
@@ -177,11 +161,7 @@ private actor Answers {
         let scene = try await Scene { $0.heartbeat = Heartbeat(interval: 30, timeout: 60_000) }
         await scene.hub.setToken(raw(Service.token(1)), of: "me")
         await scene.hub.loseTokenAnswers(1)
-        let run = PluginRun(
-            ScriptedSource { hub in
-                await answers.note { try await keeper(hub).token() }
-                await hub.untilStopped()
-            }, at: scene.place)
+        let run = scene.run { hub in await answers.note { try await keeper(hub).token() } }
         #expect(await answers.get(1) == ["access-2"])
         #expect(service.state.withLock { ($0.renewals, $0.reuses) } == (1, 0))
         #expect(await scene.hub.tokens["me"]?.version == 2)
@@ -206,11 +186,7 @@ private actor Answers {
         first.stop()
         await first.end()
         try await scene.hub.start()
-        let second = PluginRun(
-            ScriptedSource { hub in
-                await answers.note { try await self.keeper(hub).token() }
-                await hub.untilStopped()
-            }, at: scene.place)
+        let second = scene.run { hub in await answers.note { try await self.keeper(hub).token() } }
         #expect(await answers.get(2).last == "access-2")
         #expect(service.state.withLock { ($0.renewals, $0.reuses) } == (1, 0))
         try await scene.end(second)

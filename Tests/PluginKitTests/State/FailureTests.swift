@@ -1,10 +1,11 @@
 import Foundation
+import HubProcess
 import PluginKit
 import Testing
 
 @Suite struct `A state file that cannot be used` {
-    let directory: TemporaryDirectory
-    init() throws { directory = try TemporaryDirectory() }
+    let directory: TemporaryFolder
+    init() throws { directory = try TemporaryFolder() }
 
     private var file: String { directory.state + "/state.db" }
 

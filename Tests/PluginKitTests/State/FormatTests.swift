@@ -5,7 +5,7 @@ import Testing
 @Suite struct FormatTests {
     @Test(arguments: OldFormat.withPluginState)
     func `a plugin's state of each format opens with its spooled records and values`(_ format: OldFormat) throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         try format.unpack(into: directory.path)
         let state = try PluginState(directory: directory.state)
         #expect(try state.text("cursor") == "c-17" && state.integer("polls") == 42)

@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import Platform
 import PluginKit
 import Testing
@@ -8,7 +9,7 @@ import Testing
     static let kills = ProcessInfo.processInfo.environment["PLUGIN_STATE_KILLS"].flatMap { Int($0) } ?? 12
 
     @Test func `after kill -9 each confirmed record is stored once, and no group is incomplete`() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
         var confirmed: [Int: Int64] = [:]
@@ -88,7 +89,7 @@ import Testing
     @Test func `a directory in use is refused with the process that uses it, and is free after that process is killed`()
         throws
     {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let (process, output, input) = try tortureProcess("hold", directory.state)
         #expect(String(decoding: output.availableData, as: UTF8.self) == "held\n")
         let refusal = failure { _ = try PluginState(directory: directory.state) }

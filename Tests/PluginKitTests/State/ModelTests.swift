@@ -1,3 +1,4 @@
+import HubProcess
 import Platform
 import PluginKit
 import Testing
@@ -99,7 +100,7 @@ private struct Model {
     @Test(arguments: 0..<6) func `after any calls and restarts`(_ run: Int) throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         var limits = PluginState.Limits()
         (limits.records, limits.bytes, limits.refusedRecords, limits.refusedBytes) = (40, 500, 12, 150)
         var model = Model(limits: limits)

@@ -1,10 +1,11 @@
 import Foundation
+import HubProcess
 import PluginKit
 import Testing
 
 @Suite struct `The spool` {
-    let directory: TemporaryDirectory
-    init() throws { directory = try TemporaryDirectory() }
+    let directory: TemporaryFolder
+    init() throws { directory = try TemporaryFolder() }
 
     private func limits(_ change: (inout PluginState.Limits) -> Void) -> PluginState.Limits {
         var limits = PluginState.Limits()

@@ -1,16 +1,8 @@
 import Foundation
+import HubProcess
 import PluginKit
 
-/// A directory for one test, removed with it.
-final class TemporaryDirectory: Sendable {
-    let path: String
-
-    init() throws {
-        path = FileManager.default.temporaryDirectory.appending(path: "plugin-state-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-    }
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
+extension TemporaryFolder {
     /// The directory of the state, which `PluginState` creates.
     var state: String { path + "/state" }
 }

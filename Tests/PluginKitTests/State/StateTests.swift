@@ -1,10 +1,11 @@
 import Foundation
+import HubProcess
 import PluginKit
 import Testing
 
 @Suite struct `The state of a plugin` {
-    let directory: TemporaryDirectory
-    init() throws { directory = try TemporaryDirectory() }
+    let directory: TemporaryFolder
+    init() throws { directory = try TemporaryFolder() }
 
     struct Refusal: Error {}
 
@@ -81,9 +82,7 @@ import Testing
                             if failed { throw Refusal() }
                         }
                         #expect(!failed)
-                    } catch is Refusal {
-                        #expect(failed)
-                    }
+                    } catch is Refusal { #expect(failed) }
                 }
             }
             try await group.waitForAll()
@@ -140,7 +139,7 @@ import Testing
 
     @Test func `a call from inside a transaction traps at once instead of waiting for ever`() async {
         await #expect(processExitsWith: .failure) {
-            let directory = try TemporaryDirectory()
+            let directory = try TemporaryFolder()
             let state = try PluginState(directory: directory.state)
             @Sendable func count() throws -> Int64 { try state.counters().pending }
             func nest() throws { _ = try state.transaction { _ in try count() } }
