@@ -109,6 +109,17 @@ final class ExistScene: Sendable {
         #expect(await hub.violations == [])
     }
 
+    /// Runs a command, which must succeed, and returns its result.
+    @discardableResult func done(
+        _ command: String, _ arguments: RawJSON = .emptyObject, isDryRun: Bool = false
+    ) async throws -> RawJSON {
+        let outcome = await hub.command(command, arguments, isDryRun: isDryRun)
+        guard case .done(let result) = outcome else { throw Unexpected(outcome: outcome) }
+        return result ?? .emptyObject
+    }
+
+    struct Unexpected: Error { let outcome: CommandOutcome.Content }
+
     // MARK: - Days
 
     static func day(
@@ -135,9 +146,7 @@ final class ExistScene: Sendable {
     /// The last days up to 2024-05-20, each with a different value.
     static func days(
         _ count: Int, type: TypeID = .weight, unit: String = "kg", series: String = "mean30", from value: Double = 80
-    )
-        throws -> [Record]
-    {
+    ) throws -> [Record] {
         let last = try #require(LocalDate("2024-05-20"))
         return try (0..<count).map { place in
             try day(
@@ -248,4 +257,8 @@ extension [DeliveryResult] {
     }
     /// The longest requested wait, in milliseconds.
     var wait: Int64? { compactMap { if case .retry(let after, _) = $0 { after } else { nil } }.max() }
+}
+
+extension CommandOutcome.Content {
+    var isDone: Bool { if case .done = self { true } else { false } }
 }

@@ -51,10 +51,7 @@ import WebFaults
         let stored = await scene.hub.hold(days: [try ExistScene.day("2024-05-20", 81)])
         #expect(try await scene.redeliver(stored).wait ?? 0 > 3_000_000)
         let times = 2  // At the start, and after the log-in.
-        guard case .done(let report?) = await scene.hub.command("sync") else {
-            Issue.record("sync failed")
-            return
-        }
+        let report = try await scene.done("sync")
         #expect(report.text.contains(#""confirmed":2"#) && report.text.contains(#""sent":2"#), "\(report.text)")
         await scene.hub.wants("days", times: times + 1)
         let known = try await scene.calls().count
@@ -69,16 +66,10 @@ import WebFaults
         #expect(try await scene.deliver([try ExistScene.day("2024-05-20", 80)]).areDelivered)
         try await scene.control("steal", #"{"user":"mira","attribute":"weight","to":"withings"}"#)
         await scene.hub.hold(days: [try ExistScene.day("2024-05-20", 81)])
-        guard case .done(let report?) = await scene.hub.command("sync") else {
-            Issue.record("sync failed")
-            return
-        }
+        let report = try await scene.done("sync")
         #expect(report.text.contains(#""confirmed":0"#) && report.text.contains(#""sent":1"#), "\(report.text)")
         #expect(report.text.contains(#""lost":{"weight":"#), "\(report.text)")
-        guard case .done(let plan?) = await scene.hub.command("acquire", isDryRun: true) else {
-            Issue.record("acquire cannot be planned")
-            return
-        }
+        let plan = try await scene.done("acquire", isDryRun: true)
         #expect(
             plan.text.contains(#""acquires":["weight"]"#),
             "a dry run of acquire shows the attributes it would take: \(plan.text)")
@@ -114,8 +105,7 @@ import WebFaults
         #expect(
             try await scene.calls(after: known) == [
                 "accounts/profile", "acquire 3", "update 35", "update 35", "update 20",
-            ]
-        )
+            ])
         #expect(try await scene.values().count == 30)
         #expect(try await scene.values("body_fat").count == 30)
         #expect(try await scene.values("steps").values.allSatisfy { Int($0) != nil })
@@ -144,16 +134,11 @@ import WebFaults
         #expect(try await scene.calls(after: before) == ["accounts/profile", "update 6"], "no ping-pong")
         #expect(await scene.hub.events.contains { $0.event == "ownership" && $0.severity == .warning })
         let quiet = try await scene.calls().count
-        let more = try await scene.deliver([
-            try ExistScene.day("2024-05-20", 0.5, type: .bodyFatPercentage, unit: "%")
-        ])
+        let more = try await scene.deliver([try ExistScene.day("2024-05-20", 0.5, type: .bodyFatPercentage, unit: "%")])
         #expect(more.refusal != nil)
         #expect(try await scene.calls().count == quiet)
 
-        guard case .done = await scene.hub.command("acquire") else {
-            Issue.record("acquire failed")
-            return
-        }
+        try await scene.done("acquire")
         #expect(try await scene.values("body_fat")["2024-05-20"] == "0.5")
         await scene.end(run)
     }
@@ -261,10 +246,7 @@ import WebFaults
         #expect(try await scene.deliver([try ExistScene.day("2024-05-20", 82)]).refusal != nil)
         // One call with the current token, and one attempt to renew it; a real hub delivers no more until there is a log-in.
         #expect(try await scene.calls().count <= known + 2)
-        guard case .done = try await scene.logIn() else {
-            Issue.record("the log-in failed")
-            return
-        }
+        #expect(try await scene.logIn().isDone)
         #expect(try await scene.settle([try ExistScene.day("2024-05-20", 83)]).areDelivered)
         #expect(try await scene.values()["2024-05-20"] == "83")
         await scene.end(run)
@@ -335,23 +317,12 @@ import WebFaults
         // The next run reports a day that was retracted before the hub delivered the retraction.
         #expect(try await scene.deliver([try ExistScene.day("2024-05-12", 78)]).areDelivered)
         await scene.hub.hold(days: [try ExistScene.retraction("2024-05-12")])
-        guard case .done = await scene.hub.command("sync") else {
-            Issue.record("sync failed")
-            return
-        }
+        try await scene.done("sync")
         #expect(await scene.hub.events.count { $0.event == "orphaned" } == 2)
-        guard case .done(let plan?) = await scene.hub.command("plan") else {
-            Issue.record("plan failed")
-            return
-        }
-        #expect(
-            String(decoding: plan.bytes, as: UTF8.self).contains(
-                #""orphaned":["weight 2024-05-12","weight 2024-05-18"]"#))
+        let plan = try await scene.done("plan")
+        #expect(plan.text.contains(#""orphaned":["weight 2024-05-12","weight 2024-05-18"]"#))
         let order = RawJSON(trusted: Array(#"{"attribute":"weight","date":"2024-05-18","value":78.5}"#.utf8))
-        guard case .done = await scene.hub.command("overwrite", order) else {
-            Issue.record("overwrite failed")
-            return
-        }
+        try await scene.done("overwrite", order)
         #expect(try await scene.values() == ["2024-05-12": "78", "2024-05-18": "78.5"])
         #expect(try await scene.deliver([try ExistScene.day("2024-05-18", 80)]).areDelivered)
         #expect(try await scene.values() == ["2024-05-12": "78", "2024-05-18": "80"])
@@ -380,10 +351,7 @@ import WebFaults
         #expect(try await scene.values(of: "tane").isEmpty)
 
         _ = await scene.hub.command("forget")
-        guard case .done = try await scene.logIn() else {
-            Issue.record("the log-in failed")
-            return
-        }
+        #expect(try await scene.logIn().isDone)
         #expect(try await scene.values()["2024-05-20"] == "80")
         await scene.end(run)
     }
@@ -424,11 +392,8 @@ import WebFaults
         let run = try await scene.loggedIn()
         #expect(try await scene.deliver(try ExistScene.days(40)).wait != nil)
         for command in ["plan", "sync"] {
-            guard case .done(let result?) = await scene.hub.command(command, isDryRun: true) else {
-                Issue.record("\(command) failed")
-                return
-            }
-            let text = String(decoding: result.bytes, as: UTF8.self)
+            let result = try await scene.done(command, isDryRun: true)
+            let text = result.text
             #expect(
                 text.contains(#""calls":1"#) && text.contains(#""account":"mira""#)
                     && text.contains(#""begins":"2024-"#))
@@ -493,20 +458,13 @@ import WebFaults
             "POST", url: "\(scene.base)/control/personal-token", json: #"{"user":"mira","client":"hub"}"#)
         let token = try #require(pair.json?["access_token"]?.text)
         let update = #"[{"name":"weight","date":"2024-05-10","value":1}]"#
-        _ = try await scene.send(
-            "POST", url: "\(scene.base)/api/2/attributes/update/", json: update, token: token)
-        guard case .done(let result?) = await scene.hub.command("verify") else {
-            Issue.record("verify failed")
-            return
-        }
-        let text = String(decoding: result.bytes, as: UTF8.self)
+        _ = try await scene.send("POST", url: "\(scene.base)/api/2/attributes/update/", json: update, token: token)
+        let result = try await scene.done("verify")
+        let text = result.text
         #expect(
             text.contains(#""compared":30"#) && text.contains(#""date":"2024-05-10","exist":"1.0","sent":"80.19""#),
             "\(text)")
-        guard case .done = await scene.hub.command("sync") else {
-            Issue.record("sync failed")
-            return
-        }
+        try await scene.done("sync")
         #expect(try await scene.values()["2024-05-10"] == "80.19")
         await scene.end(run)
     }

@@ -64,7 +64,7 @@ struct BrokerTests {
             try client.start()
             for await _ in ready { break }
             try client.publish(topic, payload, isRetained: isRetained)
-            try await Scene.onThread { client.stop() }
+            try await onThread { client.stop() }
         }
     }
 
@@ -99,8 +99,7 @@ struct BrokerTests {
             try await broker.publish(
                 "openScaleSync/1/measurements/history", try history(without: true), isRetained: true)
             await scene.hub.wait { $0.held.count == 5 }
-            await scene.hub.wait { hub in
-                hub.held.contains { if case .retraction = $0.record { true } else { false } }
+            await scene.hub.wait { hub in hub.held.contains { if case .retraction = $0.record { true } else { false } }
             }
             #expect(await scene.hub.heldText().contains("weight 80.9 kg"))
         }
@@ -127,9 +126,7 @@ struct BrokerTests {
         #expect(await run.end() == .done)
         #expect(await scene.hub.held.count == 3)
         await scene.hub.change { $0.answers = true }
-        try await scene.run { () async throws in
-            await scene.hub.records(19)
-        }
+        try await scene.run { () async throws in await scene.hub.records(19) }
         #expect(await scene.hub.held.count == 19)
     }
 
@@ -147,9 +144,8 @@ struct BrokerTests {
         }
     }
 
-    @Test func `A reading that waited at the broker is not dated now, and a retained one is reported once`()
-        async throws
-    {
+    @Test
+    func `A reading that waited at the broker is not dated now, and a retained one is reported once`() async throws {
         let broker = try await Broker()
         let scene = try await Scene(settings: topics(broker, ["scale/#=ble-scale-sync:bath"]))
         let topic = "scale/body-composition"
@@ -201,18 +197,12 @@ struct BrokerTests {
             await scene.hub.change { $0.answers = true }
             await scene.hub.forgetSessions()
             await scene.hub.records(5)
-            let times = await scene.hub.held.compactMap { held -> Int64? in
-                guard case .sample(let sample) = held.record, sample.source.account == "ble-scale-sync" else {
-                    return nil
-                }
-                return sample.start.microseconds
-            }
+            let times = await scene.samples().filter { $0.source.account == "ble-scale-sync" }.map(\.start.microseconds)
             #expect(times.count == 2 && times.allSatisfy { $0 <= late })
         }
     }
 
-    @Test func `A message on a person's topic must not name someone else; one on a household's topic may`()
-        async throws
+    @Test func `A message on a person's topic must not name someone else; one on a household's topic may`() async throws
     {
         let broker = try await Broker()
         let scene = try await Scene(
@@ -267,8 +257,7 @@ struct BrokerTests {
                     return count.withLock {
                         $0 += 1; return $0 != 1
                     }
-                },
-                changed: { if case .success = $0 { tell.yield("connected") } }))
+                }, changed: { if case .success = $0 { tell.yield("connected") } }))
         try client.start()
         var iterator = seen.makeAsyncIterator()
         #expect(await iterator.next() == "connected")
@@ -280,7 +269,7 @@ struct BrokerTests {
         #expect(rest.sorted() == ["a/b 1", "connected"])
         try await broker.publish("a/c", Array("2".utf8))
         #expect(await iterator.next() == "a/c 2")
-        try await Scene.onThread { client.stop() }
+        try await onThread { client.stop() }
     }
 
     @Test func `The plugin reconnects to a broker that restarts, and receives the messages it kept`() async throws {
@@ -312,11 +301,7 @@ struct BrokerTests {
     func `Wrong or unsafe broker settings are refused`(
         change: [String: SettingValue], words: String
     ) throws {
-        var values: [String: SettingValue] = [
-            "listen": .string("127.0.0.1:7780"), "plain_http": .boolean(false), "percent": .string("hundred"),
-            "workout_names": .list([]), "computed": .boolean(false), "max_body": .string("1MiB"), "tokens": .list([]),
-        ]
-        values.merge(change) { _, new in new }
+        let values = Scene.settings(change)
         let failure = #expect(throws: PluginFailure.self) { try IngestSettings(PluginSettings(values)) }
         #expect(failure?.message.contains(words) == true, "\(failure?.message ?? "")")
     }

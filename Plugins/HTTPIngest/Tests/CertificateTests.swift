@@ -24,10 +24,7 @@ struct CertificateTests {
         let scene = try await Scene(settings: certificates.settings)
         let trust = ["--cacert", certificates.authority]
         try await scene.run { () async throws in
-            let new = await scene.hub.command("new", RawJSON(trusted: Array(#"{"name":"anna-iphone"}"#.utf8)))
-            guard case .done(let result?) = new, let made = JSONTree(Array(result.text.utf8)) else {
-                return #expect(Bool(false), "\(new)")
-            }
+            let made = try await scene.newToken(#"{"name":"anna-iphone"}"#)
             let address = try #require(made["address"]?.text)
             #expect(address == "https://127.0.0.1:\(scene.port)")
             let link = try #require(made["link"]?.text)
@@ -73,9 +70,8 @@ struct CertificateTests {
         }
     }
 
-    @Test func `HTTP and noise on the HTTPS port store nothing, hold no connection, and do not harm others`()
-        async throws
-    {
+    @Test
+    func `HTTP and noise on the HTTPS port store nothing, hold no connection, and do not harm others`() async throws {
         let certificates = try await Certificates()
         try await certificates.issue()
         var limits = IngestLimits()
@@ -86,7 +82,7 @@ struct CertificateTests {
             let port = scene.port
             // More connections than there are places, so the waiting ones must be closed by their time limits.
             let others = Task {
-                try await Scene.onThread {
+                try await onThread {
                     let post = Scene.head("POST", "/ingest/plain", length: body.utf8.count) + body
                     let noise = [post, "", "\u{16}\u{3}\u{1}\u{2}", "\u{16}\u{3}\u{1}\u{0}\u{5}\u{1}", "\0\0\0\0"]
                     let connections = try (0..<40).map { number in
@@ -147,9 +143,8 @@ struct CertificateTests {
         #expect(text.contains("cannot open \(old.certificate)") && !text.contains("PRIVATE KEY-----\nM"))
     }
 
-    @Test func `A certificate's end is reported once a day from two weeks before, until there is a new one`()
-        async throws
-    {
+    @Test
+    func `A certificate's end is reported once a day from two weeks before, until there is a new one`() async throws {
         let certificates = try await Certificates()
         try await certificates.issue(days: 30)
         let files = CertificateFiles(certificate: certificates.certificate, key: certificates.key)
@@ -179,11 +174,7 @@ struct CertificateTests {
     @Test func `The check shows how long the certificate is valid, and fails if it has expired`() async throws {
         let certificates = try await Certificates()
         try await certificates.issue(days: 30)
-        var values: [String: SettingValue] = [
-            "listen": .string("127.0.0.1:7780"), "plain_http": .boolean(false), "percent": .string("hundred"),
-            "workout_names": .list([]), "computed": .boolean(false), "max_body": .string("1MiB"), "tokens": .list([]),
-        ]
-        values.merge(certificates.settings) { _, new in new }
+        let values = Scene.settings(certificates.settings)
         func check(_ clock: HubClock) async throws -> String {
             let context = CheckContext(
                 instance: "http-ingest", settings: PluginSettings(values), clock: clock,
@@ -202,11 +193,7 @@ struct CertificateTests {
     // MARK: - Settings
 
     private func reasons(_ change: [String: SettingValue]) -> [String] {
-        var values: [String: SettingValue] = [
-            "listen": .string("127.0.0.1:7780"), "plain_http": .boolean(false), "percent": .string("hundred"),
-            "workout_names": .list([]), "computed": .boolean(false), "max_body": .string("1MiB"), "tokens": .list([]),
-        ]
-        values.merge(change) { _, new in new }
+        let values = Scene.settings(change)
         do {
             _ = try IngestSettings(PluginSettings(values))
             return []
@@ -271,9 +258,8 @@ struct CertificateTests {
         }
     }
 
-    @Test func `The address shown to phones must be reachable for them, and HTTPS if there is a certificate`()
-        async throws
-    {
+    @Test
+    func `The address shown to phones must be reachable for them, and HTTPS if there is a certificate`() async throws {
         let certificates = try await Certificates()
         try await certificates.issue()
         let files = certificates.settings

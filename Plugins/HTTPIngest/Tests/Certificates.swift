@@ -8,8 +8,7 @@ final class Certificates: Sendable {
 
     init() async throws {
         folder = try TemporaryFolder()
-        try await Self.make(
-            ["-subj", "/CN=An authority", "-keyout", "\(folder.path)/authority.key", "-out", authority])
+        try await Self.make(["-subj", "/CN=An authority", "-keyout", "\(folder.path)/authority.key", "-out", authority])
     }
 
     var authority: String { "\(folder.path)/authority.pem" }

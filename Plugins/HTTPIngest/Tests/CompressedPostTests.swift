@@ -43,8 +43,7 @@ import Testing
         }
     }
 
-    @Test func `The same bytes within a minute are one post, packed or not, under any name of the coding`()
-        async throws
+    @Test func `The same bytes within a minute are one post, packed or not, under any name of the coding`() async throws
     {
         let scene = try await Scene()
         let body = #"{"weight":80.4}"#
@@ -75,15 +74,8 @@ import Testing
             for _ in 0..<300 { bomb.write([UInt8](repeating: 0x20, count: 1 << 20)) }
             let packed = bomb.end()
             #expect(packed.count < 1 << 20)
-            let port = scene.port
-            let answer = try await Scene.onThread {
-                let connection = try RawConnection(port)
-                connection.send(
-                    Scene.head(
-                        "POST", "/ingest/hae", length: packed.count, fields: ["Content-Encoding": "gzip"]))
-                connection.send(Array(packed.prefix(8_192)))
-                return try Scene.answer(String(decoding: connection.takeAll(), as: UTF8.self))
-            }
+            let head = Scene.head("POST", "/ingest/hae", length: packed.count, fields: ["Content-Encoding": "gzip"])
+            let answer = try await scene.send(raw: Array(head.utf8) + packed.prefix(8_192))
             #expect(answer.status == 413 && answer.body.contains("unpacked"))
             // Nested gzip: only the outer layer is unpacked, and the result is not JSON.
             #expect(try await send(scene, gzip(packed)).status == 400)

@@ -93,9 +93,8 @@ import Testing
         }
     }
 
-    @Test func `A line without a stored record fails, and hub status shows it for a day and until a good one`()
-        async throws
-    {
+    @Test
+    func `A line without a stored record fails, and hub status shows it for a day and until a good one`() async throws {
         // The hub's clock runs two months in a minute of the test.
         let scene = try await Scene { $0.clock = "2026-11-20T12:00:00Z@86400" }
         try await scene.run { () async throws in
@@ -147,9 +146,8 @@ import Testing
         }
     }
 
-    @Test func `A post fails while the hub does not answer; one that is not repeated is still stored once`()
-        async throws
-    {
+    @Test
+    func `A post fails while the hub does not answer; one that is not repeated is still stored once`() async throws {
         var limits = IngestLimits()
         (limits.post, limits.forgotten, limits.turn) = (.seconds(1), .seconds(1), .seconds(1))
         let scene = try await Scene(limits: limits) {

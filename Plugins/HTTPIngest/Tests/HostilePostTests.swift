@@ -20,19 +20,14 @@ import Testing
             "0badcafe.a-secret-that-is-no-secret 0badcafe.x",
         ]
         try await scene.run { () async throws in
-            let port = scene.port
             let answers = try await withThrowingTaskGroup(of: Scene.Answer.self) { group in
                 for token in tokens {
                     group.addTask {
                         // A body is announced but never sent.
-                        try await Scene.onThread {
-                            let connection = try RawConnection(port)
-                            let head = Scene.head("POST", "/ingest/hae", length: 1_000_000, token: nil)
-                            let field = token.map { "X-API-Key: \($0)\r\n" } ?? ""
-                            connection.send(
-                                head.replacing("Connection: close\r\n", with: "Connection: close\r\n\(field)"))
-                            return try Scene.answer(String(decoding: connection.takeAll(within: 20), as: UTF8.self))
-                        }
+                        let head = Scene.head("POST", "/ingest/hae", length: 1_000_000, token: nil)
+                        let field = token.map { "X-API-Key: \($0)\r\n" } ?? ""
+                        let text = head.replacing("Connection: close\r\n", with: "Connection: close\r\n\(field)")
+                        return try await scene.send(raw: Array(text.utf8), within: 20)
                     }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -43,19 +38,14 @@ import Testing
         }
     }
 
-    @Test func `A gigabyte is refused by its length or when it exceeds the limit, and the connection ends`()
-        async throws
-    {
+    @Test
+    func `A gigabyte is refused by its length or when it exceeds the limit, and the connection ends`() async throws {
         let scene = try await Scene()
         try await scene.run { () async throws in
             let port = scene.port
-            let announced = try await Scene.onThread {
-                let connection = try RawConnection(port)
-                connection.send(Scene.head("POST", "/ingest/hae", length: 1 << 30))
-                return try Scene.answer(String(decoding: connection.takeAll(), as: UTF8.self))
-            }
+            let announced = try await scene.send(raw: Array(Scene.head("POST", "/ingest/hae", length: 1 << 30).utf8))
             #expect(announced.status == 413 && announced.body.contains("1048576"))
-            let (chunked, sent) = try await Scene.onThread {
+            let (chunked, sent) = try await onThread {
                 let connection = try RawConnection(port)
                 connection.send(
                     Scene.head("POST", "/ingest/hae", length: nil, fields: ["Transfer-Encoding": "chunked"]))
@@ -76,7 +66,7 @@ import Testing
         try await scene.run { () async throws in
             let port = scene.port
             let slow = Task {
-                try await Scene.onThread {
+                try await onThread {
                     let silent = try RawConnection(port)
                     let head = try RawConnection(port)
                     head.send("POST /ingest/hae HTTP/1.1\r\nHost: x\r\nX-")
@@ -96,7 +86,7 @@ import Testing
         let scene = try await Scene()
         try await scene.run { () async throws in
             let port = scene.port
-            let others = try await Scene.onThread {
+            let others = try await onThread {
                 let silent = try (0..<200).map { _ in try RawConnection(port) }
                 let idle = try (0..<100).map { _ in
                     let connection = try RawConnection(port)
@@ -122,13 +112,13 @@ import Testing
         try await scene.run { () async throws in
             let port = scene.port
             @Sendable func post(from source: String) async throws -> String {
-                try await Scene.onThread {
+                try await onThread {
                     let connection = try RawConnection(port, from: source)
                     connection.send(Scene.head("POST", "/ingest/plain", length: 13) + #"{"weight":80}"#)
                     return String(decoding: try connection.takeAll(within: 30).prefix(12), as: UTF8.self)
                 }
             }
-            let slow = try await Scene.onThread {
+            let slow = try await onThread {
                 // The answer to the first request shows that the second one, sent with it, has begun.
                 let begun = Scene.head("POST", "/ingest/plain", length: 1_000) + "{"
                 return Kept(
@@ -145,8 +135,7 @@ import Testing
         }
     }
 
-    @Test func `Senders that trickle or never end are cut off, and forty of them do not keep others out`()
-        async throws
+    @Test func `Senders that trickle or never end are cut off, and forty of them do not keep others out`() async throws
     {
         var limits = IngestLimits()
         (limits.connection.pace, limits.connection.body) = (.milliseconds(200), .milliseconds(600))
@@ -155,7 +144,7 @@ import Testing
             let port = scene.port
             /// Sends pieces of a body without an end until the other side has closed the connection.
             @Sendable func sendOn(_ piece: Int) async throws -> Int {
-                try await Scene.onThread {
+                try await onThread {
                     let connection = try RawConnection(port)
                     connection.send(
                         Scene.head("POST", "/ingest/hae", length: nil, fields: ["Transfer-Encoding": "chunked"]))
@@ -233,7 +222,7 @@ import Testing
                 "POST /ingest/hae HTTP/1.1\r\nHost: x\r\nX: \(String(repeating: "y", count: 100_000))\r\n\r\n",
                 "POST /ingest/hae HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
             ] {
-                _ = try await Scene.onThread {
+                _ = try await onThread {
                     let connection = try RawConnection(port)
                     connection.send(text)
                     connection.endSending()

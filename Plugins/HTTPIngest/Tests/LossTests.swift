@@ -87,9 +87,7 @@ import Testing
     }
 
     @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
-    func `A full disk is reported as such, and the same post is taken when there is room`()
-        async throws
-    {
+    func `A full disk is reported as such, and the same post is taken when there is room`() async throws {
         let scene = try await Scene()
         let disk = try SmallDisk(at: scene.place.state, bytes: 500_000)
         let points = (0..<10_000).map { index in

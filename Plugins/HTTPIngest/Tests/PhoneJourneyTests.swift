@@ -102,7 +102,6 @@ struct PhoneJourneyTests {
         let found = Dictionary(raw, uniquingKeysWith: { first, _ in first })
         #expect(found == account.expected, "\(kills), \(account.failures) of \(account.attempts) posts failed")
         #expect(kills.hub > 0 && kills.plugin > 0, "the phone was done before anything was killed")
-        hub.signal(SIGTERM)
-        _ = await hub.waitForExit()
+        _ = await hub.stop()
     }
 }

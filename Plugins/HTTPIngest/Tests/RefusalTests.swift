@@ -115,9 +115,7 @@ import Testing
                 let answer = try await scene.post("/ingest/\(place)", body)
                 #expect(answer.status == 200 && answer.json?["stored"]?.integer == 1, "\(answer)")
             }
-            let samples = await scene.hub.held.compactMap { record -> Sample? in
-                if case .sample(let sample) = record.record { sample } else { nil }
-            }
+            let samples = await scene.samples()
             #expect(samples.map(\.subject) == [.account("me"), .account("me")])
             #expect(samples.map { $0.metadata?.text } == [#"{"userName":"Papa"}"#, #"{"userName":"papa"}"#])
         }
@@ -125,12 +123,7 @@ import Testing
 
     @Test func `A household's token may name a person, and a person's token its own person`() async throws {
         let scene = try await scene()
-        func subjects() async -> [Subject?] {
-            await scene.hub.held.compactMap { record in
-                guard case .sample(let sample) = record.record else { return nil }
-                return sample.subject
-            }
-        }
+        func subjects() async -> [Subject?] { await scene.samples().map(\.subject) }
         try await scene.run { () async throws in
             let named =
                 #"[{"weight":80,"person":"ben","start":"2026-11-20T07:00:00Z"},{"weight":80,"subject":{"slot":2},"start":"2026-11-20T08:00:00Z"},{"weight":80,"start":"2026-11-20T09:00:00Z"}]"#
@@ -165,10 +158,7 @@ import Testing
             #expect(try await post("insert", 1, 22).count("stored") == 1)
             // A household's token distinguishes users by slot.
             #expect(try await post("insert", 2, 23, token: Self.home).count("stored") == 1)
-            let subjects = await scene.hub.held.compactMap { record -> Subject? in
-                guard case .sample(let sample) = record.record else { return nil }
-                return sample.subject
-            }
+            let subjects = await scene.samples().compactMap(\.subject)
             #expect(subjects == [.account("me"), .account("me"), .slot(2)])
         }
     }
@@ -185,10 +175,7 @@ import Testing
             }
             let again = try await scene.post("/ingest/hc-webhook", steps("23:40:00", 9_878))
             #expect(again.count("duplicate") == 1)
-            let samples = await scene.hub.held.compactMap { record -> Sample? in
-                guard case .sample(let sample) = record.record else { return nil }
-                return sample
-            }
+            let samples = await scene.samples()
             #expect(Set(samples.map(\.key)).count == 1)
             #expect(samples.last?.value == .quantity(9_878, unit: "count"))
         }

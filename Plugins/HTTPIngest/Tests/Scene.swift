@@ -32,13 +32,10 @@ final class Scene: Sendable {
     ) async throws {
         place = try TestPlace()
         port = try FreePort.next()
-        var values: [String: SettingValue] = [
-            "listen": .string("127.0.0.1:\(port)"), "plain_http": .boolean(false), "percent": .string("hundred"),
-            "workout_names": .list([]), "computed": .boolean(false), "max_body": .string("1MiB"),
-            "tokens": .list([
-                .string("phone:0badcafe:\(Digests.sha256("a-secret-that-is-no-secret".utf8).hexadecimal):me")
-            ]),
-        ]
+        let hash = Digests.sha256("a-secret-that-is-no-secret".utf8).hexadecimal
+        var values = Self.settings([
+            "listen": .string("127.0.0.1:\(port)"), "tokens": .list([.string("phone:0badcafe:\(hash):me")]),
+        ])
         values.merge(more) { _, new in new }
         var behaviour = FakeHub.Behaviour()
         behaviour.settings = RawJSON(trusted: Array(try JSONEncoder().encode(values)))
@@ -48,6 +45,27 @@ final class Scene: Sendable {
         var limits = limits
         limits.connection.farewell = .milliseconds(50)
         self.limits = limits
+    }
+
+    /// The settings that a plugin must have, and others.
+    static func settings(_ change: [String: SettingValue] = [:]) -> [String: SettingValue] {
+        let usual: [String: SettingValue] = [
+            "listen": .string("127.0.0.1:7780"), "plain_http": .boolean(false), "percent": .string("hundred"),
+            "workout_names": .list([]), "computed": .boolean(false), "max_body": .string("1MiB"), "tokens": .list([]),
+        ]
+        return usual.merging(change) { _, new in new }
+    }
+
+    /// The samples that the hub has.
+    func samples() async -> [Sample] {
+        await hub.held.compactMap { if case .sample(let sample) = $0.record { sample } else { nil } }
+    }
+
+    /// Makes a token by the plugin's command, and returns its result.
+    func newToken(_ arguments: String) async throws -> JSONTree {
+        let outcome = await hub.command("new", RawJSON(trusted: Array(arguments.utf8)))
+        guard case .done(let result?) = outcome else { throw NoAnswer(text: "\(outcome)") }
+        return try #require(JSONTree(Array(result.text.utf8)))
     }
 
     /// Runs the plugin until `body` ends, and checks that it followed the protocol.
@@ -83,11 +101,16 @@ final class Scene: Sendable {
         _ method: String = "POST", _ path: String, _ body: [UInt8] = [], token: String? = Scene.secret,
         fields: [String: String] = [:], within seconds: Double = 30
     ) async throws -> Answer {
+        let head = Self.head(method, path, length: body.count, token: token, fields: fields)
+        return try await send(raw: Array(head.utf8) + body, within: seconds)
+    }
+
+    /// Sends bytes on a new connection and reads the answer to them.
+    func send(raw bytes: [UInt8], within seconds: Double = 30) async throws -> Answer {
         let port = port
-        return try await Self.onThread {
+        return try await onThread {
             let connection = try RawConnection(port)
-            connection.send(Self.head(method, path, length: body.count, token: token, fields: fields))
-            connection.send(body)
+            connection.send(bytes)
             return try Self.answer(String(decoding: connection.takeAll(within: seconds), as: UTF8.self))
         }
     }
@@ -125,15 +148,8 @@ final class Scene: Sendable {
         return Answer(status: status, fields: fields, body: parts.dropFirst().joined(separator: "\r\n\r\n"))
     }
 
-    static func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(with: Result(catching: body)) }
-        }
-    }
-
     static func fixture(_ name: String) throws -> [UInt8] {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "Payloads/Fixtures/\(name)")
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Payloads/Fixtures/\(name)")
         let bytes = Array(try Data(contentsOf: folder.standardizedFileURL))
         // The token of these tests belongs to `me`, and a post that names someone else is refused.
         guard name.hasPrefix("ble-scale-sync") else { return bytes }

@@ -98,12 +98,9 @@ import Testing
     ) async throws {
         let scene = try await Scene { $0.persons = persons.map { .init(name: $0, zone: "Europe/Berlin") } }
         try await scene.run { () async throws in
-            let new = await scene.hub.command("new", RawJSON(trusted: Array(#"{"name":"\#(name)"}"#.utf8)))
-            guard case .done(let result?) = new, let made = JSONTree(Array(result.text.utf8)) else {
-                return #expect(Bool(false), "\(new)")
-            }
+            let made = try await scene.newToken(#"{"name":"\#(name)"}"#)
             #expect(made["person"]?.text == person)
-            #expect(note.map { made["note"]?.text?.contains($0) == true } ?? (made["note"] == nil), "\(result.text)")
+            #expect(note.map { made["note"]?.text?.contains($0) == true } ?? (made["note"] == nil), "\(made.json)")
         }
     }
 
@@ -124,11 +121,7 @@ import Testing
             $0.persons = [.init(name: "juergen", displayName: "Jürgen", zone: "Europe/Berlin"), .init(name: "ben")]
         }
         try await scene.run { () async throws in
-            let new = await scene.hub.command(
-                "new", RawJSON(trusted: Array(#"{"name":"kitchen","person":"JÜRGEN"}"#.utf8)))
-            guard case .done(let result?) = new, let made = JSONTree(Array(result.text.utf8)) else {
-                return #expect(Bool(false), "\(new)")
-            }
+            let made = try await scene.newToken(#"{"name":"kitchen","person":"JÜRGEN"}"#)
             #expect(made["person"]?.text == "juergen" && made["displayName"]?.text == "Jürgen")
             let token = try #require(made["token"]?.text)
             for (said, status) in [("jürgen", 200), ("Juergen", 200), ("ben", 403)] {
@@ -143,16 +136,11 @@ import Testing
         }
     }
 
-    @Test func `A token limited to a format opens no other, and a revoked one ends the post in progress`()
-        async throws
+    @Test func `A token limited to a format opens no other, and a revoked one ends the post in progress`() async throws
     {
         let scene = try await Scene { $0.answers = false }
         try await scene.run { () async throws in
-            let new = await scene.hub.command(
-                "new", RawJSON(trusted: Array(#"{"name":"kitchen","formats":["ble-scale-sync"]}"#.utf8)))
-            guard case .done(let result?) = new, let made = JSONTree(Array(result.text.utf8)) else {
-                return #expect(Bool(false), "\(new)")
-            }
+            let made = try await scene.newToken(#"{"name":"kitchen","formats":["ble-scale-sync"]}"#)
             let token = try #require(made["token"]?.text)
             #expect(made["person"]?.text == "me" && made["qr"] == nil)
             let other = try await scene.send("POST", "/ingest/plain", Array(#"{"weight":80}"#.utf8), token: token)
@@ -177,10 +165,7 @@ import Testing
     func `Wrong or unsafe settings are refused with a remedy`(
         change: [String: any Sendable], words: String
     ) throws {
-        var values: [String: SettingValue] = [
-            "listen": .string("127.0.0.1:7780"), "plain_http": .boolean(false), "percent": .string("hundred"),
-            "workout_names": .list([]), "computed": .boolean(false), "max_body": .string("1MiB"), "tokens": .list([]),
-        ]
+        var values = Scene.settings()
         _ = try IngestSettings(PluginSettings(values))
         for (name, value) in change {
             values[name] =

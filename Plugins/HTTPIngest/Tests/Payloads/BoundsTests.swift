@@ -6,9 +6,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct BoundsTests {
     private static let long = String(repeating: "x", count: 70_000)
 
-    @Test func `An hour that ends beyond the calendar is rejected with its place, and the other points are stored`()
-        throws
-    {
+    @Test
+    func `An hour that ends beyond the calendar is rejected with its place, and the other points are stored`() throws {
         let reading = try Reading(
             metric: "heart_rate", "count/min",
             [
@@ -34,9 +33,8 @@ import Testing
         #expect(#expect(throws: PhoneError.self) { try Reading(longer, .healthConnectWebhook) }?.code == .size)
     }
 
-    @Test func `A text that is too long for a record is rejected with its place, and the other items are stored`()
-        throws
-    {
+    @Test
+    func `A text that is too long for a record is rejected with its place, and the other items are stored`() throws {
         let start = #""start":"2026-02-10 06:00:00 +0100""#
         let entries = try Reading(
             #"{"data":{"symptoms":[{"name":"\#(Self.long)",\#(start)},{"name":"Husten",\#(start)}],"medications":[{"displayText":"\#(Self.long)",\#(start)},{"displayText":"Ibuprofen",\#(start)}],"cycleTracking":[{"name":"\#(Self.long)",\#(start)}],"ecg":[{"classification":"\#(Self.long)",\#(start)}]}}"#,
@@ -50,18 +48,14 @@ import Testing
         #expect(scale.faults == [" size"] && scale.samples == [])
     }
 
-    @Test func `An openScale value in an unknown unit is rejected, and the rest of its measurement is stored`()
-        throws
-    {
+    @Test func `An openScale value in an unknown unit is rejected, and the rest of its measurement is stored`() throws {
         let reading = try Reading(
             #"{"event":"insert","userId":1,"date":"2026-02-10T06:31:02+01:00","values":[{"key":"weight","value":80,"unit":"kg"},{"key":"impedance","value":500,"unit":"\#(Self.long)"}]}"#,
             .openScale)
         #expect(reading.faults == ["/values/1 unit"] && reading.samples.map(\.type) == [.weight])
         // An unreadable value does not retract the earlier one.
         #expect(
-            reading.steps == [
-                .has(user: "1", time: "20260210T053102Z", types: ["weight", "x.openscale.impedance"])
-            ])
+            reading.steps == [.has(user: "1", time: "20260210T053102Z", types: ["weight", "x.openscale.impedance"])])
     }
 
     @Test func `A note that is too long for a record is reported, and the values are stored`() throws {
@@ -142,9 +136,7 @@ import Testing
     func `A body with more than a million items is refused as a whole, in any list`(
         format: PhoneFormat, before: String, after: String
     ) {
-        let error = #expect(throws: PhoneError.self) {
-            _ = try Reading(before + Self.million + after, format)
-        }
+        let error = #expect(throws: PhoneError.self) { _ = try Reading(before + Self.million + after, format) }
         #expect(error?.code == .size)
     }
 
@@ -177,14 +169,12 @@ import Testing
         ] as [(PhoneFormat, String, String)])
     func `Rejections are returned in pieces, as records are`(format: PhoneFormat, before: String, after: String) throws
     {
-        let reading = try Reading(
-            before + Array(repeating: "1", count: 5_000).joined(separator: ",") + after, format)
+        let reading = try Reading(before + Array(repeating: "1", count: 5_000).joined(separator: ",") + after, format)
         #expect(reading.rejected.count == 5_000 && reading.pieces >= 5)
     }
 
-    @Test func `A repeated name among thousands is found in one pass, and more than ten thousand names are refused`()
-        throws
-    {
+    @Test
+    func `A repeated name among thousands is found in one pass, and more than ten thousand names are refused`() throws {
         let many = (0..<9_990).map { "\"member\($0)\":0" }.joined(separator: ",")
         let points = Array(repeating: "{\(many)}", count: 20).joined(separator: ",")
         let twice = "{\(many),\"n\\u0061me\":0,\"name\":1}"

@@ -111,8 +111,7 @@ import Testing
 
     @Test func `The list of all weighings by MQTT and the lines of a file have their own times`() throws {
         let lines = try String(decoding: Fixture.bytes("openscale-mqtt.jsonl"), as: UTF8.self).split(separator: "\n")
-        let message = try #require(
-            JSONSerialization.jsonObject(with: Data(String(lines[4]).utf8)) as? [String: Any])
+        let message = try #require(JSONSerialization.jsonObject(with: Data(String(lines[4]).utf8)) as? [String: Any])
         let body = try JSONSerialization.data(withJSONObject: try #require(message["payload"]))
         let history = try Reading(Array(body), .openScaleHistory(user: "1"))
         #expect(
@@ -206,8 +205,7 @@ enum Difference {
         ]
         for (key, type, statistic) in names {
             guard let text = metadata.removeValue(forKey: key) as? String else { continue }
-            totals.append(
-                try quantity(text).merging(["type": type, "statistic": statistic]) { left, _ in left })
+            totals.append(try quantity(text).merging(["type": type, "statistic": statistic]) { left, _ in left })
         }
         // The body has it, but the expectation does not.
         if metadata["exerciseType"] != nil {

@@ -29,9 +29,7 @@ import Testing
         }
     }
 
-    @Test func `A repeated member refuses its item, and outside of items the whole body`()
-        throws
-    {
+    @Test func `A repeated member refuses its item, and outside of items the whole body`() throws {
         #expect(throws: PhoneError.self) { _ = try Reading(#"{"data":{},"data":{}}"#, .healthAutoExport) }
         #expect(throws: PhoneError.self) {
             _ = try Reading(#"{"data":{"metrics":[],"metrics":[]}}"#, .healthAutoExport)

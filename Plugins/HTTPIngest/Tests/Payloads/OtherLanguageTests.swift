@@ -123,9 +123,7 @@ import Testing
         ] as [(String, String?)])
     func `A number in a text is read by its separators, and refused if they are ambiguous`(
         text: String, number: String?
-    )
-        throws
-    {
+    ) throws {
         let reading = try Reading(
             #"{"type":"stepCount","value":"\#(text)","start":"2026-11-20T07:00:00Z","end":"2026-11-20T08:00:00Z"}"#,
             .plain)

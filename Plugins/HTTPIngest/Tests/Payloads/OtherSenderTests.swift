@@ -89,8 +89,7 @@ import Testing
         #expect(try offsets([(noon, 540), (noon + 2 * day, 540)], arrival: noon + 4 * day) == [60, -300])
     }
 
-    @Test(arguments: 1...20)
-    func `After any journeys, a time keeps the offset that it first had`(number: Int) throws {
+    @Test(arguments: 1...20) func `After any journeys, a time keeps the offset that it first had`(number: Int) throws {
         var seed = SeededGenerator(seed: UInt64(number))
         var history = OffsetHistory()
         var known: [Int64: Int16?] = [:]
