@@ -116,7 +116,7 @@ let platform: [Target] = [
     library("Sources/Platform/Platform", "CSodium CZlib"),
     library("Sources/Platform/ZeroMQ", "CZeroMQ"),
     tests("Tests/PlatformTests", "Platform"),
-    tests("Tests/ZeroMQTests", "Platform ZeroMQ"),
+    tests("Tests/ZeroMQTests", "HubProcess Platform ZeroMQ"),
 ]
 
 let health: [Target] = [
@@ -145,7 +145,7 @@ let kit: [Target] = [
     tests(
         "Tests/PluginKitTests", pluginTesting, "HubProcess HubWire Platform Samples ZeroMQ example-source",
         "spool-torture", resources: ["Cases"]),
-    tests("Tests/CloudClientTests", "CloudClient PluginKit"),
+    tests("Tests/CloudClientTests", "CloudClient HubProcess PluginKit"),
 ]
 
 let hub: [Target] = [

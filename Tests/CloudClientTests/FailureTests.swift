@@ -11,9 +11,7 @@ import Testing
         let client = CloudClient(address, pace: TestPace().pace)
         let found = try await failure { try await client.send(secretRequest(.post)) }
         #expect(found.code == .unreachable && !found.mayHaveHadEffect && found.mayPass)
-        #expect(
-            found.message == "POST 127.0.0.1:\(port)/data: 127.0.0.1:\(port) cannot be reached: Connection refused"
-        )
+        #expect(found.message == "POST 127.0.0.1:\(port)/data: 127.0.0.1:\(port) cannot be reached: Connection refused")
         #expect(PluginFailure(found).exit == .unavailable)
     }
 
@@ -42,9 +40,7 @@ import Testing
     @Test(arguments: [(CloudRequest.Method.post, true), (.get, false)])
     func `A service that accepts the request and does not answer times out`(
         _ method: CloudRequest.Method, _ effect: Bool
-    )
-        async throws
-    {
+    ) async throws {
         let service = try StandIn { talk, _ in
             _ = talk.request()
             talk.stall()

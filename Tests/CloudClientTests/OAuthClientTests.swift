@@ -40,9 +40,7 @@ import Testing
         #expect(token.expiresAt?.microseconds == 61_000_000)
         let text = try #require(texts.first)
         #expect(text.hasPrefix("POST /token HTTP/1.1\r\n"))
-        #expect(
-            text.hasSuffix(
-                "\r\n\r\ngrant_type=refresh_token&refresh_token=r1&client_id=i%20d&client_secret=s%3A1"))
+        #expect(text.hasSuffix("\r\n\r\ngrant_type=refresh_token&refresh_token=r1&client_id=i%20d&client_secret=s%3A1"))
     }
 
     @Test func `the client is proved in the form, by HTTP Basic, or with the old token`() async throws {

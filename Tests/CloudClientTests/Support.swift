@@ -41,8 +41,7 @@ func client(
     var limits = CloudClient.Limits()
     change(&limits)
     let address = try ServiceAddress(service.base)
-    return Visitor(
-        client: CloudClient(address, pace: pace.pace, limits: limits, limiter: limiter), service: service)
+    return Visitor(client: CloudClient(address, pace: pace.pace, limits: limits, limiter: limiter), service: service)
 }
 
 /// The error of a request that must fail.

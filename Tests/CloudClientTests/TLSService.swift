@@ -1,14 +1,15 @@
 import Foundation
+import HubProcess
 
 /// A real TLS service with a self-signed certificate.
 final class TLSService {
     private let process = Process()
     private let input = Pipe()
-    private let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID())")
+    private let folder: TemporaryFolder
     private(set) var port = 0
 
     init() throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        folder = try TemporaryFolder()
         let program = """
             import os, socket, ssl, subprocess, sys, threading
             key, certificate = sys.argv[1] + "/key", sys.argv[1] + "/certificate"
@@ -40,6 +41,5 @@ final class TLSService {
     deinit {
         try? input.fileHandleForWriting.close()
         process.waitUntilExit()
-        try? FileManager.default.removeItem(at: folder)
     }
 }

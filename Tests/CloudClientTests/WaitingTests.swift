@@ -263,10 +263,9 @@ import Testing
         #expect(rest.isOver(pace.pace))
     }
 
-    @Test(arguments: [-year, year])
-    func `A session with another hub and its other clock makes no request wait longer`(_ jump: Int64)
-        async throws
-    {
+    @Test(arguments: [-year, year]) func `A session with another hub and its other clock makes no request wait longer`(
+        _ jump: Int64
+    ) async throws {
         let pace = TestPace()
         let limiter = RateLimiter(.init(1, per: .seconds(60)))
         _ = try await client(always(["Retry-After: 20"], status: "429 Too Many"), pace, limiter: limiter)

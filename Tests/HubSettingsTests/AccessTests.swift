@@ -5,9 +5,7 @@ import Testing
 
 /// The files, devices and networks that a plugin's settings and grants let its program reach.
 @Suite struct AccessTests {
-    private func places(
-        _ type: SettingType, _ access: SettingAccess?, _ value: SettingValue
-    ) -> [String] {
+    private func places(_ type: SettingType, _ access: SettingAccess?, _ value: SettingValue) -> [String] {
         SettingDeclaration("a", type, help: "x", access: access).places(in: value).map {
             "\($0.access.rawValue) \($0.path)"
         }
@@ -36,9 +34,7 @@ import Testing
                 == ["setting \"a\": access \"read\" is for a path"])
     }
 
-    @Test func `R12.11 owner grants in hub conf are checked words, and remote plugins get none`()
-        throws
-    {
+    @Test func `R12.11 owner grants in hub conf are checked words, and remote plugins get none`() throws {
         func load(_ section: String, asks: [String]? = ["status", "trace"]) -> LoadedConfiguration {
             HubConfiguration.load(
                 text: "[hub]\ndata = \"/d\"\nrun = \"/r\"\ntcp = \"tcp://127.0.0.1:7788\"\n[plugin.a]\n\(section)\n",

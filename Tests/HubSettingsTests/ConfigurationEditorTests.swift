@@ -31,18 +31,14 @@ import Testing
         short = { one = 1 } # two
         """
 
-    private static func edited(
-        _ text: String, _ change: (inout ConfigurationEditor) throws -> Void
-    ) throws -> String {
+    private static func edited(_ text: String, _ change: (inout ConfigurationEditor) throws -> Void) throws -> String {
         var editor = try ConfigurationEditor(text)
         try change(&editor)
         return editor.text
     }
 
     @Test(arguments: ["\n", "\r\n"])
-    func `a setting replaces its value, or goes below its commented example or at the end`(
-        _ ending: String
-    ) throws {
+    func `a setting replaces its value, or goes below its commented example or at the end`(_ ending: String) throws {
         let file = Self.file.replacing("\n", with: ending)
         func expect(_ key: String, _ value: SettingValue, _ old: String, _ new: String) throws {
             let text = try Self.edited(file) { try $0.set(key, in: Self.anna, to: value) }
@@ -56,9 +52,7 @@ import Testing
         #expect(hub == file.replacing("\"/d\"" + ending, with: "\"/d\"\(ending)zone = \"Asia/Tokyo\"\(ending)"))
     }
 
-    @Test func `a commented setting is uncommented on request and keeps its own comment`()
-        throws
-    {
+    @Test func `a commented setting is uncommented on request and keeps its own comment`() throws {
         let text = try Self.edited(Self.file) {
             try $0.set("zone", in: Self.anna, to: .string("Asia/Tokyo"), uncomments: true)
         }
@@ -78,9 +72,7 @@ import Testing
         #expect(less == Self.file.replacing("units = [ \"height=ft\",\n  \"weight=st\" ]\n", with: ""))
     }
 
-    @Test func `an edit that would lose a comment is refused with the setting to write, without the value`()
-        throws
-    {
+    @Test func `an edit that would lose a comment is refused with the setting to write, without the value`() throws {
         var editor = try ConfigurationEditor(Self.file)
         let refusal = try #require(throws: ConfigurationEditor.EditError.self) {
             try editor.set("list", in: Self.plugin, to: .list([.string("y")]))
@@ -119,9 +111,7 @@ import Testing
     }
 
     @Test(arguments: ["\n", "\r\n"])
-    func `an entry of an inline table is added, changed and removed without other changes`(
-        _ ending: String
-    ) throws {
+    func `an entry of an inline table is added, changed and removed without other changes`(_ ending: String) throws {
         let file = "[person.a]   # a\nunit = \"kg\" # u\n\n# b\n[person.b]\n".replacing("\n", with: ending)
         let slots = ["person", "a", "slots"]
         let one = try Self.edited(file) { try $0.set("x-1", in: slots, to: .integer(0)) }
@@ -142,8 +132,7 @@ import Testing
         // A table with its own header is edited, and one in an unsupported form is left unchanged.
         let own = "[person.a.slots]\ny = 1 # here\n"
         #expect(
-            try Self.edited(own) { try $0.set("y", in: slots, to: .integer(2)) }
-                == "[person.a.slots]\ny = 2 # here\n")
+            try Self.edited(own) { try $0.set("y", in: slots, to: .integer(2)) } == "[person.a.slots]\ny = 2 # here\n")
         #expect(throws: ConfigurationEditor.EditError.self) {
             _ = try Self.edited("person.a.unit = 1\n") { try $0.set("y", in: slots, to: .integer(2)) }
         }
@@ -151,13 +140,9 @@ import Testing
 
     @Test(arguments: ["\n", "\r\n"]) func `a table is inserted behind the last one of its kind, or at the end`(
         _ ending: String
-    )
-        throws
-    {
+    ) throws {
         let file = Self.file.replacing("\n", with: ending)
-        let person = try Self.edited(file) {
-            try $0.add(["person", "ben"], "# Ben\n[person.ben]\nunit = \"kg\"\n")
-        }
+        let person = try Self.edited(file) { try $0.add(["person", "ben"], "# Ben\n[person.ben]\nunit = \"kg\"\n") }
         let block = "\n# Ben\n[person.ben]\nunit = \"kg\"\n".replacing("\n", with: ending)
         #expect(person == file.replacing("a = 1" + ending, with: "a = 1" + ending + block))
         let rule = try Self.edited(file) { try $0.add(["retention", "heart"], "[retention.heart]\ntypes = []\n") }

@@ -47,8 +47,7 @@ import Testing
         #expect(
             SampleConfiguration.render(
                 instance: "exist",
-                declarations: [existSettings[1], existSettings[2], scaleSettings[0], scaleSettings[1]])
-                    == """
+                declarations: [existSettings[1], existSettings[2], scaleSettings[0], scaleSettings[1]]) == """
                     [plugin.exist]
                     ## The application's secret.
                     ## Takes text. Not set by default.
@@ -79,9 +78,7 @@ import Testing
     }
 
     @Test func `faulty declarations are reported to their author`() {
-        #expect(
-            SettingDeclaration.faults(in: Self.everyType + scaleSettings)
-                == [])
+        #expect(SettingDeclaration.faults(in: Self.everyType + scaleSettings) == [])
         let bad: [(SettingDeclaration, String)] = [
             (
                 .init("Bad", .boolean, help: "x"),

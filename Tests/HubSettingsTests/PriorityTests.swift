@@ -18,8 +18,7 @@ import Testing
             orders == [
                 PrioritySection(
                     name: "steps", types: [try TypeID("stepCount"), try TypeID("x.acme.glow")], persons: ["anna"],
-                    sources: ["watch", "phone/bag", "hand"]),
-                PrioritySection(name: "all", sources: ["phone"]),
+                    sources: ["watch", "phone/bag", "hand"]), PrioritySection(name: "all", sources: ["phone"]),
             ])
         let steps = try TypeID("stepCount")
         #expect(orders[0].concerns(steps, of: "anna"))
@@ -47,8 +46,7 @@ import Testing
         #expect(
             covered.lines.count == 1 && covered.lines[0].contains("[priority.a] stands before it"), "\(covered.lines)")
         let apart = load(
-            plugins
-                + "[priority.a]\ntypes = ['height']\nsources = ['watch']\n[priority.b]\nsources = ['phone']\n")
+            plugins + "[priority.a]\ntypes = ['height']\nsources = ['watch']\n[priority.b]\nsources = ['phone']\n")
         #expect(apart.lines == [])
     }
 

@@ -51,8 +51,7 @@ import Testing
             ).lines
         }
         #expect(lines("types = ['weight']", "types = ['height']") == [])
-        #expect(
-            lines("types = ['weight']\nsources = ['watch']", "types = ['weight']\nsources = ['phone']") == [])
+        #expect(lines("types = ['weight']\nsources = ['watch']", "types = ['weight']\nsources = ['phone']") == [])
         #expect(
             lines("types = ['weight', 'height']", "types = ['bodyMass']\nsources = ['phone']") == [
                 "hub.conf:8: warning: [retention.b]: [retention.a] is for weight from phone too: both are followed, that one first"

@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import HubSettings
 import HubWire
 import Testing
@@ -74,8 +75,8 @@ import Testing
     }
 
     @Test func `the process's environment reads files up to 64 KiB`() throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "hub-settings-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: file) }
+        let folder = try TemporaryFolder()
+        let file = URL(filePath: folder.path + "/secret")
         let environment = SettingsEnvironment.process()
         try Data("abc\r\n".utf8).write(to: file)
         let text = "[plugin.exist]\nclient_id = '${file:\(file.path)}'\n[hub]\ndata = '/d'\nrun = '/r'"
@@ -87,9 +88,8 @@ import Testing
     }
 
     @Test func `a pipe, a folder and a loop of links are refused with the reason and without blocking`() throws {
-        let folder = FileManager.default.temporaryDirectory.path + "/hub-settings-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let place = try TemporaryFolder()
+        let folder = place.path
         try #require(mkfifo(folder + "/pipe", 0o600) == 0)
         try FileManager.default.createSymbolicLink(atPath: folder + "/loop", withDestinationPath: folder + "/loop")
         let read = SettingsEnvironment.process().readFile

@@ -16,8 +16,7 @@ import Testing
     private func entries(_ entry: Entry, _ path: [PathStep]) -> [([PathStep], Entry)] {
         switch entry.node {
         case .table(let fields): [(path, entry)] + entries(fields, path)
-        case .array(let elements):
-            [(path, entry)] + elements.enumerated().flatMap { entries($1, path + [.index($0)]) }
+        case .array(let elements): [(path, entry)] + elements.enumerated().flatMap { entries($1, path + [.index($0)]) }
         default: [(path, entry)]
         }
     }

@@ -6,9 +6,7 @@ import Testing
 @Suite struct HealthLimitsTests {
     private let registry = TypeRegistry.standard
 
-    private func limits(_ name: String) throws -> HealthLimits {
-        try #require(registry.resolve(name)?.limits)
-    }
+    private func limits(_ name: String) throws -> HealthLimits { try #require(registry.resolve(name)?.limits) }
 
     @Test func `only quantities have limits, and their plausible range lies within the possible one`() {
         for type in registry.all {

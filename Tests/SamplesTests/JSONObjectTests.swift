@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import Platform
 import Testing
 
@@ -111,8 +112,7 @@ import Testing
             ]
             return "\""
                 + (0..<Int.random(in: 0...5, using: &generator)).map { _ in parts.randomElement(using: &generator) ?? ""
-                }
-                .joined() + "\""
+                }.joined() + "\""
         }
         func scalar() -> String {
             let scalars = ["0", "-0", "1.00", "-12.5e+3", "1E-7", "9007199254740993", "true", "false", "null"]
@@ -144,10 +144,9 @@ import Testing
         return (object.0, space() + object.1 + space())
     }
 
-    @Test(arguments: [UInt64(51), 52])
-    func `only space between tokens is lost`(seed: UInt64) {
+    @Test(arguments: [UInt64(51), 52]) func `only space between tokens is lost`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
-        for _ in 0..<1_500 {
+        for _ in 0..<Thoroughness.rounds(1_500) {
             let (compact, spaced) = Self.object(&generator, depth: 6)
             #expect(JSONObject(spaced)?.text == compact, "seed \(seed): \(spaced)")
             #expect(JSONObject(compact)?.text == compact, "seed \(seed)")
@@ -187,11 +186,10 @@ import Testing
         #expect(accepted > 500)
     }
 
-    @Test(arguments: [UInt64(71)])
-    func `any bytes are either parsed or rejected without a crash`(seed: UInt64) {
+    @Test(arguments: [UInt64(71)]) func `any bytes are either parsed or rejected without a crash`(seed: UInt64) {
         let tokens = Array(#"{}[]",:\u0-.e"#.utf8)
         var generator = SeededGenerator(seed: seed)
-        for _ in 0..<4_000 {
+        for _ in 0..<Thoroughness.rounds(4_000) {
             let bytes = (0..<Int.random(in: 0...40, using: &generator)).map { _ in
                 Bool.random(using: &generator)
                     ? tokens.randomElement(using: &generator) ?? 0 : UInt8.random(in: 0...255, using: &generator)

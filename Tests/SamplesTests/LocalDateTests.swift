@@ -70,8 +70,7 @@ import Testing
         #expect(date.adding(days: 0) == date)
     }
 
-    @Test(arguments: [UInt64(31)])
-    func `dates have the same order as their day numbers`(seed: UInt64) {
+    @Test(arguments: [UInt64(31)]) func `dates have the same order as their day numbers`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<2_000 {
             let left = Int.random(in: -800_000...3_000_000, using: &generator)
@@ -99,7 +98,5 @@ import Testing
     ])
     func `an age is the difference of the years, less one before the birthday`(
         _ birth: String, _ day: String, _ age: Int?
-    ) throws {
-        #expect(try #require(LocalDate(birth)).age(on: #require(LocalDate(day))) == age)
-    }
+    ) throws { #expect(try #require(LocalDate(birth)).age(on: #require(LocalDate(day))) == age) }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import Platform
 import Testing
 
@@ -22,9 +23,7 @@ import Testing
         ("America/New_York", "2024-03-10", "2024-03-10T05:00:00Z", "2024-03-11T03:59:59.999999Z"),
         ("America/New_York", "2024-11-03", "2024-11-03T04:00:00Z", "2024-11-04T04:59:59.999999Z"),
     ])
-    func `a day with a clock change has 23 or 25 hours`(zone: String, day: String, first: String, last: String)
-        throws
-    {
+    func `a day with a clock change has 23 or 25 hours`(zone: String, day: String, first: String, last: String) throws {
         let (begin, end) = (try Timestamp(parsing: first).microseconds, try Timestamp(parsing: last).microseconds)
         #expect([23, 25].contains((end - begin + 1) / 3_600_000_000) && (end - begin + 1) % 3_600_000_000 == 0)
         let date = try #require(LocalDate(day))
@@ -97,7 +96,7 @@ import Testing
         var generator = SeededGenerator(seed: seed)
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = try #require(TimeZone(identifier: zone))
-        for _ in 0..<1_500 {
+        for _ in 0..<Thoroughness.rounds(1_500) {
             let second = Int64.random(in: -2_000_000_000...4_000_000_000, using: &generator)
             let parts = calendar.dateComponents(
                 [.year, .month, .day], from: Date(timeIntervalSince1970: Double(second)))
@@ -110,7 +109,7 @@ import Testing
     @Test func `without a zone the day is the date in the timestamp's text`() throws {
         let seed: UInt64 = 42
         var generator = SeededGenerator(seed: seed)
-        for _ in 0..<2_000 {
+        for _ in 0..<Thoroughness.rounds(2_000) {
             let time = Timestamp(
                 microseconds: Int64.random(in: Timestamp.range, using: &generator),
                 offsetMinutes: Int16.random(in: -1_439...1_439, using: &generator))

@@ -89,9 +89,7 @@ import Testing
             let text = bound.isFinite ? "\(bound)" : ""
             return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
         }
-        func range(_ range: ClosedRange<Double>) -> String {
-            "\(number(range.lowerBound))…\(number(range.upperBound))"
-        }
+        func range(_ range: ClosedRange<Double>) -> String { "\(number(range.lowerBound))…\(number(range.upperBound))" }
         // Rows with a star come last, because a star covers only types that no other row names.
         let rows = rows(of: 5).filter { $0[0].hasPrefix("`") }
         for row in rows.filter({ !$0[0].contains("*") }) + rows.filter({ $0[0].contains("*") }) {

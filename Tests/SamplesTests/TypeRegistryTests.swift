@@ -83,8 +83,7 @@ import Testing
         #expect(registry.type(.stepCount)?.healthUnit?.dimension == UnitDimension.none)
     }
 
-    @Test(.enabled(if: Need.python.isMet, "\(Need.python.reason)"))
-    func `the generated files are current`() {
+    @Test(.enabled(if: Need.python.isMet, "\(Need.python.reason)")) func `the generated files are current`() {
         let generator = Tables.types.appending(path: "generate.py").path()
         #expect(Tool.failure("python3", ["-B", generator, "--check"]) == nil)
     }

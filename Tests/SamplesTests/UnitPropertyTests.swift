@@ -1,3 +1,4 @@
+import HubProcess
 import Platform
 import Testing
 
@@ -79,7 +80,7 @@ import Testing
         let pieces = [
             "m", "mol<", "180.1", ">", "(", ")", "^", "-", "9", "1", "/", "·", "*", ".", "%", "kcal", "\u{0}", "é", "²",
         ]
-        for _ in 0..<20_000 {
+        for _ in 0..<Thoroughness.rounds(20_000) {
             var bytes: [UInt8] = []
             for _ in 0..<Int.random(in: 0...24, using: &generator) {
                 if Int.random(in: 0...9, using: &generator) == 0 {

@@ -39,9 +39,7 @@ extension SeededGenerator {
     /// A random unit string of the grammar, which may exceed a limit.
     mutating func unitText() -> String {
         func product(_ generator: inout SeededGenerator, depth: Int) -> String {
-            let factors = (0..<Int.random(in: 1...3, using: &generator)).map { _ in
-                factor(&generator, depth: depth)
-            }
+            let factors = (0..<Int.random(in: 1...3, using: &generator)).map { _ in factor(&generator, depth: depth) }
             return factors.joined(separator: ["·", "*", "."].randomElement(using: &generator) ?? "·")
         }
         func factor(_ generator: inout SeededGenerator, depth: Int) -> String {

@@ -82,9 +82,7 @@ import Testing
         #expect(error?.reason.contains("did you mean \(meant)?") == true, "\(String(describing: error))")
     }
 
-    @Test(arguments: ["x", "q", "xq", "kg·x"]) func `no suggestion is made for a single unknown letter`(
-        text: String
-    ) {
+    @Test(arguments: ["x", "q", "xq", "kg·x"]) func `no suggestion is made for a single unknown letter`(text: String) {
         let error = #expect(throws: UnitError.self) { try HealthUnit(text) }
         #expect(error?.reason.contains("did you mean") == false, "\(String(describing: error))")
     }

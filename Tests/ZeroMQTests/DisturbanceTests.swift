@@ -1,4 +1,5 @@
 import Glibc
+import HubProcess
 import Synchronization
 import Testing
 import ZeroMQ
@@ -15,7 +16,7 @@ import ZeroMQ
         defer { sigaction(SIGUSR1, &old, nil) }
 
         let context = try Context()
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let endpoint = directory.endpoint("storm")
         let total = 20_000
         let received = Mutex<[Int]>([])
@@ -69,12 +70,10 @@ import ZeroMQ
     }
 
     @Test(arguments: ["inproc", "ipc"])
-    func `shutdown with traffic in flight ends every operation with contextTerminated`(
-        transport: String
-    ) throws {
+    func `shutdown with traffic in flight ends every operation with contextTerminated`(transport: String) throws {
         for round in 0..<10 {
             let context = try Context()
-            let directory = try TemporaryDirectory()
+            let directory = try TemporaryFolder()
             let endpoint = transport == "ipc" ? directory.endpoint("busy") : "inproc://busy"
             let codes = Mutex<[ZeroMQError.Code]>([])
             // Uses a separate context. Each sender signals here when it has received `round` echoes.
@@ -133,7 +132,7 @@ import ZeroMQ
 
     @Test func `a monitor may end before or after its socket`() throws {
         let context = try Context()
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let first = try Socket(.pull, in: context)
         let second = try Socket(.pull, in: context)
         let outlived = try first.monitor()

@@ -1,3 +1,4 @@
+import HubProcess
 import Testing
 import ZeroMQ
 
@@ -48,7 +49,7 @@ import ZeroMQ
 
     @Test func `a second peer with the same routing id is silently ignored`() throws {
         let context = try Context()
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let router = try Socket(.router, in: context)
         try router.bind(directory.endpoint("door"))
         let first = try Socket(.dealer, in: context)
@@ -72,7 +73,7 @@ import ZeroMQ
 
     @Test func `one ROUTER serves an open and a PLAIN endpoint, and User-Id tells them apart`() throws {
         let context = try Context()
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         try withHandler(context) {
             let door = try Socket(.router, in: context)
             try door.bind(directory.endpoint("owner"))
@@ -99,7 +100,7 @@ import ZeroMQ
 
     @Test func `with a wrong password nothing is delivered, and both ends get an event`() throws {
         let context = try Context()
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         try withHandler(context) {
             let door = try Socket(.router, in: context)
             let events = try door.monitor()
@@ -121,7 +122,7 @@ import ZeroMQ
 
     @Test func `a peer without a log-in is refused at a PLAIN endpoint, and both ends get an event`() throws {
         let context = try Context()
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         try withHandler(context) {
             let door = try Socket(.router, in: context)
             let events = try door.monitor()
@@ -139,7 +140,7 @@ import ZeroMQ
 
     @Test func `an endpoint's greeting names its log-in mechanism`() throws {
         let context = try Context()
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         func kind(_ endpoint: String) throws -> String? {
             var greeting = try PeerGreeting(of: endpoint, in: context)
             while try greeting.socket.wait(for: .readable, upTo: .seconds(10)) == .readable {
@@ -187,7 +188,7 @@ import ZeroMQ
 
     @Test func `a manual XPUB replaces a subscription by narrower ones and knows its subscriber`() throws {
         let context = try Context()
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         try withHandler(context) {
             let feed = try Socket(.xpub, in: context)
             try feed.set(.xpubManual, to: true)
@@ -278,7 +279,7 @@ import ZeroMQ
 
     @Test func `a frame over maxMessageSize ends the connection without an answer`() throws {
         let context = try Context()
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let door = try Socket(.router, in: context)
         let events = try door.monitor()
         try door.set(.maxMessageSize, to: 1000)
@@ -297,7 +298,7 @@ import ZeroMQ
 
     @Test func `a large frame is received completely`() throws {
         let context = try Context()
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let pull = try Socket(.pull, in: context)
         try pull.bind(directory.endpoint("large"))
         let push = try Socket(.push, in: context)
@@ -309,7 +310,7 @@ import ZeroMQ
     }
 
     @Test func `an ipc path of 107 bytes is bound and one of 108 is refused`() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let socket = try Socket(.router, in: try Context())
         let room = 107 - directory.path.utf8.count - 1
         try socket.bind(directory.endpoint(String(repeating: "x", count: room)))
@@ -322,7 +323,7 @@ import ZeroMQ
     @Test(arguments: ["inproc", "ipc"])
     func `no part of an unfinished message is delivered, even if its sender disconnects`(transport: String) throws {
         let context = try Context()
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let endpoint = transport == "ipc" ? directory.endpoint("door") : "inproc://door"
         let pull = try Socket(.pull, in: context)
         try pull.bind(endpoint)

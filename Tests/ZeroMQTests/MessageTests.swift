@@ -16,8 +16,7 @@ import ZeroMQ
         #expect(lent == bytes)
     }
 
-    @Test(arguments: [3, 5000])
-    func `a copy outlives its original`(size: Int) {
+    @Test(arguments: [3, 5000]) func `a copy outlives its original`(size: Int) {
         let bytes = [UInt8](repeating: 7, count: size)
         var copy = Message()
         do {

@@ -124,9 +124,7 @@ actor PipeReader {
         return bytes
     }
 
-    func waitForEnd() async {
-        while !isAtEnd { await withCheckedContinuation { waiting = $0 } }
-    }
+    func waitForEnd() async { while !isAtEnd { await withCheckedContinuation { waiting = $0 } } }
 }
 
 extension Receiver {

@@ -264,9 +264,7 @@ private final class FiredTimers {
         try loop.start()
         let counter = Counter(loop: loop)
         await withTaskGroup { group in
-            for _ in 0..<8 {
-                group.addTask { for _ in 0..<2000 { await counter.increment() } }
-            }
+            for _ in 0..<8 { group.addTask { for _ in 0..<2000 { await counter.increment() } } }
         }
         #expect(await counter.count == 16_000)
         loop.stop()

@@ -1,4 +1,5 @@
 import Glibc
+import HubProcess
 import Testing
 
 @testable import ZeroMQ
@@ -39,7 +40,7 @@ import Testing
 
     @Test func `libzmq lets a second socket take over a bound ipc path without an error`() throws {
         let context = try Context()
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let first = try Socket(.pull, in: context)
         let second = try Socket(.pull, in: context)
         try first.bind(directory.endpoint("door"))
@@ -249,9 +250,7 @@ import Testing
         #expect(outcome == .wouldBlock && texts == ["a", "b"])
     }
 
-    @Test func `a message over the frame or byte limit is drained and reported, and the next one is received`()
-        throws
-    {
+    @Test func `a message over the frame or byte limit is drained and reported, and the next one is received`() throws {
         let context = try Context()
         let server = try Socket(.router, in: context)
         let client = try Socket(.dealer, in: context)

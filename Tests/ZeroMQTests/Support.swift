@@ -1,30 +1,10 @@
 import Glibc
+import HubProcess
 import Synchronization
 import Testing
 import ZeroMQ
 
-/// A temporary directory for one test's `ipc://` endpoints.
-struct TemporaryDirectory: ~Copyable {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/zeromq-tests-XXXXXX".utf8CString)
-        try #require(mkdtemp(&template) != nil)
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit {
-        guard let directory = opendir(path) else { return }
-        while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            unlink("\(path)/\(name)")
-        }
-        closedir(directory)
-        rmdir(path)
-    }
-
+extension TemporaryFolder {
     func endpoint(_ name: String) -> String { "ipc://\(path)/\(name)" }
 }
 

@@ -31,8 +31,7 @@ import Testing
         #expect(shown.contains("2026-01-01 00:00:00 +01:00") && !shown.contains("-05:00"), "\(shown)")
     }
 
-    @Test func `An unpacked export that was read during its copy is read again when the rest has arrived`()
-        async throws
+    @Test func `An unpacked export that was read during its copy is read again when the rest has arrived`() async throws
     {
         let scene = try Scene(plugin: "")
         let folder = scene.exports + "/unpacked"
@@ -144,8 +143,7 @@ import Testing
         #expect(try await scene.count() == 8_001)
     }
 
-    @Test func `A missing folder is reported, does not count as empty, and is read again when it is back`()
-        async throws
+    @Test func `A missing folder is reported, does not count as empty, and is read again when it is back`() async throws
     {
         let scene = try Scene(plugin: "")
         try scene.write(steps(0..<10), as: "first.xml")

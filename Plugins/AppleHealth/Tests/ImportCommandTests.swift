@@ -72,9 +72,8 @@ import Testing
         #expect(try await scene.records().count == 562)
     }
 
-    @Test func `The good records of a damaged file are stored, the others are reported, and the status is 1`()
-        async throws
-    {
+    @Test
+    func `The good records of a damaged file are stored, the others are reported, and the status is 1`() async throws {
         let scene = try Scene()
         try await scene.start()
         let cut = try scene.write(String(steps(0..<300).dropLast(150)), as: "export.xml")

@@ -23,14 +23,12 @@ final class Scene {
 
     func kill() async { await hub?.killAndWait() }
 
-    @discardableResult
-    func write(_ text: String, as name: String, isNew: Bool = false) throws -> String {
+    @discardableResult func write(_ text: String, as name: String, isNew: Bool = false) throws -> String {
         let path = "\(exports)/\(name)"
         try text.write(toFile: path, atomically: true, encoding: .utf8)
         guard !isNew else { return path }
         // As if it had been copied a while ago.
-        try FileManager.default.setAttributes(
-            [.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: path)
+        try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: path)
         return path
     }
 

@@ -13,8 +13,7 @@ import Testing
 struct CentralAdminTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
         path: "../../../Tests/Central"
-    )
-    .standardizedFileURL.path
+    ).standardizedFileURL.path
 
     @Test(arguments: ["functions", "attack", "erasure", "admin", "follower"])
     func `the centre answers as its document says`(_ script: String) async throws {

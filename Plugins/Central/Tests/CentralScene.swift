@@ -70,8 +70,7 @@ final class CentralScene: Sendable {
     /// Stops the hub, changes its files, and starts it.
     func whileStopped(_ body: () async throws -> Void) async throws {
         let old = hub.withLock { $0 }
-        old.signal(SIGTERM)
-        _ = await old.waitForExit()
+        _ = await old.stop()
         try await body()
         let new = try await host.start()
         hub.withLock { $0 = new }
@@ -99,8 +98,7 @@ final class CentralScene: Sendable {
 
     // MARK: - The hub
 
-    @discardableResult
-    func command(_ arguments: String...) async throws -> [String] {
+    @discardableResult func command(_ arguments: String...) async throws -> [String] {
         let result = try await host.command(arguments)
         try #require(result.status == 0, "\(arguments): \(result.errors) \(result.lines)")
         return result.lines
@@ -166,8 +164,7 @@ final class CentralScene: Sendable {
     }
 
     /// Runs SQL as the desk; its commits wait for no replica.
-    @discardableResult
-    func sql(_ text: String) async throws -> [String] {
+    @discardableResult func sql(_ text: String) async throws -> [String] {
         try await server.sql("SET synchronous_commit = local; \(text)", database: "central")
     }
 

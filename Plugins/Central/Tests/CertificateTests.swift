@@ -22,8 +22,7 @@ struct CertificateTests {
     /// Signs the pending request as the desk does, with the name of the invitation.
     ///
     /// - Returns: the certificate, in PEM.
-    @discardableResult
-    private func sign(_ scene: CentralScene, days: Int) async throws -> String {
+    @discardableResult private func sign(_ scene: CentralScene, days: Int) async throws -> String {
         let waiting = "FROM central.request WHERE signed IS NULL"
         try await scene.until("SELECT count(*) \(waiting)", is: ["1"])
         let request = try await scene.sql("SELECT csr \(waiting)").joined(separator: "\n")

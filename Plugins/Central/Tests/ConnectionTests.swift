@@ -5,8 +5,7 @@ import Testing
 @testable import PostgreSQL
 
 /// A connection to a real server.
-@Suite(.enabled(if: Need.postgresql.isMet, Comment(rawValue: Need.postgresql.reason)))
-struct ConnectionTests {
+@Suite(.enabled(if: Need.postgresql.isMet, Comment(rawValue: Need.postgresql.reason))) struct ConnectionTests {
     private let limit = Duration.seconds(60)
 
     private func local(_ server: PostgreSQLServer, as user: String = "postgres") -> ConnectionOptions {
@@ -29,8 +28,7 @@ struct ConnectionTests {
         let values = ["72.3", "-0", "5e-324", "1.7976931348623157e+308", "0.1", nil]
         let answer = try await connection.query(
             "SELECT $1::text AS word, v::float8 AS value FROM unnest($2::float8[]) v",
-            ["ä \" \n", ArrayText.of(values)],
-            within: limit)
+            ["ä \" \n", ArrayText.of(values)], within: limit)
         #expect(answer.columns == ["word", "value"])
         #expect(answer.rows.map { $0[0] } == Array(repeating: "ä \" \n", count: 6))
         #expect(answer.rows.map { $0[1].flatMap { Double($0) } } == values.map { $0.flatMap { Double($0) } })
@@ -48,8 +46,7 @@ struct ConnectionTests {
             "SELECT cardinality($1::text[]) AS n", [ArrayText.of([String?]())], within: limit)
         #expect(none["n"] == "0")
         let refusal = try await failure {
-            try await connection.query(
-                "SELECT $1::text[]", [ArrayText.of(["a\0b"])], doing: "a word", within: limit)
+            try await connection.query("SELECT $1::text[]", [ArrayText.of(["a\0b"])], doing: "a word", within: limit)
         }
         #expect(refusal.code == "22021" && refusal.kind == .statement)
         #expect(try await connection.query("SELECT 1 AS one", within: limit)["one"] == "1")
@@ -209,9 +206,8 @@ struct ConnectionTests {
         #expect(after.kind == .host)
     }
 
-    @Test func `the loss of a killed server is a fault of the host, and another connection finds it again`()
-        async throws
-    {
+    @Test
+    func `the loss of a killed server is a fault of the host, and another connection finds it again`() async throws {
         let server = try await PostgreSQLServer()
         let connection = try await Connection.open(local(server))
         server.kill()

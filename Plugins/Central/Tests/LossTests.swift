@@ -145,9 +145,7 @@ struct LossTests {
         try await scene.command("erase", "\(edited)", "--yes")
         try await scene.until("SELECT count(*) FROM central.record WHERE kind = 'x'", is: ["1"])
         _ = try await scene.ask("withdraw", "study=heart", "person=ben")
-        try await eventually {
-            try await scene.command("trace", "\(edited)", "--json").joined().contains("~erased-")
-        }
+        try await eventually { try await scene.command("trace", "\(edited)", "--json").joined().contains("~erased-") }
 
         // The centre is restored to before both.
         scene.server.kill()

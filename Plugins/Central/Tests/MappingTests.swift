@@ -64,8 +64,7 @@ import Testing
         let sample = try wire(#""kind":"quantity",\#(head),"value":72,"unit":"kg",\#(tail)"#)
         let source = #""source":{"plugin":"scale","device":"020000003001","account":"anna"}"#
         let back = try wire(#""kind":"retraction","type":"weight",\#(source),"key":"k","by":"source""#)
-        #expect(
-            back[.k] == "r" && back[.i] == sample[.i] && back[.v] == nil && back[.p] == nil && back[.t] == nil)
+        #expect(back[.k] == "r" && back[.i] == sample[.i] && back[.v] == nil && back[.p] == nil && back[.t] == nil)
         let erased = try wire(
             #""kind":"retraction","type":"weight",\#(source),"key":"k","by":"person","reason":"erased""#)
         #expect(erased[.k] == "x" && erased[.i] == sample[.i])

@@ -16,8 +16,7 @@ struct RefusalTests {
         return (result.code, result.output + result.errors)
     }
 
-    @Test func `a certificate of an unknown role or of another authority is refused with the error code`()
-        async throws
+    @Test func `a certificate of an unknown role or of another authority is refused with the error code`() async throws
     {
         let server = try await CentralScene.centre()
         let scene = try await CentralScene(at: server, login: "hub_other")
@@ -69,8 +68,7 @@ struct RefusalTests {
         let (code, text) = try await check(one)
         #expect(code == 0 && text.contains("A warning: the centre is one host alone"), "\(text)")
         try await one.consent()
-        let two = try await CentralScene(
-            at: server, hosts: ["127.0.0.1:\(server.port)", "localhost:\(server.port)"])
+        let two = try await CentralScene(at: server, hosts: ["127.0.0.1:\(server.port)", "localhost:\(server.port)"])
         let (refused, said) = try await check(two)
         #expect(refused == 1 && said.contains("synchronous_standby_names is empty"), "\(said)")
         #expect(try await two.refusal("studies").contains("synchronous_standby_names is empty"))

@@ -62,9 +62,8 @@ private struct Scene {
 private let written: DeliveryResult = .delivered
 
 @Suite(.timeLimit(.minutes(1))) struct JournalTests {
-    @Test func `R10.6 a record that is delivered again after a restart is confirmed and not written again`()
-        async throws
-    {
+    @Test
+    func `R10.6 a record that is delivered again after a restart is confirmed and not written again`() async throws {
         let scene = try await Scene()
         var run = await scene.run()
         #expect(try await scene.deliver([1, 2]) == [written, written])
@@ -175,9 +174,8 @@ private let written: DeliveryResult = .delivered
         #expect(try scene.sequences() == [2])
     }
 
-    @Test func `check shows whether the directory can be written and its future files, and writes nothing`()
-        async throws
-    {
+    @Test
+    func `check shows whether the directory can be written and its future files, and writes nothing`() async throws {
         let scene = try await Scene()
         func check(_ more: [String: SettingValue] = [:]) async throws -> String {
             var values = Dictionary(

@@ -6,9 +6,7 @@ import Testing
 @testable import SAMI
 
 @Suite struct ReaderTests {
-    private func value(_ json: String) throws -> JSONTree {
-        try #require(JSONTree(reading: json))
-    }
+    private func value(_ json: String) throws -> JSONTree { try #require(JSONTree(reading: json)) }
 
     private func records(
         _ data: String, _ units: [String: String], type: String = "Withings Device", mid: String = "m",
@@ -16,8 +14,7 @@ import Testing
     ) throws -> [Sample] {
         let message = try #require(
             ServiceMessage(try value(#"{"mid":"\#(mid)","sdid":"d","ts":\#(ts),"data":\#(data)}"#)))
-        let fields = JSONTree.object(
-            units.mapValues { .object(["type": .text("Double"), "unit": .text($0)]) })
+        let fields = JSONTree.object(units.mapValues { .object(["type": .text("Double"), "unit": .text($0)]) })
         let manifest = ServiceManifest(.object(["properties": .object(["fields": fields])]))
         return MessageReader(
             deviceType: type, manifest: manifest, source: Source(plugin: "sami", device: "d", account: "u")
@@ -54,8 +51,7 @@ import Testing
         #expect(samples.count == 1 && sample.type.rawValue == "x.sami.other")
         let metadata = try value(try #require(sample.metadata).text)
         #expect(
-            metadata["fields"]
-                == (try value(#"{"weight":80,"sleep":{"state":2},"mood":"fine","boneMass":3}"#)).sorted)
+            metadata["fields"] == (try value(#"{"weight":80,"sleep":{"state":2},"mood":"fine","boneMass":3}"#)).sorted)
         #expect(metadata["units"]?["weight"]?.text == "mmHg")
         #expect(metadata["deviceType"]?.text == "Withings Device")
     }

@@ -19,8 +19,7 @@ import Testing
 
     @Test func `The manifest is sound, and sample.conf matches it`() throws {
         #expect(SAMI.fullManifest.faults == [])
-        let rendered = SampleConfiguration.render(
-            instance: SAMI.manifest.name, declarations: SAMI.manifest.settings)
+        let rendered = SampleConfiguration.render(instance: SAMI.manifest.name, declarations: SAMI.manifest.settings)
         let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
             path: "sample.conf")
         #expect(try String(contentsOf: file, encoding: .utf8) == rendered)
@@ -48,8 +47,6 @@ import Testing
 
     @Test func `The code grant requires the client secret`() throws {
         #expect(throws: PluginFailure.self) { try settings(["grant": .string("code")]) }
-        #expect(throws: Never.self) {
-            try settings(["grant": .string("code"), "client_secret": .secret(Secret("s"))])
-        }
+        #expect(throws: Never.self) { try settings(["grant": .string("code"), "client_secret": .secret(Secret("s"))]) }
     }
 }

@@ -59,9 +59,8 @@ import WebFaults
         }
     }
 
-    @Test func `A weight of the hub is posted once to a registered device, even if its delivery is repeated`()
-        async throws
-    {
+    @Test
+    func `A weight of the hub is posted once to a registered device, even if its delivery is repeated`() async throws {
         let scene = try await Scene(settings: ["post": #"["weight"]"#, "post_by": #""rest""#])
         let run = await start(scene)
         // The answers to the look-up of posted values and to the first post are lost.
@@ -182,8 +181,7 @@ import WebFaults
         }
         let run = await start(scene)
         // A weight dated in ten years: later.
-        let results = try await deliver(
-            [try weight(80, number: 400_000_000), try weight(81, number: 1)], scene)
+        let results = try await deliver([try weight(80, number: 400_000_000), try weight(81, number: 1)], scene)
         guard case .retry(_, let reason?) = results[0] else { return #expect(Bool(false), "\(results)") }
         #expect(reason.contains("ahead") && isDelivered(results[1]))
         await scene.end(run)

@@ -71,8 +71,7 @@ final class Scene: Sendable {
             of: "me")
     }
 
-    @discardableResult
-    func control(_ method: String, _ what: String, _ body: String = "") throws -> JSONTree {
+    @discardableResult func control(_ method: String, _ what: String, _ body: String = "") throws -> JSONTree {
         let answer = try exchange.control(WebRequest(method, "/control/\(what)", body: Array(body.utf8)))
         let body = try #require(answer).body
         return try #require(JSONTree(Array(body)))
@@ -133,8 +132,7 @@ final class Scene: Sendable {
     }
 
     /// Waits until the plugin reports a problem with these words, and returns its text.
-    @discardableResult
-    func trouble(_ words: String) async -> String {
+    @discardableResult func trouble(_ words: String) async -> String {
         await hub.wait { $0.events.contains { $0.text?.contains(words) == true } }
         return await hub.events.last { $0.text?.contains(words) == true }?.text ?? ""
     }
@@ -143,7 +141,5 @@ final class Scene: Sendable {
     func isWellAgain() async { await hub.wait { $0.events.last?.isResolved == true } }
 
     /// The time this long ago, in milliseconds since 1970.
-    static func ago(_ time: Duration) -> Int64 {
-        HubClock.system.now() / 1_000 - Int64(time / .milliseconds(1))
-    }
+    static func ago(_ time: Duration) -> Int64 { HubClock.system.now() / 1_000 - Int64(time / .milliseconds(1)) }
 }

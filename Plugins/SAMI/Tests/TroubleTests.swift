@@ -87,9 +87,8 @@ import WebFaults
         #expect(await scene.hub.heldText() == ["weight 81.0 kg", "weight 80.0 kg"])
     }
 
-    @Test func `A message later than the overlap arrives with the live stream, otherwise with the full read`()
-        async throws
-    {
+    @Test
+    func `A message later than the overlap arrives with the live stream, otherwise with the full read`() async throws {
         let scene = try await Scene(settings: ["full_every": #""10d""#])
         try scene.post(#"{"weight":80}"#, at: Scene.ago(.seconds(3_600)))
         let run = scene.run()

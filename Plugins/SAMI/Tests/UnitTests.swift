@@ -25,7 +25,5 @@ import Testing
     }
 
     @Test(arguments: ["parsec", "kg/m/s", "kg·", "/", "K+273.15", "J*", "lx", "pixel", "mmol/L/", "²"])
-    func `A text that is not a unit of the hub gives no unit`(text: String) {
-        #expect(JScienceUnit(text) == nil)
-    }
+    func `A text that is not a unit of the hub gives no unit`(text: String) { #expect(JScienceUnit(text) == nil) }
 }

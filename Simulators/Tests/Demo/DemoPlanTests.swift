@@ -14,9 +14,7 @@ import Testing
         #expect(told(7).count > 80)
     }
 
-    @Test(arguments: 1...UInt64(20)) func `every seed and length gives a playable month`(
-        _ seed: UInt64
-    ) {
+    @Test(arguments: 1...UInt64(20)) func `every seed and length gives a playable month`(_ seed: UInt64) {
         for days in 1...DemoTime.longest {
             let plan = DemoLife.plan(days: days, seed: seed)
             let places = plan.weighings.map(\.place)

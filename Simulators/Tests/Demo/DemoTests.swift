@@ -70,9 +70,7 @@ import Testing
         #expect(try await shown().contains(">58.75<"))
     }
 
-    @Test func `ten days add up, follow the plan, can be viewed, and leave no files`()
-        async throws
-    {
+    @Test func `ten days add up, follow the plan, can be viewed, and leave no files`() async throws {
         let program = try ChildProcess("hub", ["demo", "--days", "10", "--for", "8", "--stay", "--json"])
         var (folder, page) = ("", "")
         try await program.line { line in
@@ -121,9 +119,8 @@ import Testing
         #expect(story.count { $0.contains("the link is cut in the middle") } == 2, "\(demo.errors)")
     }
 
-    @Test func `while Exist's programs are built the month passes; its days are sent and checked afterwards`()
-        async throws
-    {
+    @Test
+    func `while Exist's programs are built the month passes; its days are sent and checked afterwards`() async throws {
         let folder = try TemporaryFolder()
         let progress = folder.path + "/progress"
         func build(_ line: String) throws {
@@ -229,8 +226,7 @@ import Testing
         #expect(alone.code == HubExit.system.rawValue)
         #expect(
             alone.errors.hasPrefix(
-                "hub: \(folder.path)/hub-demo: the program cannot be started (No such file or directory); make demo "
-            ))
+                "hub: \(folder.path)/hub-demo: the program cannot be started (No such file or directory); make demo "))
     }
 
     @Test func `a folder with files is refused`() async throws {

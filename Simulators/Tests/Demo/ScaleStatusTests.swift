@@ -46,8 +46,7 @@ import Testing
         var scales = [network]
         for scale in [DemoScale.hs3, .hs4] {
             scales.append(
-                try ScaleProcess(
-                    scale, link: ["--connect", directory.link(of: scale)], clock: clock, zone: "UTC"))
+                try ScaleProcess(scale, link: ["--connect", directory.link(of: scale)], clock: clock, zone: "UTC"))
         }
         let door = "ipc://\(directory.path)/run/door"
         let connected = try await status(door) { status in
@@ -100,8 +99,7 @@ import Testing
         try directory.write(DemoLife.household, clock: clock, network: "udp://127.0.0.1:9")
         let hub = try ChildProcess("hub", ["run", "--config", directory.configuration])
         try await hub.line { $0.hasPrefix("hub: ready: ") }
-        let scale = try ScaleProcess(
-            .hs3, link: ["--connect", directory.link(of: .hs3)], clock: clock, zone: "UTC")
+        let scale = try ScaleProcess(.hs3, link: ["--connect", directory.link(of: .hs3)], clock: clock, zone: "UTC")
         let door = "ipc://\(directory.path)/run/door"
         _ = try await status(door) { $0.devices.first?.connected == true }
         scale.type("fail Lo")

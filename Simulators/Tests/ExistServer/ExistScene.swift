@@ -122,7 +122,6 @@ final class ExistScene: Sendable {
         let state = try await send("GET", "/control/state").json
         let mine = state?["users"]?.list?.first { $0["name"]?.text == user }
         let found = mine?["attributes"]?.list?.first { $0["name"]?.text == attribute }
-        return Dictionary(
-            uniqueKeysWithValues: (found?["values"]?.members ?? []).map { ($0.name, $0.value.json) })
+        return Dictionary(uniqueKeysWithValues: (found?["values"]?.members ?? []).map { ($0.name, $0.value.json) })
     }
 }

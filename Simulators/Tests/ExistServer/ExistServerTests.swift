@@ -5,16 +5,12 @@ import Testing
 import WebFaults
 
 @Suite(.timeLimit(.minutes(1))) struct ExistServerTests {
-    @Test
-    func `the order of checks is token, rate limit, write right, slash, list, length`()
-        async throws
-    {
+    @Test func `the order of checks is token, rate limit, write right, slash, list, length`() async throws {
         let scene = try await ExistScene(["rate_limit": "6", "max_batch": "2"])
         let path = "/api/2/attributes/update/"
         #expect(try await scene.send("POST", path, json: "[]").status == 401)
         #expect(try await scene.send("GET", "/api/2/nowhere/", token: "Bearer wrong").status == 401)
-        let simple = try await scene.send(
-            "POST", "/api/2/auth/simple-token/", form: "username=mira&password=s3cret")
+        let simple = try await scene.send("POST", "/api/2/auth/simple-token/", form: "username=mira&password=s3cret")
         let reader = "Token \(try #require(simple.json?["token"]?.text))"
         #expect(
             try await scene.send("POST", "/api/2/auth/simple-token/", json: #"{"username":"mira","password":"x"}"#)
@@ -357,8 +353,7 @@ import WebFaults
         let values = try await ask(again, "/api/2/attributes/values/?attribute=weight", token: token)
         #expect(values?["results"]?.json == #"[{"date":"2024-05-20","value":80.57}]"#)
         #expect(try await ask(again, "/control/calls")?.list?.count == 3)
-        second.signal(SIGTERM)
-        #expect(await second.waitForExit() == 0)
+        #expect(await second.stop() == 0)
         let wrong = try await ChildProcess("hub-exist-server", ["--set", "rate_limit=x"]).result()
         #expect(wrong.code == 64 && wrong.errors.contains("calls an hour"), "\(wrong)")
     }

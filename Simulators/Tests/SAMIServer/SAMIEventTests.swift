@@ -64,9 +64,7 @@ import WebSocketClient
                 do {
                     try await bench.socket(port, "/events", query.map { (name: $0.0, value: $0.1) }) { _ in }
                     Issue.record("\(query) was taken")
-                } catch let error as WebSocketError {
-                    #expect(error.code == .refused(status))
-                }
+                } catch let error as WebSocketError { #expect(error.code == .refused(status)) }
             }
         }
     }
@@ -78,9 +76,7 @@ import WebSocketClient
             do {
                 try await bench.socket(port, "/events", [("Authorization", "bearer \(token)")]) { _ in }
                 Issue.record("it was taken")
-            } catch let error as WebSocketError {
-                #expect(error.code == .refused(404))
-            }
+            } catch let error as WebSocketError { #expect(error.code == .refused(404)) }
         }
     }
 }

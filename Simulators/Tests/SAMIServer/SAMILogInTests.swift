@@ -20,8 +20,7 @@ import WebFaults
             "POST", "/login", form: [("query", String(hidden)), ("name", "ada"), ("password", Fixtures.password)])
         #expect(entered.status == 303)
         let cookie = try #require(entered.field("Set-Cookie")?.split(separator: ";").first)
-        let consent = try bench.send(
-            "GET", entered.field("Location") ?? "", fields: ["cookie": String(cookie)])
+        let consent = try bench.send("GET", entered.field("Location") ?? "", fields: ["cookie": String(cookie)])
         #expect(consent.text.contains("Ada Example"))
         let mark = try #require(consent.text.split(separator: "name=mark value=\"").dropFirst().first)
             .prefix { $0 != "\"" }
@@ -184,9 +183,7 @@ import WebFaults
         #expect(try bench.send("GET", self_, token: third).status == 401)
     }
 
-    @Test func `An app's logout ends all tokens of its person for this application only`()
-        throws
-    {
+    @Test func `An app's logout ends all tokens of its person for this application only`() throws {
         let bench = try SAMIBench()
         let other = try bench.exchange.control(
             WebRequest(

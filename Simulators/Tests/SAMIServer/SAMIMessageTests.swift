@@ -173,8 +173,7 @@ import WebFaults
         let bench = try SAMIBench()
         bench.faults.add([try Fault("twice@messages*1", forms: Exchange.forms)])
         _ = try bench.post(["weight": 80], at: SAMIBench.start)
-        let rows = try #require(
-            try bench.call("GET", "/messages/last?sdids=\(Fixtures.scale)&count=9")["data"]?.list)
+        let rows = try #require(try bench.call("GET", "/messages/last?sdids=\(Fixtures.scale)&count=9")["data"]?.list)
         #expect(rows.count == 2 && rows[0]["mid"] != rows[1]["mid"])
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HubProcess
 import Testing
 import WebFaults
 
@@ -8,8 +9,8 @@ import WebFaults
 /// State files of earlier server versions.
 @Suite struct SAMIMigrationTests {
     @Test func `A file of version 1 is migrated with all rows and remains usable`() throws {
-        let path = FileManager.default.temporaryDirectory.appending(path: "sami-\(UUID().uuidString).sqlite").path
-        defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) } }
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/sami.sqlite"
         let before: [String: [String]]
         do {
             let old = try DatabaseQueue(path: path)
@@ -47,8 +48,8 @@ import WebFaults
     }
 
     @Test func `Only the owner can read a new state file, which holds passwords and tokens`() throws {
-        let path = FileManager.default.temporaryDirectory.appending(path: "sami-\(UUID().uuidString).sqlite").path
-        defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) } }
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/sami.sqlite"
         let bench = try SAMIBench { $0.state = path }
         _ = try bench.token()
         for end in ["", "-wal", "-shm"] {

@@ -15,8 +15,7 @@ import WebFaults
         let bench = try SAMIBench()
         let token = try bench.token()
         for header in [nil, "bearer", "bearer nobody", "Basic \(token)", token] as [String?] {
-            let answer = try bench.send(
-                "GET", "/v1.1/users/self", fields: header.map { ["authorization": $0] } ?? [:])
+            let answer = try bench.send("GET", "/v1.1/users/self", fields: header.map { ["authorization": $0] } ?? [:])
             #expect(answer.status == 401)
             #expect(JSONTree(answer.body)?["error"]?["code"] == 401)
         }
@@ -60,8 +59,7 @@ import WebFaults
         let body: JSONTree = ["sdid": .text(Fixtures.scale), "token": .text(token), "data": ["weight": 80]]
         #expect(try bench.send("POST", "/v1.1/messages", json: body).status == 200)
         let phone = try bench.call(
-            "POST", "/devices",
-            json: ["uid": .text(Fixtures.user), "dtid": .text(Fixtures.pedometer), "name": "Phone"])
+            "POST", "/devices", json: ["uid": .text(Fixtures.user), "dtid": .text(Fixtures.pedometer), "name": "Phone"])
         let other = try #require(phone["data"]?["id"]?.text)
         _ = try bench.call("GET", "/devices/\(other)", token: token, status: 403)
         _ = try bench.call("DELETE", "/devices/\(Fixtures.scale)/tokens")
@@ -133,8 +131,7 @@ import WebFaults
 
     @Test func `An old app keeps its own id and address`() throws {
         let bench = try SAMIBench()
-        _ = try control(
-            bench, "applications", ["id": "0ldapp", "name": "Old app", "redirect": "ios-app://redirect"])
+        _ = try control(bench, "applications", ["id": "0ldapp", "name": "Old app", "redirect": "ios-app://redirect"])
         let page = try bench.send(
             "GET", "/authorize?client_id=0ldapp&response_type=token&client=mobile&redirect_uri=ios-app%3A%2F%2Fredirect"
         )

@@ -144,9 +144,7 @@ import WebSocketClient
                     for try await _ in live.texts {}
                     Issue.record("it should have been noticed")
                 }
-            } catch let error as WebSocketError {
-                #expect(error.code == .silent)
-            }
+            } catch let error as WebSocketError { #expect(error.code == .silent) }
         }
     }
 }

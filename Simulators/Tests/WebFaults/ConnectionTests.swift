@@ -32,8 +32,7 @@ import WebFaults
             group.addTask {
                 try await StandIn(
                     counter, faults: queue, clock: try SettableClock(), patience: patience, connections: connections
-                )
-                .run(host: "127.0.0.1", port: 0) { port.yield($0) }
+                ).run(host: "127.0.0.1", port: 0) { port.yield($0) }
             }
             for await found in ports {
                 try body(found, counter)
@@ -83,9 +82,7 @@ import WebFaults
         return try connection.status()
     }
 
-    @Test func `a foreign host name gets 421 for pages, controls and WebSockets`()
-        async throws
-    {
+    @Test func `a foreign host name gets 421 for pages, controls and WebSockets`() async throws {
         try await serving { [self] port, counter in
             let handshake =
                 "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"

@@ -26,8 +26,7 @@ struct FaultTests {
         #expect(try #require(JSONTree(Array(text.utf8))).json == text)
     }
 
-    @Test(arguments: ["", "[1,]", "{", #"{"a" 1}"#, "[1] 2", "01"])
-    func `invalid JSON is refused`(_ text: String) {
+    @Test(arguments: ["", "[1,]", "{", #"{"a" 1}"#, "[1] 2", "01"]) func `invalid JSON is refused`(_ text: String) {
         #expect(JSONTree(Array(text.utf8)) == nil)
     }
 

@@ -46,8 +46,7 @@ import Testing
 
         func token(_ program: Program) throws -> String {
             let (target, body) =
-                program == .sami
-                ? ("tokens", "{}") : ("personal-token", #"{"user":"mira","client":"hub"}"#)
+                program == .sami ? ("tokens", "{}") : ("personal-token", #"{"user":"mira","client":"hub"}"#)
             let connection = try RawConnection(port)
             connection.send(
                 "POST /control/\(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
@@ -58,8 +57,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Program.allCases)
-    func `malformed requests do no harm`(_ program: Program) async throws {
+    @Test(arguments: Program.allCases) func `malformed requests do no harm`(_ program: Program) async throws {
         let server = try await Server(program)
         for (name, bytes) in Malformed.requests {
             let status = try server.status(bytes)

@@ -114,8 +114,7 @@ import Testing
                 }
                 readings.removeAll { reading in removals.contains { $0.number == reading.number } }
                 readings += puts
-                let changes = history.apply(
-                    removals: removals.map { ($0.number, $0.day) }, puts: puts, through: today)
+                let changes = history.apply(removals: removals.map { ($0.number, $0.day) }, puts: puts, through: today)
 
                 let scratch = DayHistory(readings.shuffled(using: &dice), rules, clocks: clocks)
                 let now = Snapshot(scratch)

@@ -82,9 +82,8 @@ import Testing
         #expect(DayHistory(covered, [rules], clocks: clocks).basis(0, of: 0) == [10_482])
     }
 
-    @Test func `days begin by the local clock, later if so configured, also when the clocks skip an hour or a day`()
-        throws
-    {
+    @Test
+    func `days begin by the local clock, later if so configured, also when the clocks skip an hour or a day`() throws {
         let hour: Int64 = 3_600_000_000
         let berlin = try #require(DayClock(zone: "Europe/Berlin", dayStartMinutes: 240))
         let four: Int64 = 1_711_850_400_000_000  // 2024-03-31T04:00+02:00

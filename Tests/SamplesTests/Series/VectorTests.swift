@@ -29,16 +29,13 @@ struct DayVector: Sendable, CustomTestStringConvertible {
         today = try Self.day(json["today"])
         samples = try #require(json["samples"] as? [[Any]]).map { sample in
             let start = try #require(sample[0] as? String)
-            return (
-                try Timestamp(parsing: start), sample[1] as? Double ?? .nan, sample.count > 2 ? "\(sample[2])" : ""
-            )
+            return (try Timestamp(parsing: start), sample[1] as? Double ?? .nan, sample.count > 2 ? "\(sample[2])" : "")
         }
         deduplicates = json["deduplicate"] as? Bool ?? false
         window = try Self.ranges(json["W"])
         age = json["A"] as? String == "same" ? window : try Self.ranges(json["A"])
         let regular = try #require(json["regular"] as? [String: Double])
-        self.regular = Dictionary(
-            uniqueKeysWithValues: try regular.map { (try Self.day($0.key), $0.value) })
+        self.regular = Dictionary(uniqueKeysWithValues: try regular.map { (try Self.day($0.key), $0.value) })
         rejected = (json["rejected"] as? [Any])?.count ?? 0
         held = (json["held"] as? [Any])?.count ?? 0
     }

@@ -9,9 +9,7 @@ import Testing
 
     private func intervals(
         every count: Int = 1, _ unit: Intervals.Unit, _ anchor: String, zone: String = "Europe/Berlin"
-    ) throws -> Intervals {
-        try #require(Intervals(every: count, unit, anchor: try time(anchor), zone: zone))
-    }
+    ) throws -> Intervals { try #require(Intervals(every: count, unit, anchor: try time(anchor), zone: zone)) }
 
     @Test func `a day has 23, 24 or 25 hours, depending on clock changes`() throws {
         let days = try intervals(.day, "2026-01-01T00:00:00+01:00")

@@ -66,7 +66,7 @@ enum Model {
 
     @Test(.enabled(if: Need.pandas.isMet, "\(Need.pandas.reason)"))
     func `sums of several sources equal those of the model to the last bit`() async throws {
-        let seed = UInt64.random(in: .min ... .max)
+        let seed = Thoroughness.seed(1)
         var random = SeededGenerator(seed: seed)
         var (questions, results): ([Question], [[Double?]]) = ([], [])
         for _ in 0..<Thoroughness.rounds(4_000) {
@@ -86,8 +86,7 @@ enum Model {
                 portions.append(
                     Portion(
                         number: number, start: start, end: start + length,
-                        value: Double.random(in: 0...500, using: &random), rank: Int.random(in: 0...3, using: &random))
-                )
+                        value: Double.random(in: 0...500, using: &random), rank: Int.random(in: 0...3, using: &random)))
             }
             let borders = Set((0..<4).map { _ in Int64.random(in: -5...150, using: &random) }).sorted()
             guard borders.count > 1 else { continue }
@@ -95,8 +94,7 @@ enum Model {
                 Question(
                     ask: "totals",
                     pieces: portions.map {
-                        .init(
-                            number: $0.number, start: $0.start, end: $0.end, value: $0.value, rank: $0.rank)
+                        .init(number: $0.number, start: $0.start, end: $0.end, value: $0.value, rank: $0.rank)
                     }, borders: borders))
             results.append(SourceMerge(portions).totals(borders).map { $0?.sum.rounded })
         }
@@ -109,7 +107,7 @@ enum Model {
 
     @Test(.enabled(if: Need.pandas.isMet, "\(Need.pandas.reason)"))
     func `averages equal those of the model`() async throws {
-        let seed = UInt64.random(in: .min ... .max)
+        let seed = Thoroughness.seed(1)
         var random = SeededGenerator(seed: seed)
         var (questions, results): ([Question], [[Double]]) = ([], [])
         let styles: [AggregationStyle] = [
@@ -150,7 +148,7 @@ enum Model {
 
     @Test(.enabled(if: Need.pandas.isMet, "\(Need.pandas.reason)"))
     func `hours, days, weeks, months and years begin at the same instants as in the model`() async throws {
-        let seed = UInt64.random(in: .min ... .max)
+        let seed = Thoroughness.seed(1)
         var random = SeededGenerator(seed: seed)
         let zones = [
             "Europe/Berlin", "America/New_York", "America/St_Johns", "Australia/Lord_Howe", "Asia/Kathmandu",
@@ -167,8 +165,7 @@ enum Model {
             questions.append(
                 Question(
                     ask: "borders", zone: zone, unit: unit.rawValue, anchor: anchor, count: count, numbers: numbers))
-            let intervals = try #require(
-                Intervals(every: count, unit, anchor: anchor * 1_000_000, zone: zone))
+            let intervals = try #require(Intervals(every: count, unit, anchor: anchor * 1_000_000, zone: zone))
             results.append(numbers.map { intervals.border($0) / 1_000_000 })
         }
         let expected = try await answers(questions, [Int64].self)

@@ -210,9 +210,8 @@ import Testing
         let rank = SourceRank(["phone", "watch/left"])
         let order: [Source] = [
             Source(plugin: "phone", device: "a", account: "hae sums"), Source(plugin: "phone", device: "a"),
-            Source(plugin: "watch", device: "left"), Source(plugin: "ingest", account: "sums"),
-            Source(plugin: "band"), Source(plugin: "watch", device: "right", account: "no sums at all"),
-            Source(plugin: Source.byHand),
+            Source(plugin: "watch", device: "left"), Source(plugin: "ingest", account: "sums"), Source(plugin: "band"),
+            Source(plugin: "watch", device: "right", account: "no sums at all"), Source(plugin: Source.byHand),
         ]
         let ranks = order.enumerated().map { rank.rank(of: $1, number: Int64($0 + 1)) }
         #expect(ranks == ranks.sorted() && Set(ranks).count == order.count)

@@ -1,5 +1,6 @@
 import AppleExport
 import Foundation
+import HubProcess
 import Samples
 import Testing
 
@@ -9,30 +10,24 @@ import Testing
         "<Workout workoutActivityType=\"HKWorkoutActivityTypeRunning\" sourceName=\"W\" startDate=\"2026-02-10 18:05:00 +0100\" endDate=\"2026-02-10 18:37:00 +0100\""
 
     private func read(_ elements: String) throws -> Reading {
-        let scratch = try Scratch()
-        let reading = try Reading(try scratch.write(export(elements), as: "export.xml"))
+        let scratch = try TemporaryFolder()
+        let reading = try Reading(try scratch.write(export(elements), to: "export.xml"))
         #expect(reading.rejections.isEmpty, "\(reading.rejections.prefix(3))")
         return reading
     }
 
-    private func unread(_ facts: [String: Any]?) -> [String: Any] {
-        facts?["unread"] as? [String: Any] ?? [:]
-    }
+    private func unread(_ facts: [String: Any]?) -> [String: Any] { facts?["unread"] as? [String: Any] ?? [:] }
 
     @Test func `Types beyond the number of any real export are stored, and counted together`() throws {
         let reading = try read(
-            (0..<2_500).map { record("HKQuantityTypeIdentifierMade\($0)", unit: "count", value: "1") }
-                .joined())
+            (0..<2_500).map { record("HKQuantityTypeIdentifierMade\($0)", unit: "count", value: "1") }.joined())
         #expect(reading.samples.count == 2_500 && Set(reading.samples.map(\.type)).count == 2_500)
         #expect(reading.account.types.count == 2_001 && reading.account.records == 2_500)
         #expect(reading.account.types.last?.tally.count == 500)
     }
 
-    @Test func `Metadata is kept as far as a record has room, and the rest is counted`()
-        throws
-    {
-        let entries = (0..<5_000).map { "<MetadataEntry key=\"key\($0)\" value=\"some text\"/>" }
-            .joined()
+    @Test func `Metadata is kept as far as a record has room, and the rest is counted`() throws {
+        let entries = (0..<5_000).map { "<MetadataEntry key=\"key\($0)\" value=\"some text\"/>" }.joined()
         let reading = try read(record(children: entries))
         let sample = try #require(reading.samples.first)
         let kept = sample.facts.keys.filter { $0.hasPrefix("key") }.count
@@ -41,8 +36,7 @@ import Testing
 
     @Test func `Events beyond the number of any real workout are counted`() throws {
         let events = String(
-            repeating:
-                "<WorkoutEvent type=\"HKWorkoutEventTypeLap\" date=\"2026-02-10 18:06:00 +0100\"/>",
+            repeating: "<WorkoutEvent type=\"HKWorkoutEventTypeLap\" date=\"2026-02-10 18:06:00 +0100\"/>",
             count: 10_300)
         let reading = try read("\(Self.head)>\(events)</Workout>")
         let inside = try #require(reading.samples("workout").first?.workout?.events.count)
@@ -71,8 +65,7 @@ import Testing
         #expect(kept["goal"] as? String == "300" && kept["goalUnit"] as? String == "kcal")
         #expect(kept["workoutActivityType"] == nil && kept["duration"] == nil)
         #expect(workout.totals.map(\.value) == [300])
-        let second =
-            kept["WorkoutStatistics HKQuantityTypeIdentifierActiveEnergyBurned"] as? [String: Any]
+        let second = kept["WorkoutStatistics HKQuantityTypeIdentifierActiveEnergyBurned"] as? [String: Any]
         #expect(second?["sum"] as? String == "301")
         #expect(kept.keys.filter { $0.hasPrefix("WorkoutEvent HKWorkoutEventTypeNew") }.count == 2)
         let text = reading.groups.joined().joined()

@@ -1,5 +1,6 @@
 import AppleExport
 import Foundation
+import HubProcess
 import Samples
 import Testing
 
@@ -27,11 +28,11 @@ import Testing
         let workout = try #require(reading.samples("workout").first?.workout)
         #expect(workout.totals.map(\.value) == [300])
         #expect(reading.count(.repeatedAttribute) == 1)
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let file = try scratch.write(
             export(
                 " <Record type=\"HKQuantityTypeIdentifierStepCount\" sourceName=\"a\" unit=\"count\" value=\"3\" startDate=\"2026-02-10 08:00:00 +0100\" startDate=\"2026-02-10 08:10:00 +0100\"/>"
-            ), as: "export.xml")
+            ), to: "export.xml")
         let sample = try #require(try Reading(file).samples("stepCount").first)
         #expect(sample.start.text == "2026-02-10T07:00:00Z" && sample.end.text == "2026-02-10T07:10:00Z")
     }
@@ -43,13 +44,13 @@ import Testing
     }
 
     @Test func `Wherever a file is cut, exactly the elements that were complete are read`() throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let whole = try Data(contentsOf: URL(filePath: try fixture("synthetic.xml")))
         let all = try Reading(try fixture("synthetic.xml"))
         let known = Set(all.groups.joined())
         let start = try #require(whole.range(of: Data("<HealthData".utf8))).lowerBound
         for cut in stride(from: start + 30, to: whole.count - 15, by: 211) {
-            let file = try scratch.write(Array(whole.prefix(cut)), as: "export.xml")
+            let file = try scratch.write(Array(whole.prefix(cut)), to: "export.xml")
             let reading = try Reading(file)
             #expect(!reading.account.isComplete, "\(cut)")
             #expect(reading.rejections.isEmpty, "\(cut): \(reading.rejections)")
@@ -62,8 +63,7 @@ import Testing
         }
     }
 
-    @Test
-    func `An export of another program without declaration, device, date and person is read as far as possible`()
+    @Test func `An export of another program without declaration, device, date and person is read as far as possible`()
         throws
     {
         let reading = try Reading(try fixture("paulstaab-mit.xml"))
@@ -83,14 +83,14 @@ import Testing
                 start: "2026-02-10 08:\($0 / 60 < 10 ? "0" : "")\($0 / 60):\($0 % 60 < 10 ? "0" : "")\($0 % 60) +0100")
         }
         let text = export(records.joined())
-        let scratch = try Scratch()
-        let all = try Reading(try scratch.write(text, as: "whole.xml"))
+        let scratch = try TemporaryFolder()
+        let all = try Reading(try scratch.write(text, to: "whole.xml"))
         #expect(all.samples.count == 200)
         let bytes = Array(text.utf8)
         let first = try #require(text.range(of: "<Record")).lowerBound.utf16Offset(in: text)
         for place in stride(from: first, to: bytes.count - 500, by: 97) {
             let damaged = Array(bytes[..<place] + bytes[(place + 150)...])
-            let reading = try Reading(try scratch.write(damaged, as: "damaged.xml"))
+            let reading = try Reading(try scratch.write(damaged, to: "damaged.xml"))
             let lost = Set(all.groups.joined()).subtracting(reading.groups.joined())
             #expect(lost.count <= 3, "\(place)")
             #expect(reading.samples.count >= 198, "\(place)")
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test func `Entities of a declaration are not expanded, whatever they are`() throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let file = try scratch.write(
             """
             <?xml version="1.0"?>
@@ -109,24 +109,22 @@ import Testing
             <HealthData>
             \(record(source: "&b; &secret; &amp; &#65;&#x42;&#11;"))
             </HealthData>
-            """, as: "export.xml")
+            """, to: "export.xml")
         let reading = try Reading(file)
         #expect(reading.samples.first?.source.device == "&b; &secret; & AB")
         #expect(reading.count(.unknownEntity) == 1 && reading.count(.controlCharacter) == 1)
     }
 
     @Test
-    func `Impossible times, ends before starts and missing times are reported, and no value is made of them`()
-        throws
-    {
-        let scratch = try Scratch()
+    func `Impossible times, ends before starts and missing times are reported, and no value is made of them`() throws {
+        let scratch = try TemporaryFolder()
         let reading = try Reading(
             try scratch.write(
                 export(
                     record(start: "2026-02-30 08:00:00 +0100") + record(start: "2026-02-10 08:00:00")
                         + record(start: "2026-02-10 08:00:00 +0100", end: "2026-02-10 07:00:00 +0100")
                         + " <Record type=\"HKQuantityTypeIdentifierStepCount\" unit=\"count\" value=\"1\"/>\n"
-                        + record(value: "7", start: "2026-02-10 08:00:00+0100")), as: "export.xml"))
+                        + record(value: "7", start: "2026-02-10 08:00:00+0100")), to: "export.xml"))
         #expect(reading.rejections.isEmpty)
         #expect(reading.samples("stepCount").map(\.canonical) == [7])
         #expect(reading.samples("x.apple.exportElement").count == 1)
@@ -136,7 +134,7 @@ import Testing
     }
 
     @Test func `A blood pressure without a member and a food without a name are kept in parts`() throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let systolic = record("HKQuantityTypeIdentifierBloodPressureSystolic", unit: "mmHg", value: "121")
         let protein = record("HKQuantityTypeIdentifierDietaryProtein", unit: "g", value: "9")
         func correlation(_ type: String, _ members: String) -> String {
@@ -146,7 +144,7 @@ import Testing
             try scratch.write(
                 export(
                     correlation("HKCorrelationTypeIdentifierBloodPressure", systolic)
-                        + correlation("HKCorrelationTypeIdentifierFood", protein)), as: "export.xml"))
+                        + correlation("HKCorrelationTypeIdentifierFood", protein)), to: "export.xml"))
         #expect(reading.rejections.isEmpty)
         #expect(reading.samples("bloodPressureSystolic").count == 1 && reading.samples("dietaryProtein").count == 1)
         #expect(reading.samples("x.apple.exportElement").count == 2)
@@ -154,11 +152,11 @@ import Testing
     }
 
     @Test func `A type with an impossible name is kept as it is`() throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let reading = try Reading(
             try scratch.write(
                 export(record("HKQuantityTypeIdentifier Steps!", value: "7") + record("\u{1F9A6}", value: "7")),
-                as: "export.xml"))
+                to: "export.xml"))
         #expect(reading.rejections.isEmpty, "\(reading.rejections)")
         let kept = reading.samples("x.apple.exportElement")
         #expect(kept.compactMap { ($0.facts["attributes"] as? [String: Any])?["type"] as? String }.count == 2)
@@ -166,9 +164,9 @@ import Testing
     }
 
     @Test func `A file that is not an export is refused, and the error says why`() throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         for (name, text) in [("empty.xml", ""), ("page.xml", "<html></html>"), ("text.zip", "PK")] {
-            let file = try scratch.write(text, as: name)
+            let file = try scratch.write(text, to: name)
             let error = #expect(throws: ExportError.self) { try Reading(file) }
             #expect(error?.code == .notAnExport, "\(name)")
         }

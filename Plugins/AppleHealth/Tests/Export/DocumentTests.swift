@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import Samples
 import Testing
 
@@ -17,15 +18,15 @@ import Testing
     }
 
     @Test func `The files that a clinical document names as attachments are kept with it, byte for byte`() throws {
-        let scratch = try Scratch()
-        try scratch.write(export(Self.clinical), as: "export.xml")
+        let scratch = try TemporaryFolder()
+        try scratch.write(export(Self.clinical), to: "export.xml")
         let document =
             #"{"resourceType":"DiagnosticReport","presentedForm":[{"contentType":"application/pdf","url":"Attachment-1.pdf"},{"url" : "https:\/\/fhir.example.org\/Binary\/scan.bin"},{"url":"Attachment-1.pdf"},{"data":"aGVsbG8="},{"url":"../export.xml"},{"url":"elsewhere.pdf"}]}"#
-        try scratch.write(document, as: Self.report)
+        try scratch.write(document, to: Self.report)
         let pdf = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
-        try scratch.write(pdf, as: "clinical-records/Attachment-1.pdf")
-        try scratch.write([0, 1, 2], as: "clinical-records/scan.bin")
-        try scratch.write("nobody names it", as: "clinical-records/other.txt")
+        try scratch.write(pdf, to: "clinical-records/Attachment-1.pdf")
+        try scratch.write([0, 1, 2], to: "clinical-records/scan.bin")
+        try scratch.write("nobody names it", to: "clinical-records/other.txt")
         let reading = try Reading(scratch.path)
         #expect(reading.rejections.isEmpty, "\(reading.rejections)")
         let all = documents(reading)
@@ -46,13 +47,13 @@ import Testing
     func `An attachment that is too large or beyond the hundredth is skipped and counted, and the document stays`()
         throws
     {
-        let scratch = try Scratch()
-        try scratch.write(export(Self.clinical), as: "export.xml")
+        let scratch = try TemporaryFolder()
+        try scratch.write(export(Self.clinical), to: "export.xml")
         let names = ["large.pdf"] + (1...100).map { "\($0).txt" }
         let document = "{\"content\":[" + names.map { "{\"url\":\"\($0)\"}" }.joined(separator: ",") + "]}"
-        try scratch.write(document, as: Self.report)
-        try scratch.write([UInt8](repeating: 7, count: (16 << 20) + 1), as: "clinical-records/large.pdf")
-        for name in names.dropFirst() { try scratch.write(name, as: "clinical-records/\(name)") }
+        try scratch.write(document, to: Self.report)
+        try scratch.write([UInt8](repeating: 7, count: (16 << 20) + 1), to: "clinical-records/large.pdf")
+        for name in names.dropFirst() { try scratch.write(name, to: "clinical-records/\(name)") }
         let reading = try Reading(scratch.path)
         #expect(documents(reading).count == 1 + 99 && reading.count(.leftOut) == 2)
         #expect(reading.count(.otherFile) == 0 && reading.account.fault == nil)
@@ -67,14 +68,13 @@ import Testing
     }
 
     @Test func `A file that is named repeatedly is not read without a limit`() throws {
-        let scratch = try Scratch()
-        let points = (0..<10).map {
-            "<trkpt lat=\"52.5\" lon=\"13.4\"><time>2026-02-10T17:05:1\($0)Z</time></trkpt>"
-        }.joined()
+        let scratch = try TemporaryFolder()
+        let points = (0..<10).map { "<trkpt lat=\"52.5\" lon=\"13.4\"><time>2026-02-10T17:05:1\($0)Z</time></trkpt>" }
+            .joined()
         let gpx = "<gpx>\(points)</gpx>"
-        try scratch.write(gpx, as: "workout-routes/a.gpx")
+        try scratch.write(gpx, to: "workout-routes/a.gpx")
         let routes = String(repeating: Self.route(["a.gpx"]), count: 40)
-        try scratch.write(export("\(Self.run)\(routes)</Workout>"), as: "export.xml")
+        try scratch.write(export("\(Self.run)\(routes)</Workout>"), to: "export.xml")
         let reader = try ExportReader(scratch.path, scratch: FileManager.default.temporaryDirectory.path)
         reader.maximumFileBytes = Int64(gpx.utf8.count * 3)
         var count = 0
@@ -83,9 +83,9 @@ import Testing
     }
 
     @Test func `A workout has at most a thousand files of routes, in any number of routes`() throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let routes = (0..<3).map { route in Self.route((0..<400).map { "\(route)-\($0).gpx" }) }.joined()
-        let reading = try Reading(try scratch.write(export("\(Self.run)\(routes)</Workout>"), as: "export.xml"))
+        let reading = try Reading(try scratch.write(export("\(Self.run)\(routes)</Workout>"), to: "export.xml"))
         #expect(reading.count(.leftOut) == 200 && reading.count(.missingFile) == 1_000)
     }
 }

@@ -1,5 +1,6 @@
 import AppleExport
 import Foundation
+import HubProcess
 import Samples
 import Testing
 
@@ -26,9 +27,9 @@ import Testing
     func `An electrocardiogram whose rate would make it endless ends at its start, and is reported`(_ rate: String)
         throws
     {
-        let scratch = try Scratch()
-        try scratch.write(export(record()), as: "export.xml")
-        try scratch.write(Self.ecg.replacing("RATE", with: rate), as: "electrocardiograms/e.csv")
+        let scratch = try TemporaryFolder()
+        try scratch.write(export(record()), to: "export.xml")
+        try scratch.write(Self.ecg.replacing("RATE", with: rate), to: "electrocardiograms/e.csv")
         let reading = try Reading(scratch.path)
         #expect(reading.rejections.isEmpty, "\(reading.rejections)")
         let ecg = try #require(reading.samples("electrocardiogram").first)
@@ -40,26 +41,26 @@ import Testing
     }
 
     @Test func `An event whose end is beyond the calendar ends at its start, and is reported`() throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let workout = """
              <Workout workoutActivityType="HKWorkoutActivityTypeRunning" sourceName="W" startDate="9999-12-30 23:59:00 +0000" endDate="9999-12-30 23:59:30 +0000">
               <WorkoutEvent type="HKWorkoutEventTypePause" date="9999-12-30 23:59:00 +0000" duration="5" durationUnit="min"/>
              </Workout>
             """
-        let reading = try Reading(try scratch.write(export(workout), as: "export.xml"))
+        let reading = try Reading(try scratch.write(export(workout), to: "export.xml"))
         let event = try #require(reading.samples("workout").first?.workout?.events.first)
         #expect(event.end.microseconds == event.start.microseconds && reading.count(.unreadValue) == 1)
     }
 
     @Test(arguments: ["9999-12-31", "0001-01-01"])
     func `A day beyond the range of times is reported and skipped`(_ day: String) throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let elements = """
              <Me HKCharacteristicTypeIdentifierDateOfBirth="\(day)" HKCharacteristicTypeIdentifierBloodType="HKBloodTypeNotSet"/>
              <ActivitySummary dateComponents="\(day)" appleStandHours="3"/>
             """
         let reading = try Reading(
-            try scratch.write(export(elements), as: "export.xml"), ExportOptions(dayZone: "Asia/Tokyo"))
+            try scratch.write(export(elements), to: "export.xml"), ExportOptions(dayZone: "Asia/Tokyo"))
         #expect(reading.rejections.isEmpty, "\(reading.rejections)")
         #expect(reading.count(.wrongTime) == 2)
     }
@@ -67,13 +68,13 @@ import Testing
     @Test func `A value of a day with an unknown unit is reported and skipped, and the other values of the day stay`()
         throws
     {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let element = """
              <ActivitySummary dateComponents="2026-02-11" activeEnergyBurned="300" activeEnergyBurnedUnit="kdJ" \
             appleMoveTime="20" appleStandHours="3"/>
              <ActivitySummary dateComponents="2026-02-12" activeEnergyBurned="300" appleStandHours="4"/>
             """
-        let reading = try Reading(try scratch.write(export(element), as: "export.xml"))
+        let reading = try Reading(try scratch.write(export(element), to: "export.xml"))
         let summaries = reading.samples("activitySummary").compactMap(\.activitySummary)
         #expect(summaries.map { $0.appleStandHours?.value } == [3, 4])
         #expect(summaries.allSatisfy { $0.activeEnergyBurned == nil } && summaries.first?.appleMoveTime?.value == 20)
@@ -81,15 +82,15 @@ import Testing
     }
 
     @Test func `A source whose name has a control character keeps its records`() throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let text = export(record()).replacing("sourceName=\"", with: "sourceName=\"\u{7F}")
-        let reading = try Reading(try scratch.write(text, as: "export.xml"))
+        let reading = try Reading(try scratch.write(text, to: "export.xml"))
         #expect(reading.groups.count == 1 && reading.rejections.isEmpty, "\(reading.rejections)")
     }
 
     @Test func `A value of an unknown type with an empty unit is kept, and the hub accepts it`() throws {
-        let scratch = try Scratch()
-        let file = try scratch.write(export(record("HKQuantityTypeIdentifierNovelty", unit: "")), as: "export.xml")
+        let scratch = try TemporaryFolder()
+        let file = try scratch.write(export(record("HKQuantityTypeIdentifierNovelty", unit: "")), to: "export.xml")
         let reading = try Reading(file)
         #expect(reading.groups.count == 1 && reading.rejections.isEmpty, "\(reading.rejections)")
         #expect(reading.count(.unreadValue) == 1)
@@ -97,8 +98,8 @@ import Testing
 
     @Test(arguments: ["5e-324", "2.5e-310", "1.7e308", "-4e-320", "1e-291"])
     func `The smallest and largest numbers have a key, too`(_ value: String) throws {
-        let scratch = try Scratch()
-        let reading = try Reading(try scratch.write(export(record(value: value)), as: "export.xml"))
+        let scratch = try TemporaryFolder()
+        let reading = try Reading(try scratch.write(export(record(value: value)), to: "export.xml"))
         #expect(reading.groups.count == 1)
     }
 
@@ -106,9 +107,9 @@ import Testing
     func `A file that only opens comments, end tags or instructions takes no longer to read than another`(
         _ beginning: String
     ) throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let text = export(record(), end: "") + String(repeating: beginning, count: 2_300_000 / beginning.utf8.count)
-        let file = try scratch.write(text, as: "export.xml")
+        let file = try scratch.write(text, to: "export.xml")
         let clock = ContinuousClock()
         var reading: Reading?
         let time = try clock.measure { reading = try Reading(file) }
@@ -119,14 +120,13 @@ import Testing
 
     @Test(arguments: ["export.xml", "electrocardiograms", "electrocardiograms/e.csv"])
     func `A link in an unpacked export is not followed, at any level`(_ link: String) throws {
-        let scratch = try Scratch()
-        try scratch.write(export(record()), as: "in/export.xml")
-        try scratch.write(Self.ecg.replacing("RATE", with: "512"), as: "in/electrocardiograms/e.csv")
+        let scratch = try TemporaryFolder()
+        try scratch.write(export(record()), to: "in/export.xml")
+        try scratch.write(Self.ecg.replacing("RATE", with: "512"), to: "in/electrocardiograms/e.csv")
         #expect(try Reading(scratch.path + "/in").samples("electrocardiogram").count == 1)
         let files = FileManager.default
         try files.moveItem(atPath: "\(scratch.path)/in/\(link)", toPath: "\(scratch.path)/moved")
-        try files.createSymbolicLink(
-            atPath: "\(scratch.path)/in/\(link)", withDestinationPath: "\(scratch.path)/moved")
+        try files.createSymbolicLink(atPath: "\(scratch.path)/in/\(link)", withDestinationPath: "\(scratch.path)/moved")
         guard link != "export.xml" else {
             #expect(#expect(throws: ExportError.self) { try Reading(scratch.path + "/in") }?.code == .notAnExport)
             return
@@ -138,8 +138,8 @@ import Testing
     }
 
     @Test func `The given path may be a link`() throws {
-        let scratch = try Scratch()
-        let file = try scratch.write(export(record()), as: "in/export.xml")
+        let scratch = try TemporaryFolder()
+        let file = try scratch.write(export(record()), to: "in/export.xml")
         for (name, path) in [("folder", scratch.path + "/in"), ("file.xml", file)] {
             let link = "\(scratch.path)/\(name)"
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
@@ -156,9 +156,9 @@ import Testing
     func `A day begins on that day, also if the clocks are put forward at midnight`(
         _ zone: String, _ day: String, _ start: String
     ) throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let file = try scratch.write(
-            export(" <ActivitySummary dateComponents=\"\(day)\" appleStandHours=\"3\"/>"), as: "export.xml")
+            export(" <ActivitySummary dateComponents=\"\(day)\" appleStandHours=\"3\"/>"), to: "export.xml")
         let summary = try #require(try Reading(file, ExportOptions(dayZone: zone)).samples("activitySummary").first)
         #expect(summary.start.text == start)
     }

@@ -7,8 +7,8 @@ import Testing
 /// Everything in an export is stored, kept as it is written, excluded as requested, or reported with its place, date and reason.
 @Suite(.timeLimit(.minutes(2))) struct OmissionTests {
     private func read(_ elements: String, _ options: ExportOptions = ExportOptions()) throws -> Reading {
-        let scratch = try Scratch()
-        return try Reading(try scratch.write(export(elements), as: "export.xml"), options)
+        let scratch = try TemporaryFolder()
+        return try Reading(try scratch.write(export(elements), to: "export.xml"), options)
     }
 
     private func places(_ oddity: AppleExportSummary.Anomaly, _ reading: Reading) -> [AppleExportSummary.Place] {
@@ -52,12 +52,12 @@ import Testing
     func `Times of the calendar of Thailand are converted to their instants, including leap days`(exported: String)
         throws
     {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let text = export(
             record(start: "2569-02-28 08:00:00 +0700") + record(start: "2026-02-10 08:00:00 +0700")
                 + record(start: "2567-02-29 08:00:00 +0700"))
         let own = text.replacing("ExportDate value=\"2026-03-01", with: "ExportDate value=\"\(exported)")
-        let reading = try Reading(try scratch.write(own, as: "own.xml"))
+        let reading = try Reading(try scratch.write(own, to: "own.xml"))
         #expect(
             reading.samples.map(\.start.text) == [
                 "2026-02-28T01:00:00Z", "2026-02-10T01:00:00Z", "2024-02-29T01:00:00Z",
@@ -91,8 +91,7 @@ import Testing
 
     @Test func `A record with an invalid end is kept with everything in its element`() throws {
         let reading = try read(
-            record(end: "2026-02-10 07:00:00 +0100") + record(value: "11", end: "yesterday")
-                + """
+            record(end: "2026-02-10 07:00:00 +0100") + record(value: "11", end: "yesterday") + """
                  <Workout workoutActivityType="HKWorkoutActivityTypeRunning" sourceName="W" duration="30" durationUnit="min" \
                 startDate="2026-02-10 18:00:00 +0100" endDate="2026-02-10 17:00:00 +0100">
                   <WorkoutStatistics type="HKQuantityTypeIdentifierActiveEnergyBurned" sum="300" unit="kcal"/>
@@ -173,8 +172,7 @@ import Testing
     @Test func `An unknown element is kept with its content, and a record in it is read`() throws {
         let reading = try read(
             " <Novelty kind=\"x\" startDate=\"2026-02-10 08:00:00 +0100\"><Part a=\"1\"><Deep b=\"2\"/></Part></Novelty>\n"
-                + " <Novelty><Part/>\(record())</Novelty>\n"
-                + record(value: "12", children: "<Note text=\"n\"/>"))
+                + " <Novelty><Part/>\(record())</Novelty>\n" + record(value: "12", children: "<Note text=\"n\"/>"))
         let kept = try #require(reading.samples("x.apple.exportElement").first)
         #expect((kept.facts["attributes"] as? [String: Any])?["kind"] as? String == "x")
         let names = (kept.facts["unread"] as? [String: Any] ?? [:]).keys.sorted()
@@ -205,18 +203,18 @@ import Testing
     // MARK: - Files
 
     @Test func `Points of a route without a time are reported with their file and number`() async throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         try scratch.write(
             export(
                 """
                  <Workout workoutActivityType="HKWorkoutActivityTypeRunning" sourceName="W" startDate="2026-02-10 18:00:00 +0100" endDate="2026-02-10 18:30:00 +0100">
                   <WorkoutRoute sourceName="W" startDate="2026-02-10 18:00:00 +0100" endDate="2026-02-10 18:30:00 +0100"><FileReference path="/workout-routes/r.gpx"/></WorkoutRoute>
                  </Workout>
-                """), as: "export.xml")
+                """), to: "export.xml")
         let points = (0..<5).map {
             "<trkpt lon=\"8\" lat=\"48\"><ele>1</ele>\($0 < 3 ? "<time>2026-02-10T17:0\($0):00Z</time>" : $0 == 3 ? "<time>noon</time>" : "")</trkpt>"
         }
-        try scratch.write("<gpx><trk><trkseg>\(points.joined())</trkseg></trk></gpx>", as: "workout-routes/r.gpx")
+        try scratch.write("<gpx><trk><trkseg>\(points.joined())</trkseg></trk></gpx>", to: "workout-routes/r.gpx")
         let reading = try Reading(scratch.path)
         #expect(reading.samples("workoutRoute").compactMap(\.route).map(\.count) == [3])
         let place = try #require(places(.lostPoint, reading).first)
@@ -229,14 +227,12 @@ import Testing
     ])
     func `An electrocardiogram with a time in any language is read, and one without is reported with its file`(
         _ time: String, _ isRead: Bool
-    )
-        throws
-    {
-        let scratch = try Scratch()
-        try scratch.write(export(record()), as: "export.xml")
+    ) throws {
+        let scratch = try TemporaryFolder()
+        try scratch.write(export(record()), to: "export.xml")
         try scratch.write(
             "Name,A\nDate of Birth,x\nRecorded Date,\(time)\nClassification,c\nSymptoms,\nSoftware Version,1\nDevice,W\n"
-                + "Sample Rate,512 Hz\n\nLead,I\nUnit,µV\n\n1.5\n2.5\nnoise\n", as: "electrocardiograms/e.csv")
+                + "Sample Rate,512 Hz\n\nLead,I\nUnit,µV\n\n1.5\n2.5\nnoise\n", to: "electrocardiograms/e.csv")
         let reading = try Reading(scratch.path)
         #expect(reading.samples("electrocardiogram").count == (isRead ? 1 : 0))
         if isRead {
@@ -251,33 +247,33 @@ import Testing
     @Test(arguments: [String.Encoding.utf16LittleEndian, .utf16BigEndian], [true, false])
     func `UTF-16 is read with and without a mark at its beginning`(_ encoding: String.Encoding, _ hasMark: Bool) throws
     {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let text = export((0..<3_000).map { record(source: "Ännas 🏃 Uhr", value: "\($0)") }.joined())
         var bytes = Array(try #require(text.data(using: encoding)))
         if hasMark { bytes = (encoding == .utf16LittleEndian ? [0xFF, 0xFE] : [0xFE, 0xFF]) + bytes }
-        let reading = try Reading(try scratch.write(bytes, as: "export.xml"))
+        let reading = try Reading(try scratch.write(bytes, to: "export.xml"))
         #expect(reading.samples.count == 3_000 && Set(reading.samples.map(\.source.device)) == ["Ännas 🏃 Uhr"])
         #expect(reading.account.isComplete && reading.account.oddities.isEmpty)
-        let marked = try Reading(try scratch.write([0xEF, 0xBB, 0xBF] + Array(text.utf8), as: "utf8.xml"))
+        let marked = try Reading(try scratch.write([0xEF, 0xBB, 0xBF] + Array(text.utf8), to: "utf8.xml"))
         #expect(marked.samples.map(\.key) == reading.samples.map(\.key))
     }
 
     // MARK: - Files that are no export
 
     @Test func `A zip with two exports is refused, because their owners may differ`() async throws {
-        let scratch = try Scratch()
-        try scratch.write(export(record()), as: "a.xml")
+        let scratch = try TemporaryFolder()
+        try scratch.write(export(record()), to: "a.xml")
         let path = try await scratch.zip("zip.write('a.xml', 'anna/export.xml')\nzip.write('a.xml', 'ben/export.xml')")
         let error = #expect(throws: ExportError.self) { try ExportPackage(path) }
         #expect(error?.message.contains("2 exports in it: anna/export.xml, ben/export.xml") == true)
-        try scratch.write(export(record()), as: "two/a.xml")
-        try scratch.write(export(record()), as: "two/b.xml")
+        try scratch.write(export(record()), to: "two/a.xml")
+        try scratch.write(export(record()), to: "two/b.xml")
         #expect(throws: ExportError.self) { try ExportPackage(scratch.path + "/two") }
     }
 
     @Test func `A zip in a zip and an encrypted zip are named in the error`() async throws {
-        let scratch = try Scratch()
-        try scratch.write(export(record()), as: "a.xml")
+        let scratch = try TemporaryFolder()
+        try scratch.write(export(record()), to: "a.xml")
         _ = try await scratch.zip("zip.write('a.xml', 'apple_health_export/export.xml')", as: "inner.zip")
         let nested = try await scratch.zip("zip.write('inner.zip', 'Export/export.zip')", as: "outer.zip")
         #expect(
@@ -289,7 +285,7 @@ import Testing
         for place in 0..<(plain.count - 4) where Array(plain[place..<(place + 4)]) == [0x50, 0x4B, 1, 2] {
             locked[place + 8] |= 1
         }
-        let path = try scratch.write(locked, as: "locked.zip")
+        let path = try scratch.write(locked, to: "locked.zip")
         let error = #expect(throws: ExportError.self) { try ExportPackage(path) }
         #expect(error?.message.contains("export.xml is encrypted (password)") == true)
     }
@@ -314,8 +310,8 @@ import Testing
         ("Time of Measurement,Weight(kg),BMI\n", "Renpho"), ("Date,Time,Systolic (mmHg),Diastolic (mmHg)\n", "Omron"),
         ("SQLite format 3\u{0} application_info_table", "Health Connect"),
     ]) func `A file of another app is refused with the name of the app`(_ text: String, _ name: String) throws {
-        let scratch = try Scratch()
-        let path = try scratch.write(text, as: "file")
+        let scratch = try TemporaryFolder()
+        let path = try scratch.write(text, to: "file")
         let error = #expect(throws: ExportError.self) { try ExportPackage(path) }
         #expect(error?.message.contains(name) == true, "\(error?.message ?? "")")
         #expect(error?.message.contains("this is a") == true)
@@ -329,7 +325,7 @@ import Testing
         ("weight.csv", "Withings"), ("Takeout/Fit/All Data/a.json", "Google Fit"),
         ("database/Gadgetbridge", "Gadgetbridge"),
     ]) func `A zip of another app is refused with the name of the app`(_ entry: String, _ name: String) async throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let path = try await scratch.zip("zip.writestr('\(entry)', 'x')")
         let error = #expect(throws: ExportError.self) { try ExportPackage(path) }
         #expect(error?.message.contains("this is a \(name)") == true, "\(error?.message ?? "")")

@@ -1,5 +1,6 @@
 import AppleExport
 import Foundation
+import HubProcess
 import Samples
 import Testing
 
@@ -33,10 +34,10 @@ import Testing
     }
 
     private func keys(_ type: String, _ elements: [String]) throws -> Set<String> {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         return try Set(
             elements.map {
-                let reading = try Reading(try scratch.write(export($0), as: "export.xml"))
+                let reading = try Reading(try scratch.write(export($0), to: "export.xml"))
                 #expect(reading.rejections.isEmpty, "\(reading.rejections)")
                 let samples = reading.samples(type)
                 return try #require(samples.first, "\(reading.samples.map(\.type))").key.text
@@ -64,9 +65,8 @@ import Testing
         #expect(try keys("food", [meal("9", synchronized(1)), meal("10", synchronized(2))]).count == 1)
     }
 
-    @Test func `A sample with a UUID of its source is one record, except that each value of a category is its own`()
-        throws
-    {
+    @Test
+    func `A sample with a UUID of its source is one record, except that each value of a category is its own`() throws {
         let uuid = metadata(["HKExternalUUID": "u-1"])
         let element = ["much", "more"].map { record(value: $0, children: uuid) }
         #expect(try keys("x.apple.exportElement", element).count == 1)
@@ -89,34 +89,34 @@ import Testing
         "<WorkoutRoute sourceName=\"W\" startDate=\"2026-02-10 18:05:00 +0100\" endDate=\"2026-02-10 18:37:00 +0100\"><FileReference path=\"/workout-routes/r1.gpx\"/></WorkoutRoute>"
 
     @Test func `The routes of a truncated export and of the complete one are the same records`() throws {
-        let scratch = try Scratch()
-        try scratch.write(Self.route, as: "workout-routes/r1.gpx")
+        let scratch = try TemporaryFolder()
+        try scratch.write(Self.route, to: "workout-routes/r1.gpx")
         let whole = export(record() + workout("Running", Self.reference))
-        try scratch.write(whole, as: "export.xml")
+        try scratch.write(whole, to: "export.xml")
         let all = try Reading(scratch.path)
         #expect(all.samples("workoutRoute").count == 1 && all.count(.unnamedRoute) == 0)
         let known = Set(all.groups.joined())
         let first = try #require(whole.range(of: "<Workout ")).lowerBound.utf16Offset(in: whole)
         for cut in stride(from: first + 2, to: whole.utf8.count - 15, by: 31) {
-            try scratch.write(Array(whole.utf8.prefix(cut)), as: "export.xml")
+            try scratch.write(Array(whole.utf8.prefix(cut)), to: "export.xml")
             let reading = try Reading(scratch.path)
             #expect(known.isSuperset(of: reading.groups.joined()), "\(cut)")
         }
         // Cut before any element names the route.
-        try scratch.write(Array(whole.utf8.prefix(first + 20)), as: "export.xml")
+        try scratch.write(Array(whole.utf8.prefix(first + 20)), to: "export.xml")
         #expect(try Reading(scratch.path).count(.unnamedRoute) == 1)
         // The reference is lost in the middle, but the file is complete at its end.
-        try scratch.write(whole.replacing("<WorkoutRoute s", with: "<WorkoutRou<te s"), as: "export.xml")
+        try scratch.write(whole.replacing("<WorkoutRoute s", with: "<WorkoutRou<te s"), to: "export.xml")
         #expect(try Reading(scratch.path).samples("workoutRoute").isEmpty)
         // No element names this route at all.
-        try scratch.write(export(record()), as: "export.xml")
+        try scratch.write(export(record()), to: "export.xml")
         #expect(try Reading(scratch.path).samples("workoutRoute").count == 1)
     }
 
     @Test func `Routes are read if their type is requested, with or without their workout`() throws {
-        let scratch = try Scratch()
-        try scratch.write(Self.route, as: "workout-routes/r1.gpx")
-        try scratch.write(export(workout("Running", Self.reference)), as: "export.xml")
+        let scratch = try TemporaryFolder()
+        try scratch.write(Self.route, to: "workout-routes/r1.gpx")
+        try scratch.write(export(workout("Running", Self.reference)), to: "export.xml")
         let all = try Reading(scratch.path)
         func types(_ types: Set<TypeID>) throws -> Reading {
             try Reading(scratch.path, ExportOptions(filter: ExportFilter(types: types)))
@@ -130,11 +130,11 @@ import Testing
     }
 
     @Test func `After a resume behind an element whose end was lost, the next element is not lost`() throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let open = meal("9", "").replacing("</Correlation>", with: "")
         let last = record("HKQuantityTypeIdentifierBodyMass", unit: "kg", value: "80")
         let file = try scratch.write(
-            export(record() + open + workout("Running", "") + meal("8", "") + last), as: "export.xml")
+            export(record() + open + workout("Running", "") + meal("8", "") + last), to: "export.xml")
         let all = try Set(Reading(file).groups.joined())
         for size in 1...4 {
             let reader = try ExportReader(file, scratch: scratch.path)

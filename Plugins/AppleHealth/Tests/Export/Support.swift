@@ -10,28 +10,7 @@ func fixture(_ name: String) throws -> String {
     try #require(Bundle.module.resourceURL).appending(path: "Exports/\(name)").path
 }
 
-/// A folder for one test, removed with this object.
-final class Scratch {
-    let path = FileManager.default.temporaryDirectory.appending(path: "apple-export-\(UUID().uuidString)").path
-
-    init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    @discardableResult
-    func write(_ text: String, as name: String) throws -> String {
-        try write(Array(text.utf8), as: name)
-    }
-
-    @discardableResult
-    func write(_ bytes: [UInt8], as name: String) throws -> String {
-        let file = path + "/" + name
-        try FileManager.default.createDirectory(
-            atPath: (file as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
-        try Data(bytes).write(to: URL(filePath: file))
-        return file
-    }
-
+extension TemporaryFolder {
     /// A zip made with Python's library; `program` knows it as `zip`, and runs in this folder.
     func zip(_ program: String, as name: String = "export.zip") async throws -> String {
         let script =

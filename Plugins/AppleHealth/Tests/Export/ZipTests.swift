@@ -6,10 +6,10 @@ import Samples
 import Testing
 
 @Suite(.enabled(if: Need.python.isMet, "\(Need.python.reason)")) struct ZipTests {
-    private func folder() throws -> Scratch {
-        let scratch = try Scratch()
+    private func folder() throws -> TemporaryFolder {
+        let scratch = try TemporaryFolder()
         let files = FileManager.default
-        try scratch.write(Array(try Data(contentsOf: URL(filePath: try fixture("synthetic.xml")))), as: "main.xml")
+        try scratch.write(Array(try Data(contentsOf: URL(filePath: try fixture("synthetic.xml")))), to: "main.xml")
         for (name, place) in [
             ("route_2026-02-10_6.37pm.gpx", "workout-routes"), ("ecg_2026-02-10.csv", "electrocardiograms"),
         ] {
@@ -18,7 +18,7 @@ import Testing
         }
         try scratch.write(
             #"{"resourceType":"Observation","id":"obs-1","note":"Ärzte \"und\" andere"}"#,
-            as: "clinical-records/Observation-00000000.json")
+            to: "clinical-records/Observation-00000000.json")
         return scratch
     }
 
@@ -31,9 +31,8 @@ import Testing
             for name in os.listdir(folder): zip.write(folder + '/' + name, 'apple_health_export/' + folder + '/' + name)
         """
 
-    @Test func `A zip is read without unpacking it, with routes, electrocardiograms and clinical documents`()
-        async throws
-    {
+    @Test
+    func `A zip is read without unpacking it, with routes, electrocardiograms and clinical documents`() async throws {
         let scratch = try folder()
         let reading = try Reading(try await scratch.zip(Self.all))
         #expect(reading.rejections.isEmpty, "\(reading.rejections)")
@@ -56,9 +55,7 @@ import Testing
         #expect(!reading.groups.joined().contains { $0.contains("Test Person") })
     }
 
-    @Test func `An entry is complete in pieces of any size, also if its last bytes unpack to many`()
-        async throws
-    {
+    @Test func `An entry is complete in pieces of any size, also if its last bytes unpack to many`() async throws {
         let scratch = try folder()
         let path = try await scratch.zip(
             """
@@ -85,15 +82,13 @@ import Testing
         #expect(unpacked.groups == zip.groups)
     }
 
-    @Test(arguments: ["stored", "zip64", "descriptors"])
-    func `Every form of zip is read`(_ form: String) async throws {
+    @Test(arguments: ["stored", "zip64", "descriptors"]) func `Every form of zip is read`(_ form: String) async throws {
         let scratch = try folder()
         let name = "apple_health_export/export.xml"
         let program =
             switch form {
             case "stored": "zip.write('main.xml', '\(name)', zipfile.ZIP_STORED)"
-            case "zip64":
-                "with zip.open('\(name)', 'w', force_zip64=True) as f: f.write(open('main.xml', 'rb').read())"
+            case "zip64": "with zip.open('\(name)', 'w', force_zip64=True) as f: f.write(open('main.xml', 'rb').read())"
             default:
                 """
                 zip.close()
@@ -121,7 +116,7 @@ import Testing
     @Test func `A zip that unpacks to more than it says ends there, and keeps what came before`() async throws {
         let scratch = try folder()
         let records = (0..<2_000).map { record(value: "\($0)") }.joined()
-        try scratch.write(export(records), as: "main.xml")
+        try scratch.write(export(records), to: "main.xml")
         let file = try await scratch.zip("zip.write('main.xml', 'export.xml')")
         var bytes = try Data(contentsOf: URL(filePath: file))
         let directory = try #require(bytes.range(of: Data([0x50, 0x4B, 1, 2]))).lowerBound
@@ -133,17 +128,17 @@ import Testing
     }
 
     @Test func `Names in a zip are looked up in it and never become paths`() async throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         try scratch.write(
             "<gpx><trk><trkseg><trkpt lat=\"1\" lon=\"2\"><time>2026-02-10T17:05:00Z</time></trkpt></trkseg></trk></gpx>",
-            as: "secret.gpx")
+            to: "secret.gpx")
         let workout = """
              <Workout workoutActivityType="HKWorkoutActivityTypeRunning" startDate="2026-02-10 18:05:00 +0100" endDate="2026-02-10 18:37:00 +0100">
               <WorkoutRoute><FileReference path="/../secret.gpx"/><FileReference path="\(scratch.path)/secret.gpx"/><FileReference path="/workout-routes/../../secret.gpx"/></WorkoutRoute>
              </Workout>
             """
-        try scratch.write(export(workout), as: "in/export.xml")
-        try scratch.write("a folder that a path could lead through", as: "in/workout-routes/note.txt")
+        try scratch.write(export(workout), to: "in/export.xml")
+        try scratch.write("a folder that a path could lead through", to: "in/workout-routes/note.txt")
         for path in [
             scratch.path + "/in",
             try await scratch.zip(
@@ -157,7 +152,7 @@ import Testing
     @Test func `A zip that is truncated, empty or without an export gets an error that says so`() async throws {
         let scratch = try folder()
         let whole = try Data(contentsOf: URL(filePath: try await scratch.zip(Self.all)))
-        let cut = try scratch.write(Array(whole.dropLast(40)), as: "cut.zip")
+        let cut = try scratch.write(Array(whole.dropLast(40)), to: "cut.zip")
         #expect(
             #expect(throws: ExportError.self) { try Reading(cut) }?.message.contains("no directory at its end") == true)
         let empty = try await scratch.zip("pass", as: "empty.zip")
@@ -168,9 +163,8 @@ import Testing
         #expect(#expect(throws: ExportError.self) { try Reading(other) }?.code == .notAnExport)
     }
 
-    @Test func `Whatever bytes of a zip are wrong, reading ends, and never with a record that was not there`()
-        async throws
-    {
+    @Test
+    func `Whatever bytes of a zip are wrong, reading ends, and never with a record that was not there`() async throws {
         let scratch = try folder()
         let file = try await scratch.zip(Self.all)
         let whole = Array(try Data(contentsOf: URL(filePath: file)))
@@ -180,11 +174,10 @@ import Testing
         for _ in 0..<300 {
             var bytes = whole
             bytes[Int.random(in: 0..<bytes.count, using: &random)] ^= UInt8.random(in: 1...255, using: &random)
-            let path = try scratch.write(bytes, as: "damaged.zip")
+            let path = try scratch.write(bytes, to: "damaged.zip")
             guard let reading = try? Reading(path) else { continue }
             if reading.account.isComplete, reading.account.fault == nil, reading.count(.wrongSum) == 0,
-                reading.count(.damagedFile) == 0,
-                reading.count(.missingFile) == 0
+                reading.count(.damagedFile) == 0, reading.count(.missingFile) == 0
             {
                 #expect(reading.samples.allSatisfy { known.contains("\($0.type) \($0.value)") })
             } else {
