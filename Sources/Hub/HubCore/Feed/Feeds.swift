@@ -55,6 +55,8 @@ final class Feeds {
     /// Applies a changed `hub.conf`.
     func adopt(_ facts: HubContext) {
         self.facts = facts
+        // A person may have another name now.
+        bodies.forget(upTo: store.cursor.sequence)
         for feed in all {
             let grant = feed.grant.map { facts.reading(of: $0.instance) }
             guard grant != feed.grant else { continue }
