@@ -77,7 +77,7 @@ import Testing
         (["backup", "--keep", "0"], "Error: --keep takes a number from 1 to 10000."),
         (["backup", "--verify"], "Error: --verify needs the backup's path."),
         (["trace", "0"], "Error: 0 is not the number of a record."),
-    ]) func `a usage error states what is wrong and has exit code 64`(_ arguments: [String], _ message: String) throws {
+    ]) func `a usage error names the fault and has exit code 64`(_ arguments: [String], _ message: String) throws {
         let error = try #require(throws: (any Error).self) { try RootCommand.parseAsRoot(arguments) }
         #expect(RootCommand.exitCode(for: error).rawValue == HubExit.usage.rawValue)
         #expect(RootCommand.fullMessage(for: error).hasPrefix(message + "\nUsage: hub \(arguments[0]) "))

@@ -56,7 +56,7 @@ package final class BridgePublisher: Sendable {
         } catch is OutputClosed { state.withLock { $0.hasLostReader = true } }
     }
 
-    /// Reads the stream, and passes on what has come and the answers to invalid lines.
+    /// Reads the stream, and passes on its records and the answers to invalid lines.
     private func read(
         _ link: HubLink, _ take: (inout GroupCollector, [JSONTree]) async throws -> Void
     ) async throws {
