@@ -40,4 +40,9 @@ struct Post: Sendable, Hashable {
     static func isOwn(_ device: ServiceDevice, _ instance: String) -> Bool {
         all.contains { device.name == $0.device(instance) }
     }
+
+    /// Whether any instance registered the device, also one of another name in another hub.
+    static func isOfHub(_ device: ServiceDevice) -> Bool {
+        device.name.hasPrefix(prefix) && all.contains { device.name.hasSuffix(" \($0.name)") }
+    }
 }

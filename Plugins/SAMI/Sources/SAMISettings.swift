@@ -38,7 +38,7 @@ struct SAMISettings: Sendable {
                 default: .string("implicit")),
             .init(
                 "devices", .list(of: .string()),
-                help: "Names or ids of the devices that are read; not set: all of them.", default: nil),
+                help: "Names or ids of the devices that are read. Not set: all but those of hubs.", default: nil),
             .init(
                 "zone", .timeZone,
                 help: "The time zone of the devices, which the service does not send. Not set: records have no zone.",
@@ -163,7 +163,9 @@ struct SAMISettings: Sendable {
     }
 
     /// Whether a device should be read.
+    ///
+    /// Two hubs with one account would otherwise import each other's posts as new measurements, and post them again.
     func reads(_ device: ServiceDevice) -> Bool {
-        devices.isEmpty || devices.contains(device.id) || devices.contains(device.name)
+        devices.isEmpty ? !Post.isOfHub(device) : devices.contains(device.id) || devices.contains(device.name)
     }
 }

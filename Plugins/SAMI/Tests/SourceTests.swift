@@ -63,6 +63,19 @@ import WebFaults
         #expect(await scene.hub.heldText() == ["weight 79.0 kg", "weight 80.0 kg", "weight 81.0 kg"])
     }
 
+    @Test(arguments: [nil, "Health hub kitchen weight"])
+    func `Posts of another hub with this account are read only if the settings name its device`(
+        named: String?
+    ) async throws {
+        let scene = try await Scene(settings: named.map { ["devices": #"["\#($0)"]"#] } ?? [:])
+        let other = try scene.add(device: "Health hub kitchen weight", type: Fixtures.withings)
+        try scene.post(#"{"weight":80}"#, at: Scene.ago(.seconds(60)), device: other)
+        try scene.post(#"{"weight":81}"#, at: Scene.ago(.seconds(30)))
+        let run = scene.run(.once)
+        #expect(await run.end() == .done)
+        #expect(await scene.hub.heldText() == [named == nil ? "weight 81.0 kg" : "weight 80.0 kg"])
+    }
+
     @Test func `The fields of an unknown device type are declared and become separate records`() async throws {
         let scene = try await Scene()
         let type = try #require(
