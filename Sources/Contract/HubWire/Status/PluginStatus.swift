@@ -20,7 +20,7 @@ public struct PluginStatus: Codable, Hashable, Sendable {
     public var alive: Bool
     /// Whether it gave a record within the last day by the hub's clock; absent until it gave one.
     public var fresh: Bool?
-    /// Whether everything wanted was delivered; absent for a plugin without subscriptions.
+    /// Whether all subscriptions are well (``SinkStatus/isWell``); absent for a plugin without subscriptions.
     public var delivering: Bool?
     /// Processes started after the first.
     public var restarts: Int
