@@ -46,6 +46,18 @@ import Testing
         #expect(try other.remove(["plugin", "c.d"]) == "\n# of c\n# still\n[plugin.\"c.d\"]\n")
     }
 
+    @Test(arguments: ["", "\n[plugin.next]\n"])
+    func `R16.22 comments behind an empty line stay, such as a section that is switched off`(_ next: String) throws {
+        let rest = "\n# [plugin.off]\n# file = \"y\"\n\n# a note\n\(next)"
+        var editor = try ConfigurationEditor("[hub]\n\n\(Self.block)\(rest)")
+        #expect(try editor.remove(["plugin", "new"]) == "\n\(Self.block)")
+        #expect(editor.text == "[hub]\n\(rest)")
+        // This is the end of a text, not a comment.
+        let text = "[plugin.new]\nnote = \"\"\"\na\n\n# b\"\"\"\n"
+        editor = try ConfigurationEditor("[hub]\n\n\(text)")
+        #expect(try editor.remove(["plugin", "new"]) == "\n\(text)")
+    }
+
     @Test(arguments: ["a", "b", "c.d"]) func `R16.21 enabling and disabling change only one value`(_ name: String)
         throws
     {

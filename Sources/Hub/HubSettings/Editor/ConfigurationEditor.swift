@@ -150,7 +150,8 @@ public struct ConfigurationEditor {
         try adopt(bytes, changing: table, orElse: refusal) { $0.has(table) }
     }
 
-    /// Removes a table, and the comments right above it if an empty line separates them from the text before.
+    /// Removes a table, the comments right below its settings, and those right above it if an empty line separates them from the
+    /// text before.
     ///
     /// - Returns: the removed lines.
     public mutating func remove(_ table: [String]) throws(EditError) -> String {
@@ -162,8 +163,12 @@ public struct ConfigurationEditor {
         guard let first = own.min(), let last = own.max(),
             headers.allSatisfy({ own.contains($0) || $0 < first || $0 > last })
         else { throw refusal }
-        let next = headers.filter { $0 > last }.min().map { lines.firstComment(above: $0) }
-        let taken = lines.taken(from: lines.firstComment(above: first), to: next ?? lines.count + 1)
+        let next = headers.filter { $0 > last }.min().map { lines.firstComment(above: $0) } ?? lines.count + 1
+        var taken = lines.taken(from: lines.firstComment(above: first), to: lines.endOfTable(before: next))
+        // The last lines of a text may look like comments.
+        if (try? Self(String(decoding: taken.lines, as: UTF8.self))) == nil {
+            taken = lines.taken(from: lines.firstComment(above: first), to: next)
+        }
         try adopt(taken.rest, changing: table, orElse: refusal) { !$0.has(table) }
         return String(decoding: taken.lines, as: UTF8.self)
     }

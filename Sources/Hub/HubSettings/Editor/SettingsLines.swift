@@ -28,6 +28,16 @@ struct SettingsLines {
         return isEmpty(first - 1) ? first - 1 : number
     }
 
+    /// The line after a table's settings and the comments right below them; `next` if only empty lines follow.
+    ///
+    /// Comments behind an empty line are a person's own, such as a section that is switched off.
+    func endOfTable(before next: Int) -> Int {
+        var last = next - 1
+        while last > 0, isEmpty(last) || self[last].first == UInt8(ascii: "#") { last -= 1 }
+        while last + 1 < next, !isEmpty(last + 1) { last += 1 }
+        return (last + 1..<next).allSatisfy(isEmpty) ? next : last + 1
+    }
+
     /// Whether a line is empty or lies after the last.
     func isEmpty(_ number: Int) -> Bool { self[number].allSatisfy { $0 == 0x0D } }
 
