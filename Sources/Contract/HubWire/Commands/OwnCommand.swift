@@ -58,14 +58,6 @@ extension CommandResult where Self: Codable {
     package var json: RawJSON { RawJSON(encoding: self) }
 }
 
-/// The namespace of the hub's commands, and their table.
-package enum OwnCommands {
-    package static let all: [any OwnCommand.Type] = [
-        Apply.self, Assign.self, Configure.self, Edit.self, Erase.self, ForgetSink.self, Log.self, LogOut.self,
-        Release.self, ReloadKeys.self, Replay.self, Restart.self, Retention.self, Retract.self, Stop.self,
-    ]
-}
-
 /// The result of a command that usually reports something else than a change of each record.
 package enum RecordsOr<Other: CommandResult>: CommandResult {
     case records(ManualAnswer)

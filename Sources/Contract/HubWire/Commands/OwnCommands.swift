@@ -1,3 +1,11 @@
+/// The namespace of the hub's commands, and their table; ``OwnerRight`` has a case for each.
+package enum OwnCommands {
+    package static let all: [any OwnCommand.Type] = [
+        Apply.self, Assign.self, Configure.self, Edit.self, Erase.self, ForgetSink.self, Log.self, LogOut.self,
+        Release.self, ReloadKeys.self, Replay.self, Restart.self, Retention.self, Retract.self, Stop.self,
+    ]
+}
+
 /// A right of the owner: to ask something of the hub, or to have it do something (Protocol §12.3).
 ///
 /// Other programs have it only if `hub.conf` grants it to a plugin whose manifest asks for it.
@@ -17,7 +25,7 @@ public enum OwnerRight: String, Sendable, Hashable, Codable, CaseIterable {
 
     /// Run commands of plugins, whatever their manifests declare.
     case commands
-    /// Run a command of the hub: one right for each of its commands.
+    /// Run a command of the hub: one right for each command of ``OwnCommands``, with the same name.
     case apply, assign, configure, edit, erase, forgetSink = "forget-sink", log, logout, release
     case reloadKeys = "reload-keys", replay, restart, retention, retract, stop
 
