@@ -8,7 +8,7 @@
 # make build   the programs, optimised, in .build/release; they need no Swift to run
 # make format  formats all Swift sources
 # make docs    the documentation of the libraries PluginKit and Samples, as pages in .build/docs/site
-# make schemas writes Docs/Schemas/commands from the table of the hub's commands
+# make generated  writes the schemas and the help files of the hub's commands from their declarations (CONTRIBUTING.md)
 # make pictures  Docs/Pictures: the page of the demo as Chromium shows it
 # make fuzz    coverage-guided fuzzing of the record codec, scales, exports and phones        (SECONDS=300, for each)
 # make packages rewrites .ci/packages.txt, the list of packages that .ci/run checks
@@ -16,7 +16,7 @@
 # make test-central  the same hosts, killed, disconnected, frozen and powered off while hubs deliver          (needs root; RECORDS=30000 ONLY="pg power")
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
-.PHONY: demo test test-all central central-programs test-central attack torture steady build format lint docs schemas pictures fuzz bench packages setup setup-test
+.PHONY: demo test test-all central central-programs test-central attack torture steady build format lint docs generated pictures fuzz bench packages setup setup-test
 .DEFAULT_GOAL := build
 
 # Links Swift's libraries into the programs, for machines without Swift, and leaves out symbols for debuggers and for libraries loaded later.
@@ -39,8 +39,9 @@ build: setup
 demo: setup
 	@.ci/demo $(ARGS)
 
-schemas: setup
-	WRITE_SCHEMAS=1 HUB_TARGETS=SystemTests swift test --filter SystemTests.CommandTableTests
+# Without WRITE_GENERATED these tests compare the files instead.
+generated: setup
+	WRITE_GENERATED=1 HUB_TARGETS="SystemTests HubCommandTests" swift test --filter '(SystemTests.CommandTableTests|HubCommandTests.HelpTests)/'
 
 # The programs of the demo.
 DEMO := hub hub-confine hub-demo hub-scale-sim hub-ihealth-hs3 hub-ihealth-hs4 hub-ihealth-hs5 hub-gap-filler hub-web hub-exist-server hub-exist

@@ -170,8 +170,8 @@ let hub: [Target] = [
         "JSONLines Logging Platform PluginKit Samples ServiceLifecycle ZeroMQ example-source hub-confine zoo"),
     tests(
         "Tests/HubCommandTests", runningHub, "AppleHealth ArgumentParser DoorPeer GRDB HealthText HubClient HubCore",
-        "HubStore IHealthHS3 JSONLines Logging PluginKit Samples Web ZeroMQ hub-scale-sim",
-        resources: ["Help", "Exports/records.jsonl", "Exports/judges.py"]),
+        "HubStore IHealthHS3 JSONLines Logging PluginKit Samples Web ZeroMQ hub-scale-sim", exclude: ["Help"],
+        resources: ["Exports/records.jsonl", "Exports/judges.py"]),
     tests(
         "Tests/PluginCommandTests", runningHub, scales, "HubCore JSONLines Platform PluginCommand Samples hub-confine",
         "hub-scale-sim", resources: ["hub-lines.py", "Help"]),

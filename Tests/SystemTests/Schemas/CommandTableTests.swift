@@ -6,17 +6,39 @@ import Testing
 
 /// Compares the schemas and the protocol with the table of the hub's commands.
 @Suite struct CommandTableTests {
+    /// Set by `make generated`.
+    private let writes = ProcessInfo.processInfo.environment["WRITE_GENERATED"] != nil
+
     @Test func `R8.8 each command of the hub has a schema, made from its declaration and its result`() throws {
-        let writes = ProcessInfo.processInfo.environment["WRITE_SCHEMAS"] != nil
         let files = try Documents.schemaNames().filter { $0.hasPrefix("commands/") }
         for command in OwnCommands.all {
             let path = "commands/\(command.name).json"
             let old = files.contains(path) ? try Documents.text("Schemas/\(path)") : nil
             let wanted = try CommandSchema(command).text(over: old.flatMap { JSONTree(Array($0.utf8)) })
             if writes { try Data(wanted.utf8).write(to: URL(filePath: "\(Documents.schemas)/\(path)")) }
-            #expect(writes || old == wanted, "\(path) differs from the table; make schemas writes it")
+            #expect(writes || old == wanted, "\(path) differs from the table; make generated writes it")
         }
         #expect(writes || Set(files) == Set(OwnCommands.all.map { "commands/\($0.name).json" }))
+    }
+
+    @Test func `R12.10 the manifest schema lists each right of the owner`() throws {
+        let path = "Schemas/manifest.json"
+        let words = JSONTree.list(OwnerRight.allCases.map { .text($0.rawValue) })
+        let old = try Documents.json(path)
+        _ = try #require(old["properties"]?["owner"]?["items"]?["enum"]?.list)
+        let wanted = Self.replacing(["properties", "owner", "items", "enum"], in: old, with: words).pretty() + "\n"
+        if writes { try Data(wanted.utf8).write(to: URL(filePath: "\(Documents.folder)/\(path)")) }
+        #expect(try Documents.text(path) == wanted, "\(path) differs from OwnerRight; make generated writes it")
+    }
+
+    private static func replacing(_ path: ArraySlice<String>, in tree: JSONTree, with value: JSONTree) -> JSONTree {
+        guard let name = path.first else { return value }
+        return .object(
+            (tree.members ?? []).map { member in
+                .init(
+                    member.name,
+                    member.name == name ? replacing(path.dropFirst(), in: member.value, with: value) : member.value)
+            })
     }
 
     @Test func `R8.8 R12.10 the protocol lists each command of the hub with its arguments, and its right`() throws {

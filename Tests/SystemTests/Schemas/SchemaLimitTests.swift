@@ -81,7 +81,6 @@ import Testing
             ("manifest.json#/properties/reaches/items", words(PluginReach.self)),
             ("answers/logs.json#/$defs/line/properties/level", LogLine.levels),
             ("answers/logs.json#/$defs/line/properties/from", words(LogLine.Origin.self)),
-            ("manifest.json#/properties/owner/items", words(OwnerRight.self)),
             ("manifest.json#/properties/settings/items/properties/name/not", SettingDeclaration.reservedNames),
             ("answers/plugin-status.json#/properties/state", words(InstanceState.self)),
             ("parts.json#/$defs/total/properties/statistic", words(WorkoutParts.Total.Statistic.self)),
