@@ -10,25 +10,26 @@ import Testing
     /// The name of the command of `hub`, if it differs.
     private static let names = ["reload-keys": "keys"]
 
-    /// The options for arguments that do not have the argument's name; a name in `<>` is a value without an option.
+    /// The options for arguments whose option has another name; a name in `<>` is a value without an option.
     private static let options: [String: [String: String]] = [
-        "assign": ["numbers": "<number>"],
-        "configure": ["instance": "<name>", "enabled": "--enable", "set": "<key=value>"],
-        "edit": [
-            "number": "<number>", "value": "<value>", "unit": "<value>", "name": "<value>", "values": "<value>",
-            "start": "--at", "end": "--to",
-        ],
-        "erase": [
-            "numbers": "<number>", "types": "--type", "persons": "--person", "sources": "--source",
-            "keep": "--keep-copies",
-        ], "forget-sink": ["sink": "<sink>"],
+        "configure": ["enabled": "--enable", "set": "<key=value>"],
+        "edit": ["unit": "<value>", "name": "<value>", "values": "<value>", "start": "--at", "end": "--to"],
+        "erase": ["keep": "--keep-copies"],
         "log": [
-            "type": "<type>", "value": "<value>", "unit": "<value>", "name": "<value>", "values": "<value>",
-            "duration": "<value>", "members": "--with", "units": "--with", "start": "--at", "end": "--to",
-        ], "logout": ["instance": "<name>"], "release": ["instance": "<name>"], "restart": ["instance": "<name>"],
-        "replay": ["from": "--since", "types": "--type"], "retention": ["rule": "<rule>", "trust": "--clock-is-right"],
-        "retract": ["numbers": "<number>"],
+            "unit": "<value>", "name": "<value>", "values": "<value>", "duration": "<value>", "members": "--with",
+            "units": "--with", "start": "--at", "end": "--to",
+        ], "replay": ["from": "--since"], "retention": ["trust": "--clock-is-right"],
     ]
+
+    /// The names that an option or a value without an option usually has.
+    ///
+    /// An instance is `<name>`. An option that may be repeated has the singular.
+    private static func usualNames(for argument: SettingDeclaration) -> [String] {
+        if argument.name == "instance" { return ["<name>"] }
+        var name = argument.name.replacing("_", with: "-")
+        if case .list = argument.type, name.hasSuffix("s") { name.removeLast() }
+        return ["--\(name)", "<\(name)>"]
+    }
 
     /// Arguments without an option, each with the reason.
     private static let without: [String: [String: String]] = [
@@ -52,13 +53,16 @@ import Testing
                 "hub has no command \(name)")
             let help = RootCommand.helpMessage(for: command, includeHidden: true, columns: 200)
             // The examples stand before it.
-            let usage = try #require(help.range(of: "USAGE:")).lowerBound
-            let words = Set(help[usage...].matches(of: /--[a-z][a-z\-]*|<[a-z=|\-]+>/).map { String($0.0) })
-            for argument in declaration.arguments.map(\.name) {
-                let option = Self.options[declaration.name]?[argument] ?? "--\(argument.replacing("_", with: "-"))"
-                let isThere = words.contains(option)
-                let needsNone = Self.without[declaration.name]?[argument] != nil
-                #expect(isThere != needsNone, "hub \(name): argument \(argument), option \(option)")
+            let start = try #require(help.range(of: "USAGE:")).lowerBound
+            let usage = help[start...]
+            let values = usage.matches(of: /(?m)^  (<[a-z=|\-]+>)/).map { String($0.1) }
+            let words = Set(usage.matches(of: /--[a-z][a-z\-]*/).map { String($0.0) } + values)
+            for argument in declaration.arguments {
+                let other = Self.options[declaration.name]?[argument.name]
+                let options = other.map { [$0] } ?? Self.usualNames(for: argument)
+                let isThere = !words.isDisjoint(with: options)
+                let needsNone = Self.without[declaration.name]?[argument.name] != nil
+                #expect(isThere != needsNone, "hub \(name): argument \(argument.name), option \(options)")
             }
             // A hub that stops needs no rehearsal.
             #expect(words.contains("--dry-run") == (declaration.canDryRun && name != "stop"), "hub \(name)")
