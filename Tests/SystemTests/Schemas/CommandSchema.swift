@@ -6,7 +6,7 @@ import Testing
 
 /// The schema of a command, made from its entry in ``OwnCommands``.
 ///
-/// The file may say more: descriptions of results, and rules that neither a declaration nor a type expresses.
+/// The file may say more: descriptions of members without a documentation comment, and rules that neither a declaration nor a type expresses.
 struct CommandSchema {
     private let name, file: String
     private let declaration: CommandDeclaration
@@ -167,11 +167,13 @@ struct CommandSchema {
         }
     }
 
-    /// The same without the order of members and words.
+    /// The same without descriptions, and without the order of members and words.
     private static func sorted(_ tree: JSONTree) -> JSONTree {
         switch tree {
         case .object(let members):
-            .object(members.map { .init($0.name, sorted($0.value)) }.sorted { $0.name < $1.name })
+            .object(
+                members.filter { $0.name != "description" || $0.value.text == nil }
+                    .map { .init($0.name, sorted($0.value)) }.sorted { $0.name < $1.name })
         case .list(let items): .list(items.map(sorted).sorted { $0.json < $1.json })
         default: tree
         }

@@ -2,6 +2,8 @@ import HubWire
 import JSON
 
 /// Finds the schema of the JSON that a type reads: decodes the type from a decoder that notes each member.
+///
+/// Documentation comments of members are their descriptions.
 struct ShapeDecoder: Decoder {
     struct Unknown: Error { let type: String }
 
@@ -10,6 +12,8 @@ struct ShapeDecoder: Decoder {
         var schemas: [String: JSONTree] = [:]
         var optional: Set<String> = []
     }
+
+    private static let comments: Result<SourceComments, any Error> = Result { try SourceComments("Contract/HubWire") }
 
     fileprivate let members = Members()
     let codingPath: [any CodingKey] = []
@@ -40,12 +44,13 @@ struct ShapeDecoder: Decoder {
     private static func object<Value: Decodable>(_ type: Value.Type) throws -> (Any, JSONTree) {
         let decoder = ShapeDecoder()
         let value = try Value(from: decoder)
-        return (
-            value,
-            object(
-                decoder.members.names.map { ($0, decoder.members.schemas[$0] ?? [:]) },
-                optional: decoder.members.optional)
-        )
+        let comments = try Self.comments.get()[String(reflecting: type).replacing("HubWire.", with: "")]
+        let schemas = decoder.members.names.map { name in
+            let description = comments[name].map { [JSONTree.Member("description", .text($0))] } ?? []
+            let schema = decoder.members.schemas[name]?.members ?? []
+            return (name: name, schema: JSONTree.object(description + schema))
+        }
+        return (value, object(schemas, optional: decoder.members.optional))
     }
 
     static func object(_ members: [(name: String, schema: JSONTree)], optional: Set<String> = []) -> JSONTree {
