@@ -101,24 +101,20 @@ enum LocalizedNumber: Equatable {
     ///
     /// A text with two readings is accepted if the hub accepts only one of them.
     ///
-    /// - Returns: the digits, or the fault.
-    func digits(_ text: String, unit: String, of type: HealthType) -> Result<String, NumberError> {
+    /// - Returns: the digits.
+    func digits(_ text: String, unit: String, of type: HealthType) throws(ItemError) -> String {
         switch self {
-        case .number(let digits): return .success(digits)
-        case .none:
-            return .failure(NumberError(reason: "value: a number, and nothing beside it, such as 1234.5"))
+        case .number(let digits): return digits
+        case .none: throw ItemError(code: "value", reason: "value: a number, and nothing beside it, such as 1234.5")
         case .ambiguous(let fraction, let thousands):
             let possible = [fraction, thousands].filter { digits in
                 Double(digits).map { PhoneNumbers.fault($0, unit, type) == nil } ?? false
             }
-            if possible.count == 1 { return .success(possible[0]) }
-            return .failure(
-                NumberError(
-                    reason:
-                        "value: its separator can begin a fraction, or stand between thousands; send a number, not a text"
-                ))
+            if possible.count == 1 { return possible[0] }
+            throw ItemError(
+                code: "value",
+                reason:
+                    "value: its separator can begin a fraction, or stand between thousands; send a number, not a text")
         }
     }
-
-    struct NumberError: Error { let reason: String }
 }

@@ -225,10 +225,16 @@ struct RouteReader {
                 batch.reject(at, "size", "only the first \(PhoneBody.maximumRoutePoints) points of a route are taken")
                 break
             }
-            switch point(Members(element, in: entry.bytes)) {
-            case .success(let point?): points.append(point)
-            case .success(nil): nowhere += 1
-            case .failure: lost += 1
+            let members = Members(element, in: entry.bytes)
+            guard let point = point(members) else {
+                lost += 1
+                continue
+            }
+            // A negative accuracy marks an unknown position.
+            if let accuracy = members.number("horizontalAccuracy"), accuracy < 0 {
+                nowhere += 1
+            } else {
+                points.append(point)
             }
         }
         if lost > 0 {
@@ -251,23 +257,18 @@ struct RouteReader {
         }
     }
 
-    private struct NoPoint: Error {}
-
-    /// `nil` if the phone marks its position as unknown.
-    private func point(_ members: Members) -> Result<RoutePoint?, NoPoint> {
+    private func point(_ members: Members) -> RoutePoint? {
         guard let time = (members.text("timestamp") ?? members.text("date")).flatMap(PhoneTime.read),
             let latitude = members.number("latitude") ?? members.number("lat"), (-90...90).contains(latitude),
             let longitude = members.number("longitude") ?? members.number("lon"), (-180...180).contains(longitude)
-        else { return .failure(NoPoint()) }
+        else { return nil }
         func within(_ name: StaticString, _ range: ClosedRange<Double>) -> Double? {
             members.number(name).flatMap { range.contains($0) ? $0 : nil }
         }
-        if let accuracy = members.number("horizontalAccuracy"), accuracy < 0 { return .success(nil) }
-        return .success(
-            RoutePoint(
-                time, latitude: latitude, longitude: longitude, altitude: within("altitude", -12_000...100_000),
-                horizontalAccuracy: within("horizontalAccuracy", 0...1e6),
-                verticalAccuracy: within("verticalAccuracy", 0...1e6), speed: within("speed", 0...100_000),
-                course: within("course", 0...360)))
+        return RoutePoint(
+            time, latitude: latitude, longitude: longitude, altitude: within("altitude", -12_000...100_000),
+            horizontalAccuracy: within("horizontalAccuracy", 0...1e6),
+            verticalAccuracy: within("verticalAccuracy", 0...1e6), speed: within("speed", 0...100_000),
+            course: within("course", 0...360))
     }
 }

@@ -70,9 +70,8 @@ struct WebhookArray {
             return SleepSession(array: self, at: at).read(members, &batch)
         }
         let times: (start: Timestamp, end: Timestamp?)
-        switch time(members) {
-        case .failure(let fault): return batch.reject(at, "time", fault.reason)
-        case .success(let found): times = found
+        do throws(ItemError) { times = try time(members) } catch {
+            return batch.reject(at, error.code, error.reason)
         }
         guard (times.end ?? times.start).microseconds <= made || isUnderWay(times, members) else {
             return batch.reject(at, "time", "ends after the payload was made: a projection")
@@ -117,20 +116,20 @@ struct WebhookArray {
         return times.start.microseconds <= made && end.microseconds - times.start.microseconds <= 25 * 3_600_000_000
     }
 
-    struct TimeError: Error { let reason: String }
-
-    private func time(_ members: Members) -> Result<(start: Timestamp, end: Timestamp?), TimeError> {
+    private func time(_ members: Members) throws(ItemError) -> (start: Timestamp, end: Timestamp?) {
         let isInterval = members["start_time"] != nil
         guard let text = isInterval ? members.text("start_time") : members.text("time") else {
-            return .failure(TimeError(reason: "time is missing"))
+            throw ItemError(code: "time", reason: "time is missing")
         }
-        guard let start = PhoneTime.read(text) else { return .failure(TimeError(reason: "no instant")) }
-        guard isInterval else { return .success((start, nil)) }
+        guard let start = PhoneTime.read(text) else { throw ItemError(code: "time", reason: "no instant") }
+        guard isInterval else { return (start, nil) }
         guard let end = members.text("end_time").flatMap(PhoneTime.read) else {
-            return .failure(TimeError(reason: "end_time is missing, or no instant"))
+            throw ItemError(code: "time", reason: "end_time is missing, or no instant")
         }
-        guard start.microseconds <= end.microseconds else { return .failure(TimeError(reason: "negative length")) }
-        return .success((start, end))
+        guard start.microseconds <= end.microseconds else {
+            throw ItemError(code: "time", reason: "negative length")
+        }
+        return (start, end)
     }
 
     // MARK: - Data beside the number

@@ -249,10 +249,8 @@ struct PlainRecord {
         let stated = self["unit"]?.text
         let isPercent = stated == "percent"
         if case .text(let text)? = self["value"] {
-            switch LocalizedNumber(text).digits(text, unit: isPercent ? "%" : stated ?? type.unit ?? "", of: type) {
-            case .success(let digits): set("value", .number(digits))
-            case .failure(let fault): throw ItemError(code: "value", reason: fault.reason)
-            }
+            let unit = isPercent ? "%" : stated ?? type.unit ?? ""
+            set("value", .number(try LocalizedNumber(text).digits(text, unit: unit, of: type)))
         }
         guard let stated else {
             if self["unit"] == nil { set("unit", type.unit.map(JSONTree.text)) }

@@ -61,7 +61,7 @@ struct BrokerMessages: Sendable {
                 ])
             await intake.complaints.tell(report, of: topic.token.name)
             return true
-        } catch Intake.IntakeError.refused(let error) {
+        } catch let error as PhoneError {
             await intake.complaints.tell(Self.refusal(error, topic), of: topic.token.name)
             return true
         } catch {
@@ -89,7 +89,7 @@ struct BrokerMessages: Sendable {
             hub.logger.info(
                 "a reading", metadata: ["token": "\(topic.token.name)", "rejected": "\(report.rejections)"])
             await intake.complaints.tell(report, of: topic.token.name)
-        } catch Intake.IntakeError.refused(let error) {
+        } catch let error as PhoneError {
             await intake.complaints.tell(Self.refusal(error, topic), of: topic.token.name)
         } catch {
             hub.logger.error("a reading is lost", metadata: ["error": "\(error)"])

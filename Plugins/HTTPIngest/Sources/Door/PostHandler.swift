@@ -183,7 +183,7 @@ struct PostHandler: HTTPResponder {
             if report.isTotalRejection(post.format) { return .json(report.json, .unprocessableContent) }
             if case .healthConnectGateway = post.format { return .json(["success": true, "report": report.json]) }
             return .json(report.json)
-        } catch Intake.IntakeError.refused(let error) {
+        } catch let error as PhoneError {
             await intake.complaints.tell(error.description, of: post.token.name)
             return .refused(error)
         } catch Intake.IntakeError.revoked {
@@ -210,7 +210,7 @@ struct PostHandler: HTTPResponder {
             await intake.complaints.tell(report, of: post.token.name)
             return busy(
                 "\(why); the post is kept on disk, and stored when the hub is there: it need not be sent again")
-        } catch Intake.IntakeError.refused(let error) {
+        } catch let error as PhoneError {
             return .refused(error)
         } catch {
             hub.logger.error("a post could not be kept", metadata: ["error": "\(error)"])

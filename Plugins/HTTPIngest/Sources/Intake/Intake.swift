@@ -10,10 +10,7 @@ struct Intake: Sendable {
     let tokens: TokenStore
     let complaints: RefusalReports
 
-    /// Why a post failed; records stored before the failure stay, and the same post again stores the rest.
     enum IntakeError: Error {
-        /// No record of the body was stored.
-        case refused(PhoneError)
         /// The token was revoked in the meantime.
         case revoked
     }
@@ -42,6 +39,8 @@ struct Intake: Sendable {
     /// Reads and stores a post; returns its report when the hub has answered for every record.
     ///
     /// Call it for one post of a token at a time, because the order decides which version of a record is newer.
+    ///
+    /// - Throws: `PhoneError` if no record was stored; after other errors stored records stay, and the same post again stores the rest.
     func take(_ post: Post) async throws -> IngestReport {
         let bytes = try post.body.bytes()
         let now = hub.clock.now()
@@ -49,14 +48,14 @@ struct Intake: Sendable {
         var arrival: IntakeState.Arrival?
         if post.isForgotten, post.isFresh {
             // Fail here if the body is not JSON, so that its arrival is not remembered.
-            _ = try Self.body(bytes, post.format, context)
+            _ = try PhoneBody(bytes, format: post.format, context: context)
             let digest = IntakeState.digest(bytes, post.repeats)
             let found = try await memory.arrival(of: digest, by: post.token, now: now)
             context.arrival = found.time
             arrival = found
         }
         var report = IngestReport()
-        var body = try Self.body(bytes, post.format, context)
+        var body = try PhoneBody(bytes, format: post.format, context: context)
         while let piece = body.next() {
             guard try await tokens.isGood(post.token) else { throw IntakeError.revoked }
             try await store(piece, post, now, &report)
@@ -81,16 +80,6 @@ struct Intake: Sendable {
         default: break
         }
         return context
-    }
-
-    private static func body(
-        _ bytes: UnsafeRawBufferPointer, _ format: PhoneFormat, _ context: PhoneContext
-    ) throws -> PhoneBody {
-        do throws(PhoneError) {
-            return try PhoneBody(bytes, format: format, context: context)
-        } catch {
-            throw IntakeError.refused(error)
-        }
     }
 
     private func zone(of person: String?) -> String {
@@ -211,10 +200,11 @@ struct Intake: Sendable {
         guard post.isForgotten else { return nil }
         let bytes = try post.body.bytes()
         // Fail here if the body is not JSON, so that its arrival is not remembered.
-        _ = try Self.body(bytes, post.format, await context(of: post, arrival: 0))
+        _ = try PhoneBody(bytes, format: post.format, context: await context(of: post, arrival: 0))
         let digest = IntakeState.digest(bytes, post.repeats)
         let arrival = try await memory.arrival(of: digest, by: post.token, now: hub.clock.now())
-        var body = try Self.body(bytes, post.format, await context(of: post, arrival: arrival.time))
+        var body = try PhoneBody(
+            bytes, format: post.format, context: await context(of: post, arrival: arrival.time))
         var (records, report): ([Record], IngestReport) = ([], IngestReport())
         while let piece = body.next() {
             report.note(piece)
