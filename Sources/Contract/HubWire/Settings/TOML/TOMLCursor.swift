@@ -1,7 +1,8 @@
-/// A violation of TOML's grammar.
+/// A violation of TOML's rules.
 struct TOMLError: Error {
-    var offset: Int
     var message: String
+    /// The parser sets it if a table or a single value is at fault, because these do not know their place.
+    var offset = 0
     /// The start of the next statement, if it is known.
     var resume: Int?
 }
@@ -32,7 +33,7 @@ struct TOMLCursor {
     }
 
     func fault(_ message: String, at place: Int? = nil) -> TOMLError {
-        TOMLError(offset: place ?? offset, message: message)
+        TOMLError(message: message, offset: place ?? offset)
     }
 
     var tooDeep: TOMLError { fault("more than \(Self.deepest) values inside each other") }

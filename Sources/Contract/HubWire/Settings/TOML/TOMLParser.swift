@@ -52,9 +52,9 @@ struct TOMLParser {
         }
     }
 
-    /// Turns a violated rule into a fault with its position.
+    /// Gives a fault of a table or of a single value its position.
     private func placed<Value>(
-        at offset: Int, _ body: () throws(TOMLTable.Conflict) -> Value
+        at offset: Int, _ body: () throws(TOMLError) -> Value
     ) throws(TOMLError) -> Value {
         do { return try body() } catch { throw cursor.fault(error.message, at: offset) }
     }
@@ -79,7 +79,7 @@ extension TOMLParser {
         path = keys.map { .key($0.name) }
         var (place, walked) = (root, [PathStep]())
         for key in keys.dropLast() {
-            let passed = try placed(at: start) { () throws(TOMLTable.Conflict) in
+            let passed = try placed(at: start) { () throws(TOMLError) in
                 try place.passing(key.name, at: lines.position(of: key.offset))
             }
             place = passed.table
@@ -89,12 +89,12 @@ extension TOMLParser {
         let (name, position) = (keys[keys.count - 1].name, lines.position(of: start))
         walked.append(.key(name))
         if isArray {
-            let (element, index) = try placed(at: start) { () throws(TOMLTable.Conflict) in
+            let (element, index) = try placed(at: start) { () throws(TOMLError) in
                 try place.appending(name, written: written, at: position)
             }
             (table, path) = (element, walked + [.index(index)])
         } else {
-            let opened = try placed(at: start) { () throws(TOMLTable.Conflict) in
+            let opened = try placed(at: start) { () throws(TOMLError) in
                 try place.opening(name, written: written, at: position)
             }
             (table, path) = (opened, walked)
@@ -114,11 +114,11 @@ extension TOMLParser {
         let range = start..<cursor.offset
         var place = table
         for key in keys.dropLast() {
-            place = try placed(at: key.offset) { () throws(TOMLTable.Conflict) in
+            place = try placed(at: key.offset) { () throws(TOMLError) in
                 try place.dotted(key.name, at: lines.position(of: key.offset))
             }
         }
-        try placed(at: last.offset) { () throws(TOMLTable.Conflict) in try place.check(last.name) }
+        try placed(at: last.offset) { () throws(TOMLError) in try place.check(last.name) }
         place.set(
             last.name,
             to: Entry(node: node, position: lines.position(of: last.offset), source: source(range), range: range))
@@ -146,8 +146,8 @@ extension TOMLParser {
         default:
             while let byte = cursor.next, !",]}#\n".utf8.contains(byte), !cursor.isLineEnd { cursor.offset += 1 }
             while cursor.offset > start, [0x20, 0x09].contains(cursor.bytes[cursor.offset - 1]) { cursor.offset -= 1 }
-            do { return try TOMLScalar.node(cursor.bytes[start..<cursor.offset]) } catch {
-                throw cursor.fault(error.message, at: start)
+            return try placed(at: start) { () throws(TOMLError) in
+                try TOMLScalar.node(cursor.bytes[start..<cursor.offset])
             }
         }
     }
@@ -194,7 +194,7 @@ extension TOMLParser {
             let entry = /\s*([A-Za-z0-9_\-]+|"[^"]*"|'[^']*')(\s*\.\s*([A-Za-z0-9_\-]+|"[^"]*"|'[^']*'))*\s*=/
             let header = /\s*\[\[?[A-Za-z"'][A-Za-z0-9_\-."' ]*\]\]?\s*($|#)/
             guard text.prefixMatch(of: entry) != nil || text.prefixMatch(of: header) != nil else { continue }
-            return TOMLError(offset: start, message: message, resume: line)
+            return TOMLError(message: message, offset: start, resume: line)
         }
         return fault.offset >= bytes.count ? cursor.fault(message, at: start) : fault
     }

@@ -50,9 +50,6 @@ final class TOMLTable {
         places[Array(name.utf8)] = contents.count
         contents.append((name, position, content))
     }
-
-    /// The reason why a name cannot be defined again.
-    struct Conflict: Error { var message: String }
 }
 
 // MARK: - Headers
@@ -61,7 +58,7 @@ extension TOMLTable {
     /// The table that a header's name, not the last, passes through; the latest if there are several.
     ///
     /// - Returns: the table and, if there are several, its index for a path.
-    func passing(_ name: String, at position: SourcePosition) throws(Conflict) -> (table: TOMLTable, index: Int?) {
+    func passing(_ name: String, at position: SourcePosition) throws(TOMLError) -> (table: TOMLTable, index: Int?) {
         switch self[name] {
         case nil:
             let table = TOMLTable(.passed)
@@ -69,12 +66,12 @@ extension TOMLTable {
             return (table, nil)
         case .table(let table): return (table, nil)
         case .tables(let tables): return (tables[tables.count - 1].table, tables.count - 1)
-        case .value: throw Conflict(message: "'\(name)' has a value already, and cannot be a table")
+        case .value: throw TOMLError(message: "'\(name)' has a value already, and cannot be a table")
         }
     }
 
     /// The table of `[…]` that ends in this name.
-    func opening(_ name: String, written: String, at position: SourcePosition) throws(Conflict) -> TOMLTable {
+    func opening(_ name: String, written: String, at position: SourcePosition) throws(TOMLError) -> TOMLTable {
         switch self[name] {
         case nil:
             let table = TOMLTable(.header)
@@ -84,14 +81,14 @@ extension TOMLTable {
             table.origin = .header
             return table
         case .table:
-            throw Conflict(message: "the table '\(written)' exists already; write all its settings in one place")
-        case .tables: throw Conflict(message: "'\(written)' is a list of tables; begin another one with [[")
-        case .value: throw Conflict(message: "'\(written)' has a value already, and cannot be a table")
+            throw TOMLError(message: "the table '\(written)' exists already; write all its settings in one place")
+        case .tables: throw TOMLError(message: "'\(written)' is a list of tables; begin another one with [[")
+        case .value: throw TOMLError(message: "'\(written)' has a value already, and cannot be a table")
         }
     }
 
     /// The new table of `[[…]]` that ends in this name.
-    func appending(_ name: String, written: String, at position: SourcePosition) throws(Conflict) -> (
+    func appending(_ name: String, written: String, at position: SourcePosition) throws(TOMLError) -> (
         TOMLTable, index: Int
     ) {
         let table = TOMLTable(.header)
@@ -103,8 +100,8 @@ extension TOMLTable {
             guard let place = places[Array(name.utf8)] else { return (table, 0) }
             contents[place].content = .tables(tables + [(table, position)])
             return (table, tables.count)
-        case .table: throw Conflict(message: "'\(written)' is a table already, and cannot be a list of them")
-        case .value: throw Conflict(message: "'\(written)' has a value already, and cannot be a list of tables")
+        case .table: throw TOMLError(message: "'\(written)' is a table already, and cannot be a list of them")
+        case .value: throw TOMLError(message: "'\(written)' has a value already, and cannot be a list of tables")
         }
     }
 }
@@ -113,7 +110,7 @@ extension TOMLTable {
 
 extension TOMLTable {
     /// The table for a dotted key's name, not the last.
-    func dotted(_ name: String, at position: SourcePosition) throws(Conflict) -> TOMLTable {
+    func dotted(_ name: String, at position: SourcePosition) throws(TOMLError) -> TOMLTable {
         switch self[name] {
         case nil:
             let table = TOMLTable(.dotted)
@@ -121,14 +118,14 @@ extension TOMLTable {
             return table
         case .table(let table) where table.origin == .dotted: return table
         case .table, .tables:
-            throw Conflict(message: "the table '\(name)' has its own header; write its settings there")
-        case .value: throw Conflict(message: "'\(name)' has a value already, and cannot be a table")
+            throw TOMLError(message: "the table '\(name)' has its own header; write its settings there")
+        case .value: throw TOMLError(message: "'\(name)' has a value already, and cannot be a table")
         }
     }
 
     /// Checks whether the name can be given a value.
-    func check(_ name: String) throws(Conflict) {
-        if self[name] != nil { throw Conflict(message: "'\(name)' is set twice") }
+    func check(_ name: String) throws(TOMLError) {
+        if self[name] != nil { throw TOMLError(message: "'\(name)' is set twice") }
     }
 
     /// Sets the value of a name that passed ``check(_:)``.
