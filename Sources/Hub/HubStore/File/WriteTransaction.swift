@@ -125,10 +125,10 @@ struct WriteTransaction {
             case .day(let day): return try put(day, intake)
             case .retraction(let retraction): return try put(retraction)
             }
-        } catch let limit as LimitReachedError {
+        } catch let rejection as RecordRejection {
             // The limit was reached while binding, so nothing is written. Clear the statement for the next record.
             insertSample.clear()
-            return .rejected(limit.rejection)
+            return .rejected(rejection)
         }
     }
 

@@ -56,12 +56,10 @@ public struct InstanceUsage: Hashable, Sendable {
     public var extraBytes: Int64 = 0
 }
 
-/// A record would exceed a limit of its instance; nothing of it has been stored.
-struct LimitReachedError: Error {
-    let rejection: RecordRejection
-
-    init(_ name: InstanceLimits.Name, _ limit: Int64) {
-        rejection = RecordRejection(
+extension RecordRejection {
+    /// A record would exceed a limit of its instance; nothing of it has been stored.
+    init(reached name: InstanceLimits.Name, _ limit: Int64) {
+        self.init(
             .limit,
             "\(name.rawValue): this instance has made \(limit), its limit; if that is intended, set limit_factor in its [plugin.…] of hub.conf"
         )
@@ -73,34 +71,29 @@ struct BatchAllowance {
     var limits = InstanceLimits.none
     var used = InstanceUsage()
 
-    func check(_ name: InstanceLimits.Name, _ count: Int64, _ limit: Int64) throws(LimitReachedError) {
-        if count > limit { throw LimitReachedError(name, limit) }
+    func check(_ name: InstanceLimits.Name, _ count: Int64, _ limit: Int64) throws(RecordRejection) {
+        if count > limit { throw RecordRejection(reached: name, limit) }
     }
 
-    mutating func addStream() throws(LimitReachedError) {
-        try check(.streams, used.streams + 1, limits.streams)
-        used.streams += 1
-    }
-
-    mutating func addSource() throws(LimitReachedError) {
+    mutating func addSource() throws(RecordRejection) {
         try check(.sources, used.sources + 1, limits.sources)
         used.sources += 1
     }
 
-    mutating func addWord(_ text: String) throws(LimitReachedError) {
+    mutating func addWord(_ text: String) throws(RecordRejection) {
         let cost = Int64(text.utf8.count / 256 + 1)
         try check(.words, used.words + cost, limits.words)
         used.words += cost
     }
 
     /// The limit that is closest to being reached.
-    var nearest: LimitReachedError {
+    var nearest: RecordRejection {
         let shares: [(InstanceLimits.Name, Int64, Int64)] = [
             (.streams, used.streams, limits.streams), (.sources, used.sources, limits.sources),
             (.words, used.words, limits.words), (.extraBytes, used.extraBytes, limits.extraBytes),
         ]
         let most = shares.max { Double($0.1) / Double(max($0.2, 1)) < Double($1.1) / Double(max($1.2, 1)) }
-        return LimitReachedError(most?.0 ?? .streams, most?.2 ?? limits.streams)
+        return RecordRejection(reached: most?.0 ?? .streams, most?.2 ?? limits.streams)
     }
 
     /// Whether a batch with this many records could reach one of the limits that are counted over all records.

@@ -6,19 +6,19 @@ extension WriteTransaction {
     /// Why a new sample or day, or a new version, may not be stored; `nil` if it may.
     mutating func refusal(of key: StreamKey, extra: JSONObject?) throws -> RecordRejection? {
         if try !caches.mayUse(key, in: db) {
-            return LimitReachedError(.streams, caches.allowance.limits.streams).rejection
+            return RecordRejection(reached: .streams, caches.allowance.limits.streams)
         }
         guard let extra else { return nil }
         let allowance = caches.allowance
         return allowance.used.extraBytes + Int64(extra.text.utf8.count) > allowance.limits.extraBytes
-            ? LimitReachedError(.extraBytes, allowance.limits.extraBytes).rejection : nil
+            ? RecordRejection(reached: .extraBytes, allowance.limits.extraBytes) : nil
     }
 
     /// Why a record may not get another version from its source.
     func refusalOfVersion(_ number: Int64) throws -> RecordRejection? {
         let limit = caches.allowance.limits.versions
         guard limit != .max, try versions(of: number) >= limit else { return nil }
-        return LimitReachedError(.versions, limit).rejection
+        return RecordRejection(reached: .versions, limit)
     }
 
     mutating func charge(_ extra: JSONObject?) {
@@ -45,9 +45,9 @@ extension WriteTransaction {
             let known = try find(sample.source, sample.key)
             guard try known.map({ addsInformation(sample, for: try sourceVersion(of: $0)) }) ?? true else { continue }
             if isNear {
-                refusals[place] = caches.allowance.nearest.rejection
+                refusals[place] = caches.allowance.nearest
             } else if let known, try versions(of: known.number) + Int64(batch.items.count) > limits.versions {
-                refusals[place] = LimitReachedError(.versions, limits.versions).rejection
+                refusals[place] = RecordRejection(reached: .versions, limits.versions)
             }
         }
         for (group, (count, plugin)) in members {
@@ -57,7 +57,7 @@ extension WriteTransaction {
                 guard case .success(let intake) = item, case .sample(let sample) = intake.record, sample.group == group,
                     try find(sample.source, sample.key)?.sample.group != group
                 else { continue }
-                refusals[place] = LimitReachedError(.groupSamples, limits.groupSamples).rejection
+                refusals[place] = RecordRejection(reached: .groupSamples, limits.groupSamples)
             }
         }
         return refusals
