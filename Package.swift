@@ -149,7 +149,7 @@ let kit: [Target] = [
 ]
 
 let hub: [Target] = [
-    library("Sources/Hub/HubSettings", "HealthText HubWire Platform Samples"),
+    library("Sources/Hub/HubSettings", "HealthText HubWire Samples"),
     library("Sources/Hub/HubStore", "CPageSums GRDB GRDBSQLite HubWire JSON Platform Samples"),
     library(
         "Sources/Hub/HubCore", "CLinux HealthText HubSettings HubStore HubWire JSON Logging Platform Samples",

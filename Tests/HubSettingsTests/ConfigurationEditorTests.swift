@@ -1,5 +1,4 @@
 import Foundation
-import HubProcess
 import HubSettings
 import HubWire
 import Platform
@@ -302,33 +301,5 @@ import Testing
         }
         #expect(refusal?.description.contains("the most that the hub reads") == true)
         #expect(editor.text == Self.file)
-    }
-}
-
-@Suite struct ConfigurationWriterTests {
-    @Test func `a text is written only over the one that it was made from, and no other program writes under the lock`()
-        throws
-    {
-        let folder = try TemporaryFolder()
-        let file = try folder.write("old", to: "hub.conf")
-        try ConfigurationWriter.replace("old", with: "new", in: file)
-        #expect(throws: ConfigurationWriter.Fault.changed) {
-            try ConfigurationWriter.replace("old", with: "other", in: file)
-        }
-        try ConfigurationWriter.hold("new", in: file) {
-            #expect(throws: ConfigurationWriter.Fault.changed) {
-                try ConfigurationWriter.replace("new", with: "other", in: file)
-            }
-        }
-        #expect(throws: ConfigurationWriter.Fault.changed) { try ConfigurationWriter.hold("old", in: file) {} }
-        struct Stop: Error {}
-        #expect(throws: Stop.self) { try ConfigurationWriter.hold("new", in: file) { throw Stop() } }
-        #expect(throws: ConfigurationWriter.Fault.changed) {
-            try ConfigurationWriter.replace("old", with: "new", in: folder.path + "/none")
-        }
-        let wrong = #expect(throws: ConfigurationWriter.Fault.self) {
-            try ConfigurationWriter.replace("new", with: "other", in: file + "/x")
-        }
-        #expect(wrong != .changed)
     }
 }

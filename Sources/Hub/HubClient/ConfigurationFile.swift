@@ -65,18 +65,29 @@ package enum ConfigurationFile {
     ///
     /// - Throws: ``HubExit/tryAgain`` if the file no longer has the text that was read; ``HubExit/system``.
     package static func replace(_ old: String, with text: String, in path: String) throws(Failure) {
-        do throws(ConfigurationWriter.Fault) { try ConfigurationWriter.replace(old, with: text, in: path) } catch {
-            throw Failure(error, path)
+        let isWritten: Bool
+        do throws(FileError) { isWritten = try PrivateFile.replace(old.utf8, with: text.utf8, in: path) } catch {
+            throw Failure(.system, error.description)
         }
+        guard isWritten else { throw changed(path) }
     }
 
     /// Runs `body` under the lock of the file, if the file has this text.
     ///
     /// - Throws: as ``replace(_:with:in:)``, and errors of `body`.
     package static func hold(_ text: String, in path: String, _ body: () throws -> Void) throws {
-        do { try ConfigurationWriter.hold(text, in: path, body) } catch let fault as ConfigurationWriter.Fault {
-            throw Failure(fault, path)
+        let outcome: Result<Void, any Error>?
+        do throws(FileError) {
+            outcome = try PrivateFile.whileUnchanged(text.utf8, in: path) { _, _ in Result { try body() } }
+        } catch {
+            throw Failure(.system, error.description)
         }
+        guard let outcome else { throw changed(path) }
+        try outcome.get()
+    }
+
+    private static func changed(_ path: String) -> Failure {
+        Failure(.tryAgain, "\(path) was changed meanwhile; try again")
     }
 
     /// The editor of a text of the file.
@@ -88,14 +99,6 @@ package enum ConfigurationFile {
 }
 
 extension Failure {
-    /// A change of `hub.conf` that was not written.
-    fileprivate init(_ fault: ConfigurationWriter.Fault, _ path: String) {
-        switch fault {
-        case .changed: self.init(.tryAgain, "\(path) was changed meanwhile; try again")
-        case .impossible(let reason): self.init(.system, reason)
-        }
-    }
-
     /// A change of the text of `hub.conf` that would lose something.
     package init(_ refusal: ConfigurationEditor.EditError, _ path: String) {
         self.init(.badConfiguration, refusal.text(in: path))

@@ -96,13 +96,12 @@ extension ConfigurationManager {
     }
 
     private func replace(_ old: String, with text: String) throws(OwnCommandFailure) {
-        do throws(ConfigurationWriter.Fault) {
-            try ConfigurationWriter.replace(old, with: text, in: checked.file)
+        let isWritten: Bool
+        do throws(FileError) {
+            isWritten = try PrivateFile.replace(old.utf8, with: text.utf8, in: checked.file)
         } catch {
-            switch error {
-            case .changed: throw OwnCommandFailure("changed", "hub.conf was changed meanwhile; try again")
-            case .impossible(let reason): throw OwnCommandFailure("file", reason)
-            }
+            throw OwnCommandFailure("file", error.description)
         }
+        guard isWritten else { throw OwnCommandFailure("changed", "hub.conf was changed meanwhile; try again") }
     }
 }
