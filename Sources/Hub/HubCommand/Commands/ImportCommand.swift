@@ -77,9 +77,8 @@ struct ImportCommand: AsyncParsableCommand {
     func run() async throws {
         let endpoint = try options.endpoints().door
         guard MarkedFile.isOne(file) else {
-            do { return try importLines(endpoint) } catch let error as NoLines {
-                throw await foreign() ?? error.failure
-            }
+            guard let failure = try importLines(endpoint) else { return }
+            throw await foreign() ?? failure
         }
         let program = try await ReadingProgram(file)
         let finding = program.finding
@@ -90,17 +89,14 @@ struct ImportCommand: AsyncParsableCommand {
         try await FileImport(file: file, options: export, isDryRun: dryRun, json: json, door: endpoint).run(program)
     }
 
-    /// The file has no line that is a record of a hub; it may be of another app.
-    private struct NoLines: Error { let failure: Failure }
-
     /// A client of the door stays on one thread, so this function does not wait.
-    private func importLines(_ endpoint: String) throws {
+    ///
+    /// - Returns: the failure if the file has no line that is a record of a hub; it may be of another app.
+    private func importLines(_ endpoint: String) throws -> Failure? {
         guard export.isEmpty else {
-            throw NoLines(
-                failure: Failure(
-                    .usage,
-                    "\(file) is not an export of Apple Health: leave out the options for one; JSON Lines are read whole"
-                ))
+            return Failure(
+                .usage,
+                "\(file) is not an export of Apple Health: leave out the options for one; JSON Lines are read whole")
         }
         let work = try LineImport(
             endpoint: endpoint, aggregations: Dictionary(declare.map { ($0.type, $0.aggregation) }) { $1 })
@@ -112,17 +108,19 @@ struct ImportCommand: AsyncParsableCommand {
         }
         looking.end()
         guard survey.records + survey.days + survey.retractions > 0 || survey.unreadable == 0 else {
-            throw NoLines(
-                failure: Failure(
-                    .usage,
-                    "\(file): not one line is a record of a hub (\(survey.firstFault ?? "")); nothing was stored. "
-                        + "hub import reads an export of Apple Health, and JSON Lines: of hub export, hub samples --json or "
-                        + "the sink json-lines, or written as Docs/Samples.md says, one object a line with source.plugin"
-                ))
+            return Failure(
+                .usage,
+                "\(file): not one line is a record of a hub (\(survey.firstFault ?? "")); nothing was stored. "
+                    + "hub import reads an export of Apple Health, and JSON Lines: of hub export, hub samples --json or "
+                    + "the sink json-lines, or written as Docs/Samples.md says, one object a line with source.plugin")
         }
-        if dryRun { return try tell(survey) }
+        guard !dryRun else {
+            try tell(survey)
+            return nil
+        }
         try give(work, interruption)
         try tell(work.account)
+        return nil
     }
 
     /// The failure for a file that is of a known format of another app.
