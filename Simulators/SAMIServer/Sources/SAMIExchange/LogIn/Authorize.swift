@@ -40,11 +40,7 @@ extension Exchange {
     /// `GET /authorize`, and `/signin`, which ignores the browser's session.
     func authorize(_ request: WebRequest, ignoresSession: Bool) throws -> WebAnswer {
         try database.write { database in
-            let asked: Asked
-            switch try read(request, database) {
-            case .failure(let refusal): return refusal.answer
-            case .success(let found): asked = found
-            }
+            let asked = try read(request, database)
             let prompt = request.query("prompt") ?? ""
             guard !ignoresSession, !["login", "select_account"].contains(prompt),
                 let session = try session(request, database)
@@ -56,41 +52,33 @@ extension Exchange {
         }
     }
 
-    private struct AuthorizeError: Error {
-        let answer: WebAnswer
-    }
-
-    private func read(_ request: WebRequest, _ database: Database) throws -> Result<Asked, AuthorizeError> {
+    /// - Throws: ``OAuthError`` with a page, or with a redirect if the application is known.
+    private func read(_ request: WebRequest, _ database: Database) throws -> Asked {
         let application = try request.query("client_id").flatMap { try ApplicationRow.fetchOne(database, key: $0) }
         guard let application else {
-            return .failure(
-                AuthorizeError(
-                    answer: Pages.message("Not possible", "There is no application with this client_id.", status: 400))
-            )
+            throw OAuthError(
+                answer: Pages.message("Not possible", "There is no application with this client_id.", status: 400))
         }
         let redirect = request.query("redirect_uri") ?? application.redirect
         guard redirect == application.redirect else {
-            return .failure(
-                AuthorizeError(
-                    answer: Pages.message("Not possible", "The redirect_uri parameter is invalid.", status: 400)))
+            throw OAuthError(
+                answer: Pages.message("Not possible", "The redirect_uri parameter is invalid.", status: 400))
         }
         let kind = request.query("response_type") ?? ""
         var asked = Asked(
             application: application, redirect: redirect, isImplicit: kind == "token",
             scope: request.query("scope") ?? "read,write", state: request.query("state"))
-        func refused(_ error: String) -> Result<Asked, AuthorizeError> {
-            .failure(AuthorizeError(answer: sendBack(asked, [("error", error)])))
-        }
-        guard ["token", "code"].contains(kind) else { return refused("invalid_request") }
+        func refusal(_ error: String) -> OAuthError { OAuthError(answer: sendBack(asked, [("error", error)])) }
+        guard ["token", "code"].contains(kind) else { throw refusal("invalid_request") }
         let scopes = asked.scope.split { $0 == "," || $0 == " " }
-        guard scopes.allSatisfy({ ["read", "write"].contains($0) }) else { return refused("invalid_request") }
+        guard scopes.allSatisfy({ ["read", "write"].contains($0) }) else { throw refusal("invalid_request") }
         asked.scope = scopes.joined(separator: ",")
-        guard application.mayUse(kind) else { return refused("unauthorized_client") }
+        guard application.mayUse(kind) else { throw refusal("unauthorized_client") }
         if let challenge = request.query("code_challenge") {
-            guard request.query("code_challenge_method") == "S256" else { return refused("invalid_request") }
+            guard request.query("code_challenge_method") == "S256" else { throw refusal("invalid_request") }
             asked.challenge = challenge
         }
-        return .success(asked)
+        return asked
     }
 
     /// Redirects to the application: in the fragment for the implicit grant, otherwise in the query.
@@ -161,11 +149,7 @@ extension Exchange {
             guard let session = try session(request, database), session.mark == form["mark"] else {
                 return Pages.logIn(query: form["query"] ?? "", mistake: "The session is over; log in again.")
             }
-            let asked: Asked
-            switch try read(question, database) {
-            case .failure(let refusal): return refusal.answer
-            case .success(let found): asked = found
-            }
+            let asked = try read(question, database)
             guard form["decision"] == "allow" else { return sendBack(asked, [("error", "access_denied")]) }
             let aid = asked.application.id
             guard asked.isImplicit else {

@@ -16,33 +16,24 @@ struct DeviceDialogue {
         (self.exchange, self.number, self.acknowledges) = (exchange, number, acknowledges)
     }
 
-    /// The reason why a frame is refused.
-    private struct FrameError: Error {
-        let code: Int
-        let message: String
-        var limits: [(name: String, value: String)] = []
-
-        init(_ code: Int, _ message: String) { (self.code, self.message) = (code, message) }
-    }
-
     /// The answer to a frame; `nil` if there is none.
     mutating func answer(to text: String, isTwice: Bool) -> String? {
         let tree = JSONTree(Array(text.utf8)) ?? .null
         let cid = tree["cid"]?.lenientText
         do {
             guard text.utf8.count <= exchange.dialect.messageBytes else {
-                throw FrameError(413, "The message is too large")
+                throw APIError(413, "The message is too large")
             }
-            guard tree.members != nil else { throw FrameError(400, "Bad Request") }
+            guard tree.members != nil else { throw APIError(400, "Bad Request") }
             let data = try answer(to: tree, isTwice: isTwice)
             guard acknowledges else { return nil }
             return (["data": data.with(["cid": .text(cid)])] as JSONTree).json
         } catch {
             guard acknowledges else { return nil }
-            let refusal = error as? FrameError ?? FrameError(500, "Internal error")
+            let refusal = error as? APIError ?? APIError(500, "Internal error")
             let limits = refusal.limits.map { JSONTree.Member($0.name, .text($0.value)) }
             let object = JSONTree.members([
-                "code": JSONTree(refusal.code), "message": .text(refusal.message), "cid": .text(cid),
+                "code": JSONTree(refusal.status), "message": .text(refusal.message), "cid": .text(cid),
             ])
             return (["error": .object((object.members ?? []) + limits)] as JSONTree).json
         }
@@ -52,8 +43,8 @@ struct DeviceDialogue {
         switch tree["type"]?.text {
         case "register": return try register(tree)
         case "unregister" where exchange.dialect.isLater:
-            guard let sdid = tree["sdid"]?.text else { throw FrameError(400, "Missing sdid value") }
-            guard let caller = callers.removeValue(forKey: sdid) else { throw FrameError(401, "Device not registered") }
+            guard let sdid = tree["sdid"]?.text else { throw APIError(400, "Missing sdid value") }
+            guard let caller = callers.removeValue(forKey: sdid) else { throw APIError(401, "Device not registered") }
             exchange.sockets.unregister(sdid, on: number)
             exchange.reportDisconnection(sdid, caller)
             return ["message": "OK", "code": "200"]
@@ -64,7 +55,7 @@ struct DeviceDialogue {
     }
 
     private mutating func register(_ tree: JSONTree) throws -> JSONTree {
-        guard let sdid = tree["sdid"]?.text, !sdid.isEmpty else { throw FrameError(400, "Missing sdid value") }
+        guard let sdid = tree["sdid"]?.text, !sdid.isEmpty else { throw APIError(400, "Missing sdid value") }
         let (caller, device): (Caller, DeviceRow)
         do {
             let known = try exchange.caller((tree["Authorization"] ?? tree["authorization"])?.text)
@@ -72,13 +63,13 @@ struct DeviceDialogue {
             device = try exchange.database.read { try exchange.device(sdid, for: known, .write, $0) }
         } catch let error as APIError {
             switch error.status {
-            case 403: throw FrameError(403, "You do not have the right permission: devices")
-            case 404: throw FrameError(401, "Device(s) not found")
-            default: throw FrameError(error.status, error.message)
+            case 403: throw APIError(403, "You do not have the right permission: devices")
+            case 404: throw APIError(401, "Device(s) not found")
+            default: throw error
             }
         }
         guard exchange.sockets.register(sdid, by: caller, on: number) else {
-            throw FrameError(409, "Device already registered")
+            throw APIError(409, "Device already registered")
         }
         callers[sdid] = caller
         exchange.tell(.deviceConnected, of: device, by: caller)
@@ -90,32 +81,25 @@ struct DeviceDialogue {
         do throws(Posting.PostingError) {
             posting = try exchange.posting(tree)
         } catch {
-            throw FrameError(400, error.socketMessage)
+            throw APIError(400, error.socketMessage)
         }
         // An action names its destination; its sender is one of the devices on this socket.
         guard let caller = posting.sdid.flatMap({ callers[$0] }) ?? (posting.isAction ? callers.values.first : nil)
-        else { throw FrameError(401, "Device not registered") }
+        else { throw APIError(401, "Device not registered") }
         if let tally = exchange.limits.count(caller.actor, .socket, at: exchange.now), let excess = tally.excess {
-            var refusal = FrameError(429, excess)
+            var refusal = APIError(429, excess)
             refusal.limits = tally.fields
             throw refusal
         }
-        let kept: StoredPosting
-        do {
-            kept = try exchange.database.write { database in
-                // The token may have expired since it registered.
-                guard let caller = try exchange.caller(token: caller.token, database) else {
-                    throw APIError.unauthorized
-                }
-                if posting.isAction {
-                    let destination = try exchange.device(posting.ddid ?? "", for: caller, .write, database)
-                    return try exchange.keep(posting, for: destination, database)
-                }
-                let device = try exchange.device(posting.sdid ?? "", for: caller, .write, database)
-                return try exchange.keep(posting, of: device, twice: isTwice, database)
+        let kept = try exchange.database.write { database in
+            // The token may have expired since it registered.
+            guard let caller = try exchange.caller(token: caller.token, database) else { throw APIError.unauthorized }
+            if posting.isAction {
+                let destination = try exchange.device(posting.ddid ?? "", for: caller, .write, database)
+                return try exchange.keep(posting, for: destination, database)
             }
-        } catch let error as APIError {
-            throw FrameError(error.status, error.message)
+            let device = try exchange.device(posting.sdid ?? "", for: caller, .write, database)
+            return try exchange.keep(posting, of: device, twice: isTwice, database)
         }
         exchange.tell(kept)
         return kept.mid

@@ -7,6 +7,8 @@ struct APIError: Error {
     let message: String
     /// The wrong parameter, and its fault in SAMI's own words.
     private var field: (name: String, message: String)?
+    /// The headers of a rate limit, which a socket sends as members.
+    var limits: [(name: String, value: String)] = []
 
     init(_ status: Int, _ message: String, code: Int? = nil) {
         (self.status, self.code, self.message) = (status, code ?? status, message)
@@ -43,11 +45,11 @@ struct APIError: Error {
 
 /// A failure in OAuth's form (RFC 6749 §5.2).
 struct OAuthError: Error {
-    let code: String
+    /// A page or a redirect if a browser asks.
+    let answer: WebAnswer
 
-    init(_ code: String) { self.code = code }
-
-    var answer: WebAnswer { .refusedToken(code) }
+    init(_ code: String) { answer = .refusedToken(code) }
+    init(answer: WebAnswer) { self.answer = answer }
 
     static let invalidRequest = OAuthError("invalid_request")
     static let unauthorizedClient = OAuthError("unauthorized_client")
