@@ -126,8 +126,8 @@ struct EditPage: Sendable {
         } catch let refusal as RequestRefusal where refusal.status == .conflict {
             // The record has changed between the check above and the command.
             return conflict(try await self.subject(request, visit), fields, was)
-        } catch let fault as FormError {
-            fields.faults[fault.field] = fault.message
+        } catch let fault as EntryError {
+            fields.faults[fault.field ?? "value"] = fault.message
         } catch let failure as CommandFailure {
             fields.faults[failure.code == "time" ? "at" : failure.code == "metadata" ? "note" : "hub"] = failure.message
         }
@@ -156,9 +156,9 @@ struct EditPage: Sendable {
         let clock: PersonClock
         do throws(EntryError) {
             clock = try PersonClock(zone: subject.choice.person?.zone, now: parts.hub.clock.now())
-        } catch { throw FormError("at", error.message) }
+        } catch { throw EntryError(error.message, field: "at") }
         if isChanged("at") {
-            guard let text = sent["at"] else { throw FormError("at", "when was it?") }
+            guard let text = sent["at"] else { throw EntryError("when was it?", field: "at") }
             arguments["start"] = .string(subject.sample.there(try TimeFields.moment(text, "at", clock).time).text)
         }
         if isChanged("to") {
@@ -170,7 +170,7 @@ struct EditPage: Sendable {
         }
         if lines(fields.values["note"]) != lines(was["note"]) { arguments["note"] = .string(lines(sent["note"])) }
         guard arguments.count > seen.count else {
-            throw FormError("hub", "Nothing was changed, so there is nothing to save.")
+            throw EntryError("Nothing was changed, so there is nothing to save.", field: "hub")
         }
         arguments["reason"] = sent["reason"].map(SettingValue.string)
         return arguments

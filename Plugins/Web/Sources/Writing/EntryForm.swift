@@ -122,22 +122,17 @@ struct EntryForm: Sendable {
     // MARK: - Parsing
 
     /// The typed value.
-    ///
-    /// - Throws: ``FormError`` that names the field.
-    func value(_ form: WebForm) throws(FormError) -> ValueArgument {
-        let words = try words(form)
-        do throws(EntryError) { return try ValueArgument(words, of: type) } catch {
-            throw FormError(error.field ?? "value", error.message)
-        }
+    func value(_ form: WebForm) throws(EntryError) -> ValueArgument {
+        try ValueArgument(words(form), of: type)
     }
 
-    private func words(_ form: WebForm) throws(FormError) -> [String] {
+    private func words(_ form: WebForm) throws(EntryError) -> [String] {
         let text = Self.trimmed(form["value"])
         switch shape {
         case .number: return Self.words(text, unit: Self.trimmed(form["unit"]))
         case .pair:
             let second = Self.trimmed(form["second"])
-            guard !second.isEmpty else { throw FormError("second", "a value is missing") }
+            guard !second.isEmpty else { throw EntryError("a value is missing", field: "second") }
             return Self.words("\(text)/\(second)", unit: Self.trimmed(form["unit"]))
         default: return text.isEmpty ? [] : [text]
         }
@@ -145,8 +140,8 @@ struct EntryForm: Sendable {
 
     /// The typed entry.
     ///
-    /// - Throws: ``FormError`` that names the field.
-    func entry(_ form: WebForm) throws(FormError) -> ManualEntry {
+    /// - Throws: `EntryError` that names the field.
+    func entry(_ form: WebForm) throws(EntryError) -> ManualEntry {
         var details = EntryDetails()
         details.facts = Self.lines(form["facts"])
         details.others = Self.lines(form["with"])
@@ -170,13 +165,9 @@ struct EntryForm: Sendable {
                 let last = amount("last", "min").map { $0.split(separator: " ").map(String.init) }
                 return try ManualEntry(activity, last ?? [], details)
             default:
-                let words: [String]
-                do throws(FormError) { words = try self.words(form) } catch {
-                    throw EntryError(error.message, field: error.field)
-                }
-                return try ManualEntry(type.id.rawValue, words, details)
+                return try ManualEntry(type.id.rawValue, words(form), details)
             }
-        } catch { throw FormError(error.field == "metadata" ? "facts" : error.field ?? "value", error.message) }
+        } catch { throw error.inForm(orElse: "value") }
     }
 
     private static func trimmed(_ text: String?) -> String {
@@ -194,9 +185,9 @@ struct EntryForm: Sendable {
     }
 }
 
-/// An error in a field of a form.
-struct FormError: Error {
-    let field, message: String
-
-    init(_ field: String, _ message: String) { (self.field, self.message) = (field, message) }
+extension EntryError {
+    /// The error with the field of the form beside which it is shown.
+    func inForm(orElse other: String) -> EntryError {
+        EntryError(message, field: field == "metadata" ? "facts" : field ?? other)
+    }
 }

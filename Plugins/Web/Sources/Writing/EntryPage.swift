@@ -123,8 +123,8 @@ struct EntryPage: Sendable {
             let type = done.entries.first?.record?.type ?? form.type.id
             return PageAnswer.redirect(
                 to: "/types/\(type.rawValue)?" + FormText.write([(name: "person", value: person.name)]))
-        } catch let fault as FormError {
-            fields.faults[fault.field] = fault.message
+        } catch let fault as EntryError {
+            fields.faults[fault.field ?? "value"] = fault.message
         } catch let failure as CommandFailure {
             fields.faults[Self.field(of: failure, form)] = failure.message
         }
@@ -137,15 +137,10 @@ struct EntryPage: Sendable {
         let entry = try form.entry(sent)
         do throws(EntryError) {
             let clock = try PersonClock(zone: person.zone, now: now)
-            let times: EntryTimes
-            do throws(FormError) { times = try TimeFields.read(sent, by: clock) } catch {
-                throw EntryError(error.message, field: error.field)
-            }
+            let times = try TimeFields.read(sent, by: clock)
             return try entry.arguments(times, of: person.name, by: clock, note: sent["note"], key: key)
         } catch {
-            throw FormError(
-                error.field == "metadata" ? "facts" : error.field ?? (form.type.kind == .workout ? "last" : "at"),
-                error.message)
+            throw error.inForm(orElse: form.type.kind == .workout ? "last" : "at")
         }
     }
 

@@ -17,32 +17,32 @@ struct TimeFields: Sendable {
 
     /// Parses the typed times in a zone.
     ///
-    /// - Throws: ``FormError`` that names the field.
-    static func read(_ form: WebForm, by clock: PersonClock) throws(FormError) -> EntryTimes {
+    /// - Throws: `EntryError` that names the field.
+    static func read(_ form: WebForm, by clock: PersonClock) throws(EntryError) -> EntryTimes {
         let start = try moment(form["at"] ?? "now", "at", clock, takesDay: form["to"] == nil)
-        let end = try form["to"].map { text throws(FormError) in try moment(text, "to", clock).time }
-        guard end == nil || form["at"] != nil else { throw FormError("at", "an interval has a beginning, too") }
+        let end = try form["to"].map { text throws(EntryError) in try moment(text, "to", clock).time }
+        guard end == nil || form["at"] != nil else { throw EntryError("an interval has a beginning, too", field: "at") }
         return EntryTimes(start.time, zone: start.zone, end: end, isStart: form["at"] != nil, isInterval: end != nil)
     }
 
     /// - Parameter takesDay: whether a day may be typed without a time.
-    /// - Throws: ``FormError`` that names the field.
+    /// - Throws: `EntryError` that names the field.
     static func moment(
         _ text: String, _ field: String, _ clock: PersonClock, takesDay: Bool = false
-    ) throws(FormError) -> (time: Timestamp, zone: String?) {
+    ) throws(EntryError) -> (time: Timestamp, zone: String?) {
         let text = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         guard let moment = MomentArgument(text) else {
-            throw FormError(field, "\"\(EntryError.cut(text))\" is none of: \(MomentArgument.forms)")
+            throw EntryError("\"\(EntryError.cut(text))\" is none of: \(MomentArgument.forms)", field: field)
         }
         let reading: MomentArgument.Reading
         do throws(EntryError) {
             if !takesDay { try moment.refuseDay() }
             reading = try moment.reading(now: clock.now, in: clock.zone)
-        } catch { throw FormError(field, error.message) }
+        } catch { throw EntryError(error.message, field: field) }
         switch reading {
         case .one(let time, let isLocal): return (time, isLocal ? clock.zone.identifier : nil)
         case .two(let first, let second):
-            throw FormError(field, "\(text) came twice that day; type \(first.text) or \(second.text)")
+            throw EntryError("\(text) came twice that day; type \(first.text) or \(second.text)", field: field)
         }
     }
 
