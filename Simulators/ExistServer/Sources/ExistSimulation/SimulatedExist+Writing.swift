@@ -29,10 +29,10 @@ extension SimulatedExist {
             WriteError("not_found", "Attribute '\(name)' does not exist")
         }
         static func invalid(_ text: String) -> WriteError { WriteError("validation", text) }
-    }
 
-    /// A call that is refused as a whole.
-    private struct Forbidden: Error {}
+        /// The call is refused as a whole.
+        static let forbidden = WriteError("forbidden", "You do not have permission to perform this action.")
+    }
 
     func write(_ exchange: Exchange, _ caller: Caller, _ action: Action) throws -> WebAnswer {
         guard let objects = exchange.request.json?.list else {
@@ -49,19 +49,18 @@ extension SimulatedExist {
                 do {
                     done.append(try apply(object, index, exchange, caller, action))
                 } catch let refusal as WriteError {
+                    isForbidden = refusal.code == WriteError.forbidden.code
+                    if isForbidden { return .rollback }
                     failed.append(
                         .object(
                             (object.members ?? []) + [
                                 .init("error_code", .text(refusal.code)), .init("error", .text(refusal.text)),
                             ]))
-                } catch is Forbidden {
-                    isForbidden = true
-                    return .rollback
                 }
             }
             return .commit
         }
-        if isForbidden { return Self.detail(403, "You do not have permission to perform this action.") }
+        if isForbidden { return Self.detail(403, WriteError.forbidden.text) }
         return Self.answer(done, failed, exchange)
     }
 
@@ -104,7 +103,7 @@ extension SimulatedExist {
 
     func allow(_ caller: Caller, _ group: String, _ isManual: Bool, _ exchange: Exchange) throws {
         guard !caller.has("write", group, isManual) else { return }
-        if exchange.switches.scopeRefusesCall { throw Forbidden() }
+        if exchange.switches.scopeRefusesCall { throw WriteError.forbidden }
         throw WriteError.scope(group)
     }
 
