@@ -19,12 +19,7 @@ extension Exchange {
         guard call.request.body.count <= dialect.messageBytes else { throw APIError.tooLarge }
         var body = try call.object()
         if call.request.path.hasSuffix("/actions") { body = body.with(["type": "action"]) }
-        let posting: Posting
-        do throws(Posting.PostingError) {
-            posting = try self.posting(body)
-        } catch {
-            throw error.apiError(latest: now + options.futureGrace)
-        }
+        let posting = try posting(body)
         let kept = try database.write { database in
             let caller =
                 try body["token"]?.text.map { token in
@@ -239,19 +234,6 @@ extension Exchange {
                     "uid": .text(uid), "ddid": .text(query["ddid"]), "order": .text(isDescending ? "desc" : "asc"),
                     "count": JSONTree(count), "size": JSONTree(rows.count), "data": .list(rows.map(\.tree)),
                 ]))
-        }
-    }
-}
-
-extension Posting.PostingError {
-    /// - Parameter latest: the latest accepted `ts`.
-    fileprivate func apiError(latest: Int64) -> APIError {
-        switch self {
-        case .noSource: .required("sdid")
-        case .noDestination: .required("ddid")
-        case .noData: .required("data")
-        case .noTime: .invalid("ts", "Numeric field only")
-        case .future: .invalid("ts", "Maximum value \(latest)")
         }
     }
 }

@@ -3,9 +3,6 @@ import WebFaults
 
 /// A message or an action, received by REST or on a socket.
 struct Posting: Sendable {
-    /// The reason why a posting is invalid.
-    enum PostingError: Error { case noSource, noDestination, noData, noTime, future }
-
     let isAction: Bool
     let sdid: String?
     let ddid: String?
@@ -13,19 +10,29 @@ struct Posting: Sendable {
     let ts: Int64?
     let data: JSONTree
 
-    init(_ tree: JSONTree, now: Int64, grace: Int64) throws(PostingError) {
+    init(_ tree: JSONTree, now: Int64, grace: Int64) throws(APIError) {
         isAction = tree["type"]?.text == "action"
         (sdid, ddid) = (tree["sdid"]?.text, tree["ddid"]?.text)
-        guard isAction || sdid?.isEmpty == false else { throw .noSource }
-        guard !isAction || ddid?.isEmpty == false else { throw .noDestination }
+        guard isAction || sdid?.isEmpty == false else {
+            throw APIError.required("sdid").onSocket("Missing sdid value")
+        }
+        guard !isAction || ddid?.isEmpty == false else {
+            throw APIError.required("ddid").onSocket("Missing ddid value")
+        }
         if let time = tree["ts"], time != .null {
-            guard let milliseconds = time.lenientInteger, milliseconds >= 0 else { throw .noTime }
-            guard milliseconds <= now + grace else { throw .future }
+            guard let milliseconds = time.lenientInteger, milliseconds >= 0 else {
+                throw APIError.invalid("ts", "Numeric field only").onSocket("Invalid ts value")
+            }
+            guard milliseconds <= now + grace else {
+                throw APIError.invalid("ts", "Maximum value \(now + grace)").onSocket("Invalid ts value (in future)")
+            }
             ts = milliseconds
         } else {
             ts = nil
         }
-        guard let data = tree["data"], data != .null else { throw .noData }
+        guard let data = tree["data"], data != .null else {
+            throw APIError.required("data").onSocket("Bad Request")
+        }
         self.data = data
     }
 }
@@ -39,7 +46,7 @@ struct StoredPosting: Sendable {
 }
 
 extension Exchange {
-    func posting(_ tree: JSONTree) throws(Posting.PostingError) -> Posting {
+    func posting(_ tree: JSONTree) throws(APIError) -> Posting {
         try Posting(tree, now: now, grace: options.futureGrace)
     }
 

@@ -33,7 +33,8 @@ struct DeviceDialogue {
             let refusal = error as? APIError ?? APIError(500, "Internal error")
             let limits = refusal.limits.map { JSONTree.Member($0.name, .text($0.value)) }
             let object = JSONTree.members([
-                "code": JSONTree(refusal.status), "message": .text(refusal.message), "cid": .text(cid),
+                "code": JSONTree(refusal.status), "message": .text(refusal.socketMessage ?? refusal.message),
+                "cid": .text(cid),
             ])
             return (["error": .object((object.members ?? []) + limits)] as JSONTree).json
         }
@@ -77,12 +78,7 @@ struct DeviceDialogue {
     }
 
     private func take(_ tree: JSONTree, isTwice: Bool) throws -> String {
-        let posting: Posting
-        do throws(Posting.PostingError) {
-            posting = try exchange.posting(tree)
-        } catch {
-            throw APIError(400, error.socketMessage)
-        }
+        let posting = try exchange.posting(tree)
         // An action names its destination; its sender is one of the devices on this socket.
         guard let caller = posting.sdid.flatMap({ callers[$0] }) ?? (posting.isAction ? callers.values.first : nil)
         else { throw APIError(401, "Device not registered") }
@@ -103,17 +99,5 @@ struct DeviceDialogue {
         }
         exchange.tell(kept)
         return kept.mid
-    }
-}
-
-extension Posting.PostingError {
-    fileprivate var socketMessage: String {
-        switch self {
-        case .noSource: "Missing sdid value"
-        case .noDestination: "Missing ddid value"
-        case .noData: "Bad Request"
-        case .noTime: "Invalid ts value"
-        case .future: "Invalid ts value (in future)"
-        }
     }
 }

@@ -7,6 +7,8 @@ struct APIError: Error {
     let message: String
     /// The wrong parameter, and its fault in SAMI's own words.
     private var field: (name: String, message: String)?
+    /// The message on a socket, if it is another one.
+    private(set) var socketMessage: String?
     /// The headers of a rate limit, which a socket sends as members.
     var limits: [(name: String, value: String)] = []
 
@@ -41,6 +43,12 @@ struct APIError: Error {
     }
 
     static func required(_ field: String) -> APIError { invalid(field, "Required parameter") }
+
+    func onSocket(_ message: String) -> APIError {
+        var error = self
+        error.socketMessage = message
+        return error
+    }
 }
 
 /// A failure in OAuth's form (RFC 6749 §5.2).
