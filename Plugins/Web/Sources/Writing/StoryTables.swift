@@ -29,8 +29,8 @@ struct StoryTables: Sendable {
         } catch let error as AskError where error.error?.code == .query || error.error?.code == .cursor {
             throw NoSuchPage()
         }
-        do { story = try RecordStory(viewer.cut(story: answer)) } catch let error as RecordStory.StoryError {
-            throw RequestRefusal(.badGateway, "The hub's answer cannot be read", error.reason)
+        do { story = try RecordStory(viewer.cut(story: answer)) } catch let error as UnreadableResult {
+            throw RequestRefusal(.badGateway, "The hub's answer cannot be read", error.description)
         }
         persons = Dictionary(parts.persons.map { ($0.name, $0.reader) }) { first, _ in first }
         (self.viewer, number, isFirst) = (viewer, record.number, next == nil)

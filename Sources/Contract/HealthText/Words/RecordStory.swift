@@ -4,9 +4,6 @@ package import Samples
 
 /// One page of a record's history, from the hub's answer to `trace`.
 package struct RecordStory: Sendable {
-    /// The hub's answer is not a history, or contains a record that this program cannot read.
-    package struct StoryError: Error { package let reason: String }
-
     package struct Version: Sendable {
         package let record: StoredRecord
         /// RFC 3339; `nil` if the hub does not send it.
@@ -54,8 +51,8 @@ package struct RecordStory: Sendable {
     /// The cursor of the next page.
     package let next: String?
 
-    /// - Throws: ``StoryError``.
-    package init(_ answer: RawJSON) throws(StoryError) {
+    /// - Throws: an error if the hub's answer is not a history, or contains a record that this program cannot read.
+    package init(_ answer: RawJSON) throws(UnreadableResult) {
         let members = RawMembers.members(of: answer.bytes[...])
         var decoder = StoredRecordDecoder()
         let seq = Self.text(members["seq"])
@@ -88,19 +85,19 @@ package struct RecordStory: Sendable {
 
     private static func record(
         _ bytes: ArraySlice<UInt8>, _ decoder: inout StoredRecordDecoder
-    ) throws(StoryError) -> StoredRecord {
+    ) throws(UnreadableResult) -> StoredRecord {
         do {
             return try bytes.withUnsafeBytes { try decoder.record($0) }
         } catch {
             let reason = (error as? RecordRejection)?.reason ?? "\(error)"
-            throw StoryError(reason: "the hub sent a record that this program cannot read: \(reason)")
+            throw UnreadableResult(description: "the hub sent a record that this program cannot read: \(reason)")
         }
     }
 
-    private static func deliveries(_ bytes: ArraySlice<UInt8>?) throws(StoryError) -> [Delivery] {
+    private static func deliveries(_ bytes: ArraySlice<UInt8>?) throws(UnreadableResult) -> [Delivery] {
         guard let bytes else { return [] }
         do { return try JSONDecoder().decode([Delivery].self, from: Data(bytes)) } catch {
-            throw StoryError(reason: "the hub's answer is of another version than this program: \(error)")
+            throw UnreadableResult(description: "the hub's answer is of another version than this program: \(error)")
         }
     }
 

@@ -28,7 +28,11 @@ extension OwnCommand {
 }
 
 /// The hub's answer to a command is not understood.
-package struct UnreadableResult: Error, CustomStringConvertible { package let description: String }
+package struct UnreadableResult: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(description: String) { self.description = description }
+}
 
 /// The result of a command, which the hub writes and every asker reads.
 package protocol CommandResult: Sendable {

@@ -20,7 +20,7 @@ struct TraceText {
         workout: (StoredRecord) throws -> WorkoutFigures? = { _ in nil }
     ) throws {
         let story: RecordStory
-        do { story = try RecordStory(answer) } catch { throw Failure(.dialogue, "\(error.reason); try --json") }
+        do { story = try RecordStory(answer) } catch { throw Failure(.dialogue, "\(error.description); try --json") }
         guard !story.versions.isEmpty || !isFirst else {
             throw Failure(.dialogue, "the hub's answer has no versions; try --json")
         }
