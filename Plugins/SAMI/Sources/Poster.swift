@@ -38,12 +38,10 @@ actor Poster {
         var results: [DeliveryResult?] = []
         var facts: [(place: Int, fact: PostedValue)] = []
         for (place, record) in records.enumerated() {
-            switch post.fact(of: record) {
-            case .success(let fact):
-                facts.append((place, fact))
+            do throws(DeliveryFailure) {
+                facts.append((place, try post.fact(of: record)))
                 results.append(nil)
-            case .failure(let refusal): results.append(.refused(reason: refusal.reason))
-            }
+            } catch { results.append(.refused(reason: error.reason)) }
         }
         guard !facts.isEmpty else { return results.map { $0 ?? Self.unsent.result } }
         let device = try await device(post)
@@ -253,20 +251,20 @@ extension CloudError {
 }
 
 extension Post {
-    struct PostError: Error { let reason: String }
-
-    /// The value to post for a record, or why it is refused.
-    func fact(of record: DeliveredRecord) -> Result<PostedValue, PostError> {
+    /// The value to post for a record.
+    ///
+    /// - Throws: the reason why it is refused.
+    func fact(of record: DeliveredRecord) throws(DeliveryFailure) -> PostedValue {
         guard case .sample(let sample) = record.record, let field = fields[sample.type.rawValue],
             case .quantity(let value, let unit) = sample.value
-        else { return .failure(PostError(reason: "SAMI takes single values here, and cannot take anything back")) }
+        else { throw .refused("SAMI takes single values here, and cannot take anything back") }
         guard let own = try? HealthUnit(field.unit), let number = try? HealthUnit(unit).convert(value, to: own) else {
-            return .failure(PostError(reason: "the value does not convert to \(field.unit)"))
+            throw .refused("the value does not convert to \(field.unit)")
         }
         guard !field.isWhole || Int64(exactly: number) != nil else {
-            return .failure(PostError(reason: "\(field.name) takes whole numbers only"))
+            throw .refused("\(field.name) takes whole numbers only")
         }
-        return .success(PostedValue(time: sample.start.microseconds / 1_000, field: field.name, value: number))
+        return PostedValue(time: sample.start.microseconds / 1_000, field: field.name, value: number)
     }
 
     func value(of fact: PostedValue) -> JSONTree {
