@@ -79,21 +79,21 @@ package actor ConformanceTest {
 
     /// The records that every life gives: a source that never ends, or one of live readings, gives different ones each time.
     ///
-    /// - Throws: ``Unexamined`` if two lives have no record in common.
+    /// - Throws: ``Verdict`` if two lives have no record in common.
     func lasting() async throws -> Set<RecordIdentity> {
         let known = try await course().records
         let task = second ?? Task { try await run() }
         second = task
         let lasting = known.intersection(try await task.value.records)
         if lasting.isEmpty, !known.isEmpty {
-            throw Unexamined.open("two lives gave different records: it needs a stand-in that says the same each time")
+            throw Verdict.open("two lives gave different records: it needs a stand-in that says the same each time")
         }
         return lasting
     }
 
     /// The cost of the plugin when it has given all its records and is idle, measured in one life.
     ///
-    /// - Throws: ``Unexamined`` if it has done its work and ended by then.
+    /// - Throws: ``Verdict`` if it has done its work and ended by then.
     func idleCost() async throws -> ProcessUsage {
         let task = cost ?? Task { try await measure() }
         cost = task
@@ -108,8 +108,8 @@ package actor ConformanceTest {
         let cost = await ProcessUsage.watched(await life.pid, for: .seconds(3))
         if !life.hasEnded, let cost { return cost }
         let ending = await life.ending()
-        guard ending == .exited(0) else { throw Unexamined.open("it \(ending.words) before it was measured") }
-        throw Unexamined.notConcerned("it had done its work and ended before it was measured")
+        guard ending == .exited(0) else { throw Verdict.open("it \(ending.words) before it was measured") }
+        throw Verdict.notConcerned("it had done its work and ended before it was measured")
     }
 
     private func run() async throws -> QuietRun {
@@ -130,7 +130,9 @@ package actor ConformanceTest {
     }
 
     /// The result of examining a rule.
-    package enum Verdict: Hashable, Sendable {
+    ///
+    /// A rule throws one if it cannot be examined, or if it shows only then that it does not apply to the plugin.
+    package enum Verdict: Error, Hashable {
         case kept
         /// The violations that were seen, a sentence each.
         case broken([String])
@@ -172,8 +174,8 @@ package actor ConformanceTest {
         do {
             let seen = try await rule.look(self)
             verdict = seen.isEmpty ? .kept : .broken(seen)
-        } catch let unexamined as Unexamined {
-            verdict = unexamined.verdict
+        } catch let found as Verdict {
+            verdict = found
         } catch let refusal as PluginUnderTest.SetupError {
             await endStages()
             throw refusal
@@ -182,14 +184,6 @@ package actor ConformanceTest {
         if isClosed { throw CancellationError() }
         return verdict
     }
-}
-
-/// A rule cannot be examined, or does not apply to the plugin, which the manifest alone does not show.
-struct Unexamined: Error {
-    let verdict: ConformanceTest.Verdict
-
-    static func open(_ reason: String) -> Unexamined { Unexamined(verdict: .open(reason)) }
-    static func notConcerned(_ reason: String) -> Unexamined { Unexamined(verdict: .notConcerned(reason)) }
 }
 
 extension Rule.Concern {

@@ -58,7 +58,7 @@ final class HostedPlugin: Sendable {
             hub = try await HubInstance(
                 configuration: configuration, run: "\(folder)/run", instance: subject.name
             ) { [said] line in said.change { $0 = ($0 + [line]).suffix(3) } }
-        } catch { throw Unexamined.open("\(error): \(said.value.joined(separator: "; "))") }
+        } catch { throw ConformanceTest.Verdict.open("\(error): \(said.value.joined(separator: "; "))") }
         self.hub.withLock { $0 = hub }
         if isFirst, !subject.records.isEmpty {
             try GeneratedBatch.give(subject.records, as: "before", to: hub.endpoints)
@@ -95,14 +95,14 @@ final class HostedPlugin: Sendable {
             child.waitUntilExit()
             return child.terminationStatus
         }
-        if code != 0 { throw Unexamined.open("hub \(arguments[0]) ended with exit code \(code)") }
+        if code != 0 { throw ConformanceTest.Verdict.open("hub \(arguments[0]) ended with exit code \(code)") }
     }
 
     // MARK: - State
 
     private var door: String {
         get throws {
-            guard let hub = hub.withLock(\.self) else { throw Unexamined.open("the hub has ended") }
+            guard let hub = hub.withLock(\.self) else { throw ConformanceTest.Verdict.open("the hub has ended") }
             return hub.endpoints.door
         }
     }

@@ -15,7 +15,9 @@ extension Rule {
         ) { examination in
             let stage = try await examination.stage()
             let lost = try stage.tokens.mapValues { try LostToken($0) }
-            guard !lost.isEmpty else { throw Unexamined.notConcerned("its simulator names no token of an account") }
+            guard !lost.isEmpty else {
+                throw ConformanceTest.Verdict.notConcerned("its simulator names no token of an account")
+            }
             let isSource = stage.trial.manifest.isSource
             let lasting = isSource ? try await examination.lasting() : []
             for (account, token) in lost { await stage.hub.setToken(token.json, of: account) }

@@ -52,7 +52,7 @@ final class SinkTestBench {
     static func plain(_ want: WantRequest, in hub: FakeHub) async throws -> [String] {
         guard let type = GeneratedRecords.type(among: want.types ?? ["weight"], mayBeNamed: !want.selection.isOfDays)
         else {
-            throw Unexamined.open(
+            throw ConformanceTest.Verdict.open(
                 "the kit has no records of the types that it wants, which are no quantities and no categories")
         }
         let person = Person(uid: "6f1c2a9e5b7d4c30", name: "me")
