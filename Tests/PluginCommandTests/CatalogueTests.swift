@@ -53,7 +53,7 @@ import Testing
         #"{"catalogue":1,"plugins":[{"name":"../x","version":"1","summary":"","file":"x","bytes":1,"sha256":"","reads":[],"writes":[],"reaches":[]}]}"#,
         #"{"catalogue":1,"plugins":[{"name":"x","version":"1","summary":"","file":"../x","bytes":1,"sha256":"","reads":[],"writes":[],"reaches":[]}]}"#,
     ]) func `a file that is not a catalogue is refused`(_ text: String) {
-        #expect(throws: PackError.self) { try Catalogue(Array(text.utf8)) }
+        #expect(throws: PluginError.self) { try Catalogue(Array(text.utf8)) }
     }
 
     /// A web server for one test: files of a folder; `/moved/` redirects there, `/endless/` has no end, `/plain/`

@@ -162,7 +162,7 @@ import Testing
         _ = try place.subject()
         for (line, reason) in [(good.replacing("72.4", with: "\"x\""), "value"), ("72.4", "object"), ("{", "end")] {
             _ = try place.folder.write("\(good)\n\(line)\n", to: "records.jsonl")
-            let refusal = try #require(throws: PluginUnderTest.SetupError.self) { try place.subject() }
+            let refusal = try #require(throws: PluginError.self) { try place.subject() }
             #expect(refusal.description.contains("records.jsonl, line 2: "), "\(refusal)")
             #expect(refusal.description.contains(reason), "\(refusal)")
         }

@@ -99,7 +99,7 @@ import Testing
         try await installer.install(honest, signer: nil, inquiry: inquiry)
         let plugin = try SmallPlugin(version: "1.0", reads: ["heartRate"])
         let liar = try PackReader(try plugin.pack())
-        let refusal = await #expect(throws: PackError.self) {
+        let refusal = await #expect(throws: PluginError.self) {
             try await installer.install(liar, signer: nil, inquiry: inquiry)
         }
         #expect(refusal?.description.contains("(reads)") == true)

@@ -39,8 +39,8 @@ import Testing
             #expect(origin == .signed(key: key.number, comment: "file:pack"))
         }
         #expect(!minisign("-V -m pack -p a.pub"))
-        #expect(throws: PackError.self) { try Minisign.SecretKey(try text("b.key"), password: "sword") }
-        #expect(throws: PackError.self) { try Minisign.SecretKey(try text("b.key"), password: nil) }
+        #expect(throws: PluginError.self) { try Minisign.SecretKey(try text("b.key"), password: "sword") }
+        #expect(throws: PluginError.self) { try Minisign.SecretKey(try text("b.key"), password: nil) }
     }
 
     @Test(.enabled(if: Need.minisign.isMet, "\(Need.minisign.reason)"))
@@ -55,10 +55,10 @@ import Testing
                 try PackOrigin(pack, signature: signature, keys: [other, key])
                     == .signed(key: key.number, comment: "by me"))
             #expect(try PackOrigin(pack, signature: signature, keys: [other]) == .unknown(key: key.number))
-            #expect(throws: PackError.self) { try PackOrigin(pack + [0], signature: signature, keys: [key]) }
+            #expect(throws: PluginError.self) { try PackOrigin(pack + [0], signature: signature, keys: [key]) }
             let comment = signature.replacing("by me", with: "by you")
-            #expect(throws: PackError.self) { try PackOrigin(pack, signature: comment, keys: [key]) }
-            #expect(throws: PackError.self) { try PackOrigin(pack, signature: "untrusted comment: x\n", keys: [key]) }
+            #expect(throws: PluginError.self) { try PackOrigin(pack, signature: comment, keys: [key]) }
+            #expect(throws: PluginError.self) { try PackOrigin(pack, signature: "untrusted comment: x\n", keys: [key]) }
         }
         #expect(try PackOrigin(pack, signature: nil, keys: [key]) == .unsigned)
     }

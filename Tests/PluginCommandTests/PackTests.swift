@@ -92,7 +92,7 @@ struct SmallPlugin {
         #expect(folder.leftOut.sorted() == left)
         let asked = try PackFolder(plugin.folder.path, including: ["lib/export.csv", "data"])
         #expect(asked.files == ["data/hub.sqlite", "hub-small", "lib/export.csv"])
-        #expect(throws: PackError.self) { try PackFolder(plugin.folder.path, including: ["nothing"]) }
+        #expect(throws: PluginError.self) { try PackFolder(plugin.folder.path, including: ["nothing"]) }
     }
 
     @Test func `R16.2 a link out of the folder is refused, and one within it is packed as its file`() throws {
@@ -100,21 +100,21 @@ struct SmallPlugin {
         symlink("lib/part.sh", "\(plugin.folder.path)/alias")
         #expect(try PackReader(try plugin.pack()).index.files.contains { $0.path == "alias" && $0.bytes == 9 })
         symlink("/etc/passwd", "\(plugin.folder.path)/lib/users")
-        let refusal = #expect(throws: PackError.self) { try plugin.pack() }
+        let refusal = #expect(throws: PluginError.self) { try plugin.pack() }
         #expect(refusal?.description.contains("lib/users is a link out of the folder") == true)
     }
 
     @Test func `a pipe, a second program, and a program with another name are refused`() throws {
         let plugin = try SmallPlugin()
         mkfifo("\(plugin.folder.path)/pipe", 0o600)
-        #expect(throws: PackError.self) { try plugin.pack() }
+        #expect(throws: PluginError.self) { try plugin.pack() }
         unlink("\(plugin.folder.path)/pipe")
         rename("\(plugin.folder.path)/hub-small", "\(plugin.folder.path)/hub-other")
-        let refusal = #expect(throws: PackError.self) { try plugin.pack() }
+        let refusal = #expect(throws: PluginError.self) { try plugin.pack() }
         #expect(refusal?.description.contains("call it hub-small") == true)
         try plugin.write("hub-more", "")
         chmod("\(plugin.folder.path)/hub-more", 0o755)
-        #expect(throws: PackError.self) { try plugin.pack() }
+        #expect(throws: PluginError.self) { try plugin.pack() }
     }
 
     @Test func `R16.5 a pack that is truncated or changed anywhere is refused`() throws {
@@ -122,7 +122,7 @@ struct SmallPlugin {
         var seed = SeededGenerator(seed: 11)
         for _ in 0..<120 {
             let cut = Array(pack.prefix(Int(seed.next() % UInt64(pack.count))))
-            #expect(throws: PackError.self) { try PackReader(cut).check() }
+            #expect(throws: PluginError.self) { try PackReader(cut).check() }
             var changed = pack
             // The gzip header has a time and a system, which have no effect.
             let place = 10 + Int(seed.next() % UInt64(pack.count - 10))
@@ -130,8 +130,8 @@ struct SmallPlugin {
             // A few bits of a compressed stream have no effect either: the files are then the same.
             if refusal(changed) == "taken" { #expect(try PackReader(changed).index == PackReader(pack).index) }
         }
-        #expect(throws: PackError.self) { try PackReader(pack + [0]).check() }
-        #expect(throws: PackError.self) { try PackReader(pack + pack).check() }
+        #expect(throws: PluginError.self) { try PackReader(pack + [0]).check() }
+        #expect(throws: PluginError.self) { try PackReader(pack + pack).check() }
     }
 
     // MARK: - Hostile packs
@@ -167,7 +167,7 @@ struct SmallPlugin {
     }
 
     private func refusal(_ pack: [UInt8]) -> String {
-        do throws(PackError) {
+        do throws(PluginError) {
             try PackReader(pack).check()
             return "taken"
         } catch { return error.description }

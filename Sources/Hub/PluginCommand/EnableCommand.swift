@@ -38,12 +38,12 @@ struct EnableCommand: AsyncParsableCommand {
     func run() async throws {
         try await PackFailure.told(name) {
             let (path, instance) = (try options.path(), instance ?? name)
-            guard PeerName.isValid(instance) else { throw PackError("\(instance): expected \(PeerName.expected)") }
+            guard PeerName.isValid(instance) else { throw PluginError("\(instance): expected \(PeerName.expected)") }
             let old = try ConfigurationFile.text(path)
             var editor = try ConfigurationFile.editor(old, of: path)
             if editor.hasPlugin(instance) {
                 guard settings.isEmpty else {
-                    throw PackError("[plugin.\(instance)] is in \(path) already: change its settings there")
+                    throw PluginError("[plugin.\(instance)] is in \(path) already: change its settings there")
                 }
                 guard !editor.isEnabled(instance) else {
                     return Terminal.say("\(instance) is enabled already; nothing was changed")
@@ -66,18 +66,18 @@ struct EnableCommand: AsyncParsableCommand {
     private func block(_ instance: String) throws -> String {
         let programs = InstalledPrograms(data: try options.files().data)
         guard let current = try programs.account(of: name)?.current else {
-            throw PackError("it is not installed: hub plugin install PACK installs one")
+            throw PluginError("it is not installed: hub plugin install PACK installs one")
         }
         let path = "\(programs.folder(of: current, kind: name))/\(PackIndex.path)"
         guard let bytes = try PrivateFile.read(path, upTo: PackLimits.indexBytes),
             let index = try? JSON.decode(PackIndex.self, from: bytes)
-        else { throw PackError("\(path) is damaged: install its pack again") }
+        else { throw PluginError("\(path) is damaged: install its pack again") }
         let manifest = index.manifest
         let given = Set(settings.map { $0.prefix { $0 != "=" }.trimmingCharacters(in: .whitespaces) })
         let missing = manifest.settings.filter { $0.isRequired && !given.contains($0.name) }
         if let first = missing.first {
             let names = missing.map(\.name).joined(separator: ", ")
-            throw PackError(
+            throw PluginError(
                 "it needs \(names): --set '\(first.name) = …'; \(first.name) takes \(first.type.expected) (\(first.help))"
             )
         }
@@ -123,7 +123,7 @@ struct DisableCommand: AsyncParsableCommand {
             let path = try options.path()
             let old = try ConfigurationFile.text(path)
             var editor = try ConfigurationFile.editor(old, of: path)
-            guard editor.hasPlugin(name) else { throw PackError("\(path): there is no [plugin.\(name)]") }
+            guard editor.hasPlugin(name) else { throw PluginError("\(path): there is no [plugin.\(name)]") }
             try editor.edit(path) { try $0.setEnabled(name, false) }
             guard editor.text != old else { return Terminal.say("\(name) is disabled already; nothing was changed") }
             try Output.print("\(path): enabled of [plugin.\(name)] \(dryRun ? "would be" : "is") false")

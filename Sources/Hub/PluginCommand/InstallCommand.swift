@@ -67,7 +67,7 @@ struct InstallCommand: AsyncParsableCommand {
         }
         let reader = try PackReader(bytes)
         if let expected, reader.sha256 != expected.sha256 || reader.index.name != expected.name {
-            throw PackError("\(path) is another pack than its catalogue says: its SHA-256 is \(reader.sha256)")
+            throw PluginError("\(path) is another pack than its catalogue says: its SHA-256 is \(reader.sha256)")
         }
         try reader.check()
         let keys = try trusted()
@@ -122,7 +122,7 @@ struct InstallCommand: AsyncParsableCommand {
             }
         }
         return try texts.map { name, text in
-            do throws(PackError) { return try Minisign.PublicKey(text) } catch {
+            do throws(PluginError) { return try Minisign.PublicKey(text) } catch {
                 throw Failure(.usage, "\(name): \(error)")
             }
         }
@@ -146,15 +146,15 @@ struct InstallCommand: AsyncParsableCommand {
 
     private func refuse(
         _ origin: PackOrigin, _ current: InstalledPrograms.Account.Installed?, hasKeys: Bool
-    ) throws(PackError) {
+    ) throws(PluginError) {
         guard origin.signer == nil, !unsigned else { return }
         if let signer = current?.signer {
-            throw PackError(
+            throw PluginError(
                 "the installed one is signed by the key \(signer), this one by no trusted key; --unsigned installs it anyway"
             )
         }
         guard hasKeys else { return }
-        throw PackError("no key that is trusted here has signed it; --unsigned installs it anyway")
+        throw PluginError("no key that is trusted here has signed it; --unsigned installs it anyway")
     }
 
     private func ask(_ index: PackIndex) throws(Failure) {

@@ -65,7 +65,7 @@ struct PackCommand: AsyncParsableCommand {
             let inquiry = await ManifestInquiry(programPath: HubProgram.path, hidden: [])
             let manifest: Manifest
             do throws(HubError) { manifest = try await inquiry.manifest(of: program) } catch {
-                throw PackError("it is not a plugin: \(error.message)")
+                throw PluginError("it is not a plugin: \(error.message)")
             }
             let (contents, bytes) = try folder.pack(manifest, tier: TierClaim.kept(beside: program))
             let pack = try PackReader(bytes)
@@ -92,7 +92,7 @@ struct PackCommand: AsyncParsableCommand {
 
     private static func signature(_ bytes: [UInt8], _ index: PackIndex, key path: String) throws -> String {
         guard let content = try PrivateFile.read(path, upTo: 16_384) else {
-            throw PackError("--sign \(path): there is no such file; minisign -G makes keys")
+            throw PluginError("--sign \(path): there is no such file; minisign -G makes keys")
         }
         if let warning = PrivateFile.exposure(of: path) { Terminal.say("--sign \(warning)") }
         let text = String(decoding: content, as: UTF8.self)
@@ -101,11 +101,11 @@ struct PackCommand: AsyncParsableCommand {
             if Terminal.canAsk { Terminal.say("the password of \(path):") }
             password = HiddenPassword.read()
         }
-        do throws(PackError) {
+        do throws(PluginError) {
             let key = try Minisign.SecretKey(text, password: password)
             return key.sign(
                 bytes, comment: "timestamp:\(Int(Date().timeIntervalSince1970))\tfile:\(index.fileName)\thashed")
-        } catch { throw PackError("--sign \(path): \(error)") }
+        } catch { throw PluginError("--sign \(path): \(error)") }
     }
 }
 
@@ -127,7 +127,7 @@ enum HiddenPassword {
 /// Maps errors of packs to the exit codes of `hub`.
 enum PackFailure {
     static func told<Value>(_ what: String, _ body: () async throws -> Value) async throws -> Value {
-        do { return try await body() } catch let error as PackError {
+        do { return try await body() } catch let error as PluginError {
             throw Failure(.badConfiguration, "\(what): \(error)")
         } catch let error as FileError {
             throw Failure(.system, error.description)

@@ -39,7 +39,7 @@ enum PackLocation {
         case .folder(let folder):
             do throws(FileError) { return try PrivateFile.read("\(folder)/\(name)", upTo: most) } catch {
                 guard error.code != EFBIG else {
-                    throw PackError("\(folder)/\(name) is larger than \(most >> 20) MiB, which is the most")
+                    throw PluginError("\(folder)/\(name) is larger than \(most >> 20) MiB, which is the most")
                 }
                 throw error
             }
@@ -53,12 +53,12 @@ enum PackLocation {
         var next = address
         // Follow redirections: a web server may keep its files elsewhere.
         for _ in 0..<4 {
-            guard var parts = URLComponents(string: next) else { throw PackError("\(next) is not an address") }
+            guard var parts = URLComponents(string: next) else { throw PluginError("\(next) is not an address") }
             let (path, query) = (parts.percentEncodedPath, parts.queryItems ?? [])
             (parts.percentEncodedPath, parts.query, parts.fragment) = ("", nil, nil)
             let service: ServiceAddress
             do throws(PluginFailure) { service = try ServiceAddress(parts.string ?? "", setting: "address") } catch {
-                throw PackError(
+                throw PluginError(
                     "\(Terminal.cut(next)): expected https, or http to this machine, without user and password")
             }
             let client = CloudClient(service, pace: ClientClock { .system }, limits: limits)
@@ -76,11 +76,11 @@ enum PackLocation {
                 }
             }
             guard target.hasPrefix("https://") || !next.hasPrefix("https://") else {
-                throw PackError("\(Terminal.cut(next)) leads to an address without https, which is not followed")
+                throw PluginError("\(Terminal.cut(next)) leads to an address without https, which is not followed")
             }
             next = target
         }
-        throw PackError("\(address) leads from one address to the next; name the last")
+        throw PluginError("\(address) leads from one address to the next; name the last")
     }
 }
 
@@ -99,6 +99,6 @@ enum CatalogueChoice {
         guard let bytes = try await place.read(Catalogue.file, upTo: Catalogue.maximumBytes) else {
             throw Failure(.noConfiguration, "\(path): there is no catalogue; hub plugin pack --index FOLDER makes one")
         }
-        do throws(PackError) { return try Catalogue(bytes) } catch { throw PackError("\(path): \(error)") }
+        do throws(PluginError) { return try Catalogue(bytes) } catch { throw PluginError("\(path): \(error)") }
     }
 }

@@ -114,7 +114,7 @@ struct PlayCommand: AsyncParsableCommand {
             }
             await hub.close()
             return outcome
-        } catch let refusal as PluginUnderTest.SetupError { throw Failure(.badConfiguration, refusal.description) }
+        } catch let refusal as PluginError { throw Failure(.badConfiguration, refusal.description) }
     }
 
     private func show(_ play: Play, _ outcome: Play.Outcome) throws {

@@ -30,7 +30,7 @@ struct PlayTable {
             guard let text = try? String(contentsOfFile: script, encoding: .utf8) else {
                 throw Failure(.badConfiguration, "--script \(script): there is no such file that can be read")
             }
-            do throws(PluginUnderTest.SetupError) { steps = try PlayStep.all(text, records: records) } catch {
+            do throws(PluginError) { steps = try PlayStep.all(text, records: records) } catch {
                 throw Failure(.badConfiguration, "\(script), \(error.description)")
             }
         }
@@ -88,7 +88,7 @@ struct PlayTable {
                 } else {
                     try Self.say("done", words, json)
                 }
-            } catch let refusal as PluginUnderTest.SetupError { try Self.say("refused", refusal.description, json) }
+            } catch let refusal as PluginError { try Self.say("refused", refusal.description, json) }
         }
         return .held
     }
@@ -104,7 +104,7 @@ struct PlayTable {
 
     private func perform(_ steps: [(line: String, step: PlayStep)], _ hub: PlayHub) async throws -> Play.Outcome {
         do { return try await hub.run(steps, client: client, input: Play.lines(records)) } catch let refusal
-            as PluginUnderTest.SetupError
+            as PluginError
         {
             throw Failure(.badConfiguration, refusal.description)
         }

@@ -34,7 +34,7 @@ struct RemoveCommand: AsyncParsableCommand {
             let programs = InstalledPrograms(data: files.data)
             guard let current = try programs.account(of: name)?.current else {
                 let all = try programs.kinds()
-                throw PackError(
+                throw PluginError(
                     "is not installed; \(all.isEmpty ? "nothing is" : "there are: \(all.joined(separator: ", "))")")
             }
             let old = try ConfigurationFile.text(path)
@@ -43,7 +43,7 @@ struct RemoveCommand: AsyncParsableCommand {
             for instance in instances {
                 guard settings else {
                     guard !editor.isEnabled(instance) else {
-                        throw PackError(
+                        throw PluginError(
                             "[plugin.\(instance)] of \(path) has it enabled: hub plugin disable \(instance), or remove it with --settings"
                         )
                     }

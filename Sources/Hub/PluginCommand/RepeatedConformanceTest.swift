@@ -15,7 +15,7 @@ final class RepeatedConformanceTest: Sendable {
     }
 
     /// - Returns: the reports, in the order of the rounds.
-    /// - Throws: ``PluginUnderTest/SetupError`` if the plugin cannot be examined.
+    /// - Throws: ``PluginError`` if the plugin cannot be examined.
     func run() async throws -> [ConformanceReport] {
         defer { bar.withLock { $0.bar.end() } }
         return try await withThrowingTaskGroup(of: (Int, ConformanceReport).self) { group in

@@ -76,7 +76,7 @@ struct TestCommand: AsyncParsableCommand {
         let watch = interruption.exit { await rounds.close() }
         defer { watch.cancel() }
         let reports: [ConformanceReport]
-        do { reports = try await rounds.run() } catch let refusal as PluginUnderTest.SetupError {
+        do { reports = try await rounds.run() } catch let refusal as PluginError {
             throw Failure(.badConfiguration, refusal.description)
         } catch is CancellationError {
             // The watch ends the program as soon as everything is removed.

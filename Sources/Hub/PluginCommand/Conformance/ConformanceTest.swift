@@ -145,7 +145,7 @@ package actor ConformanceTest {
     /// Examines the rules one after the other; if the very first is broken, it examines no other.
     ///
     /// - Parameter heard: called before each rule, with its place from 0.
-    /// - Throws: ``PluginUnderTest/SetupError`` if the plugin cannot be examined.
+    /// - Throws: ``PluginError`` if the plugin cannot be examined.
     package nonisolated(nonsending) func examine(
         _ rules: [Rule] = Rule.all, heard: (Int, Rule) -> Void = { _, _ in }
     ) async throws -> ConformanceReport {
@@ -176,7 +176,7 @@ package actor ConformanceTest {
             verdict = seen.isEmpty ? .kept : .broken(seen)
         } catch let found as Verdict {
             verdict = found
-        } catch let refusal as PluginUnderTest.SetupError {
+        } catch let refusal as PluginError {
             await endStages()
             throw refusal
         } catch { verdict = .broken(["\(error)".split(separator: "\n").joined(separator: "; ")]) }

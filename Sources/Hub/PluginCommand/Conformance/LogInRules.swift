@@ -74,7 +74,7 @@ private struct LostToken {
 
     init(_ good: RawJSON) throws {
         guard let members = JSONTree(Array(good.text.utf8))?.members else {
-            throw PluginUnderTest.SetupError(description: "a token of the simulator is not a JSON object")
+            throw PluginError("a token of the simulator is not a JSON object")
         }
         var secrets: [String] = []
         let spoiled = members.map { member in

@@ -40,8 +40,7 @@ final class PluginTestBench: Sendable {
             standIn = try subject.simulator.map { try SimulatorProcess($0, scratch: scratch) }
             tokens = try (standIn?.tokens ?? [:]).mapValues { text in
                 guard let token = RawJSON(text) else {
-                    throw PluginUnderTest.SetupError(
-                        description: "the simulator's \(SimulatorProcess.tokenMark)… is not JSON")
+                    throw PluginError("the simulator's \(SimulatorProcess.tokenMark)… is not JSON")
                 }
                 return token
             }

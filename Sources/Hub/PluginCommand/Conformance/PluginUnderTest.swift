@@ -15,9 +15,6 @@ import Samples
 ///
 /// The file `records.jsonl` has the records that the hub stores before the plugin comes, one a line, as a source gives them.
 package struct PluginUnderTest: Sendable {
-    /// The reason why a plugin cannot be examined, and what to do.
-    package struct SetupError: Error, CustomStringConvertible { package let description: String }
-
     /// Absolute, as all paths here.
     package let program: String
     package let folder: String
@@ -38,7 +35,7 @@ package struct PluginUnderTest: Sendable {
     ///   - settings: further lines of its section.
     package init(
         _ path: String, settings: [String] = [], settle: Duration = .seconds(2), patience: Duration = .seconds(30)
-    ) throws(SetupError) {
+    ) throws(PluginError) {
         let path = URL(filePath: path).standardizedFileURL.path
         let found = try Self.program(at: path)
         let folder = found.map { URL(filePath: $0).deletingLastPathComponent().path } ?? path
@@ -54,21 +51,19 @@ package struct PluginUnderTest: Sendable {
         guard let header = lines.firstIndex(where: { $0.hasPrefix("[plugin.") }),
             let end = lines[header].firstIndex(of: "]"), lines.count(where: { $0.hasPrefix("[") }) == 1
         else {
-            throw SetupError(
-                description: "\(files[0]): it must have one section, [plugin.NAME], with the settings for the test")
+            throw PluginError("\(files[0]): it must have one section, [plugin.NAME], with the settings for the test")
         }
         // The name is in quotes if it has a dot.
         name = lines[header][..<end].dropFirst("[plugin.".count).filter { $0 != "\"" }
         guard PeerName.isValid(name) else {
-            throw SetupError(
-                description: "\(files[0]): write it, with a section [plugin.NAME], a name of \(PeerName.expected)")
+            throw PluginError("\(files[0]): write it, with a section [plugin.NAME], a name of \(PeerName.expected)")
         }
         if let found { program = found } else { program = try Self.installed("hub-\(name)", for: folder) }
         lines.insert(contentsOf: ["executable = \(tomlQuoted(program))"] + settings, at: header + 1)
         section = lines.joined(separator: "\n")
     }
 
-    private static func records(_ path: String) throws(SetupError) -> [Record] {
+    private static func records(_ path: String) throws(PluginError) -> [Record] {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return [] }
         var decoder = RecordDecoder(plugin: "conformance")
         var records: [Record] = []
@@ -83,32 +78,31 @@ package struct PluginUnderTest: Sendable {
                 case .failure(let rejection): reason = rejection.reason
                 }
             } catch { reason = "\(error)" }
-            throw SetupError(description: "\(path), line \(number + 1): \(reason)")
+            throw PluginError("\(path), line \(number + 1): \(reason)")
         }
         return records
     }
 
     /// The installed program for a folder that has only settings, as the plugins of this project do: beside this program.
-    private static func installed(_ name: String, for folder: String) throws(SetupError) -> String {
+    private static func installed(_ name: String, for folder: String) throws(PluginError) -> String {
         let path = HubProgram.beside(name)
         guard FileManager.default.isExecutableFile(atPath: path) else {
-            throw SetupError(
-                description:
-                    "\(folder) has no program whose name begins with hub-, and \(path) is not there: name the program itself"
+            throw PluginError(
+                "\(folder) has no program whose name begins with hub-, and \(path) is not there: name the program itself"
             )
         }
         return path
     }
 
     /// - Returns: `nil` for a folder without a program.
-    private static func program(at path: String) throws(SetupError) -> String? {
+    private static func program(at path: String) throws(PluginError) -> String? {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-            throw SetupError(description: "\(path) is not there: name a plugin's program, or the folder it is in")
+            throw PluginError("\(path) is not there: name a plugin's program, or the folder it is in")
         }
         guard isFolder.boolValue else {
             guard FileManager.default.isExecutableFile(atPath: path) else {
-                throw SetupError(description: "\(path) cannot be executed: chmod +x \(path)")
+                throw PluginError("\(path) cannot be executed: chmod +x \(path)")
             }
             return path
         }
@@ -119,9 +113,8 @@ package struct PluginUnderTest: Sendable {
                 && !isFolder.boolValue
         }
         guard names.count < 2 else {
-            throw SetupError(
-                description:
-                    "\(path) has several programs whose names begin with hub-: \(names.sorted().joined(separator: ", ")); name the one"
+            throw PluginError(
+                "\(path) has several programs whose names begin with hub-: \(names.sorted().joined(separator: ", ")); name the one"
             )
         }
         return names.first.map { "\(path)/\($0)" }

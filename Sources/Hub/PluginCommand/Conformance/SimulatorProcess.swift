@@ -20,7 +20,7 @@ package final class SimulatorProcess: Sendable {
 
     /// Starts it and waits for its first line.
     ///
-    /// - Throws: ``PluginUnderTest/SetupError`` if it ends or prints something else.
+    /// - Throws: ``PluginError`` if it ends or prints something else.
     package init(_ program: String, scratch: String) throws {
         let (child, output) = (Process(), Pipe())
         child.executableURL = URL(filePath: program)
@@ -37,9 +37,8 @@ package final class SimulatorProcess: Sendable {
         let line = Self.firstLine(of: file, within: .seconds(10))
         guard let values = try? JSONDecoder().decode([String: String].self, from: line) else {
             kill(child.processIdentifier, SIGKILL)
-            throw PluginUnderTest.SetupError(
-                description:
-                    "\(program): within 10 s its first line must be a JSON object of texts, such as {\"url\":\"http://127.0.0.1:4711\"}; it was: \(String(decoding: line.prefix(200), as: UTF8.self))"
+            throw PluginError(
+                "\(program): within 10 s its first line must be a JSON object of texts, such as {\"url\":\"http://127.0.0.1:4711\"}; it was: \(String(decoding: line.prefix(200), as: UTF8.self))"
             )
         }
         self.values = values

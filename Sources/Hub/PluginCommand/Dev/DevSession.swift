@@ -52,7 +52,7 @@ actor DevSession {
             do { try await follow(changed) } catch let failure as Failure {
                 if isEnding { return }
                 view.say(.restart, failure.message, .bad)
-            } catch let refusal as PluginUnderTest.SetupError {
+            } catch let refusal as PluginError {
                 view.say(.restart, "\(refusal); the old one keeps running", .bad)
             }
         }
@@ -98,7 +98,7 @@ actor DevSession {
             let said = standIn.values.sorted { $0.key < $1.key }.map { "{\($0.key)} is \($0.value)" }
             view.say(.simulator, "started" + (said.isEmpty ? "" : ": \(said.joined(separator: ", "))"))
             return standIn
-        } catch let refusal as PluginUnderTest.SetupError { throw Failure(.badConfiguration, refusal.description) }
+        } catch let refusal as PluginError { throw Failure(.badConfiguration, refusal.description) }
     }
 
     private func configuration(_ subject: PluginUnderTest) -> String {

@@ -29,16 +29,16 @@ package struct Catalogue: Codable, Hashable, Sendable {
     private static let most = 10_000
 
     /// - Throws: a refusal with the reason.
-    package init(_ bytes: [UInt8]) throws(PackError) {
+    package init(_ bytes: [UInt8]) throws(PluginError) {
         do throws(PrintedAnswer.InvalidAnswer) { self = try PrintedAnswer(bytes).read(Catalogue.self) } catch {
-            throw PackError("it is not a catalogue: \(error)")
+            throw PluginError("it is not a catalogue: \(error)")
         }
         guard catalogue == Self.form else {
-            throw PackError("it is of form \(catalogue), and this hub knows form \(Self.form)")
+            throw PluginError("it is of form \(catalogue), and this hub knows form \(Self.form)")
         }
-        guard plugins.count <= Self.most else { throw PackError("it has more than \(Self.most) packs") }
+        guard plugins.count <= Self.most else { throw PluginError("it has more than \(Self.most) packs") }
         for entry in plugins {
-            if let fault = entry.fault { throw PackError("its entry \(Tar.shown(entry.name)) is wrong: \(fault)") }
+            if let fault = entry.fault { throw PluginError("its entry \(Tar.shown(entry.name)) is wrong: \(fault)") }
         }
     }
 
@@ -58,7 +58,7 @@ package struct Catalogue: Codable, Hashable, Sendable {
                         name: index.name, version: index.version, summary: manifest.summary, file: name,
                         bytes: bytes.count, sha256: pack.sha256, reads: manifest.reads, writes: manifest.writes,
                         reaches: manifest.reaches, tier: index.tier?.tier))
-            } catch let refusal as PackError { throw PackError("\(folder)/\(name): \(refusal)") }
+            } catch let refusal as PluginError { throw PluginError("\(folder)/\(name): \(refusal)") }
         }
         (catalogue, plugins) = (Self.form, entries.sorted { $0.isBefore($1) })
     }
@@ -84,12 +84,12 @@ package struct Catalogue: Codable, Hashable, Sendable {
     }
 
     /// - Parameter name: `NAME` for the newest version, or `NAME@VERSION`.
-    package func entry(_ name: String) throws(PackError) -> Entry {
+    package func entry(_ name: String) throws(PluginError) -> Entry {
         let parts = name.split(separator: "@", maxSplits: 1).map(String.init)
         let fitting = plugins.filter { $0.name == parts.first && (parts.count == 1 || $0.version == parts[1]) }
         guard let entry = fitting.max(by: { $0.isBefore($1) }) else {
             let versions = plugins.filter { $0.name == parts.first }.map(\.version)
-            throw PackError(
+            throw PluginError(
                 versions.isEmpty
                     ? "the catalogue has no \(parts.first ?? name); hub plugin search lists its plugins"
                     : "the catalogue has it in \(versions.joined(separator: ", "))")

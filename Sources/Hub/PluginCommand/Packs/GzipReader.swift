@@ -9,7 +9,7 @@ struct GzipReader: ~Copyable {
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Reads exactly `count` bytes; fewer only at the end.
-    mutating func read(_ count: Int) throws(PackError) -> [UInt8] {
+    mutating func read(_ count: Int) throws(PluginError) -> [UInt8] {
         var (piece, filled) = ([UInt8](repeating: 0, count: count), 0)
         while filled < count, inflater.progress == .goesOn {
             let (input, given) = bytes.withUnsafeBytes { source in
@@ -23,13 +23,14 @@ struct GzipReader: ~Copyable {
             switch inflater.progress {
             case .goesOn:
                 guard input > 0 || given > 0 else {
-                    throw PackError("it ends in the middle: it was not copied or downloaded whole")
+                    throw PluginError("it ends in the middle: it was not copied or downloaded whole")
                 }
             case .ended:
                 guard taken == bytes.count else {
-                    throw PackError("\(bytes.count - taken) bytes come after its end: it is not a pack as it was made")
+                    throw PluginError(
+                        "\(bytes.count - taken) bytes come after its end: it is not a pack as it was made")
                 }
-            case .damaged: throw PackError("it is not a pack, or is damaged: its gzip data cannot be read")
+            case .damaged: throw PluginError("it is not a pack, or is damaged: its gzip data cannot be read")
             }
         }
         return Array(piece.prefix(filled))

@@ -34,12 +34,12 @@ extension Minisign {
         let key: [UInt8]
 
         /// - Parameter text: the content of its file, or the one line that has the key.
-        package init(_ text: String) throws(PackError) {
+        package init(_ text: String) throws(PluginError) {
             let lines = Minisign.lines(text).filter { !$0.isEmpty && !$0.hasPrefix("untrusted comment:") }
             guard let line = lines.first, let bytes = Minisign.bytes(line), bytes.count == 42,
                 Array(bytes[..<2]) == Minisign.plain
             else {
-                throw PackError(
+                throw PluginError(
                     "it is not a public key of minisign: give the file of two lines, or its line that begins with RW")
             }
             (number, key) = (Minisign.number(Array(bytes[2..<10])), Array(bytes[10...]))
@@ -54,15 +54,15 @@ extension Minisign {
         private let signature, whole: [UInt8]
         private let isHashed: Bool
 
-        package init(_ text: String) throws(PackError) {
+        package init(_ text: String) throws(PluginError) {
             let lines = Minisign.lines(text)
             guard lines.count >= 4, text.utf8.count <= 16_384, lines[0].hasPrefix("untrusted comment:"),
                 let bytes = Minisign.bytes(lines[1]), bytes.count == 74, lines[2].hasPrefix(Minisign.trustedComment),
                 let whole = Minisign.bytes(lines[3]), whole.count == 64
-            else { throw PackError("it is not a signature of minisign, which has four lines") }
+            else { throw PluginError("it is not a signature of minisign, which has four lines") }
             let form = Array(bytes[..<2])
             guard form == Minisign.plain || form == Minisign.hashed else {
-                throw PackError("it is a signature of a form that is not known here")
+                throw PluginError("it is a signature of a form that is not known here")
             }
             (isHashed, self.whole) = (form == Minisign.hashed, whole)
             (number, signature) = (Minisign.number(Array(bytes[2..<10])), Array(bytes[10...]))
@@ -94,14 +94,14 @@ extension Minisign {
         }
 
         /// - Parameter password: nil if the key has none.
-        package init(_ text: String, password: String?) throws(PackError) {
+        package init(_ text: String, password: String?) throws(PluginError) {
             guard let bytes = Self.bytes(ofFile: text), Array(bytes[..<2]) == Minisign.plain,
                 Array(bytes[4..<6]) == Array("B2".utf8)
-            else { throw PackError("it is not a secret key of minisign: minisign -G makes one") }
+            else { throw PluginError("it is not a secret key of minisign: minisign -G makes one") }
             var secret = Array(bytes[54...])
             switch Array(bytes[2..<4]) {
             case Array("Sc".utf8):
-                guard let password else { throw PackError("it needs its password") }
+                guard let password else { throw PluginError("it needs its password") }
                 let (operations, memory) = (Self.integer(bytes[38..<46]), Self.integer(bytes[46..<54]))
                 // Minisign uses 1 GiB. A key that asks for more than 4 GiB is hostile.
                 guard memory <= 4 << 30, operations <= 1 << 32,
@@ -109,11 +109,12 @@ extension Minisign {
                         Array(password.utf8), salt: Array(bytes[6..<38]), operations: operations, memory: Int(memory),
                         length: secret.count)
                 else {
-                    throw PackError("to open it takes \(memory >> 20) MiB of memory, which this machine does not give")
+                    throw PluginError(
+                        "to open it takes \(memory >> 20) MiB of memory, which this machine does not give")
                 }
                 secret = zip(secret, mask).map { $0 ^ $1 }
-            case [0, 0]: guard password == nil else { throw PackError("it has no password") }
-            default: throw PackError("it is encrypted in a way that is not known here")
+            case [0, 0]: guard password == nil else { throw PluginError("it has no password") }
+            default: throw PluginError("it is encrypted in a way that is not known here")
             }
             let (number, key, sum) = (Array(secret[..<8]), Array(secret[8..<72]), Array(secret[72...]))
             // Without a password minisign leaves the checksum empty, but the key contains its public half.
@@ -122,7 +123,7 @@ extension Minisign {
                 ? Ed25519.pair(seed: Array(key[..<32])).publicKey == Array(key[32...])
                 : Digests.blake2b(Array(bytes[..<2]) + number + key, length: 32) == sum
             guard isRight else {
-                throw PackError(password == nil ? "it is damaged" : "the password is not that of this key")
+                throw PluginError(password == nil ? "it is damaged" : "the password is not that of this key")
             }
             (numberBytes, self.key, self.number) = (number, key, Minisign.number(number))
         }
@@ -160,7 +161,7 @@ package enum PackOrigin: Hashable, Sendable {
     ///   - signature: the content of the signature file beside it.
     ///   - keys: the trusted keys.
     /// - Throws: a refusal if a signature is wrong, because the pack or the signature was changed.
-    package init(_ pack: [UInt8], signature text: String?, keys: [Minisign.PublicKey]) throws(PackError) {
+    package init(_ pack: [UInt8], signature text: String?, keys: [Minisign.PublicKey]) throws(PluginError) {
         guard let text else {
             self = .unsigned
             return
@@ -171,7 +172,7 @@ package enum PackOrigin: Hashable, Sendable {
             return
         }
         guard signature.isRight(pack, by: key) else {
-            throw PackError(
+            throw PluginError(
                 "its signature is not of this pack: one of the two was changed or exchanged; get both again from their maker"
             )
         }

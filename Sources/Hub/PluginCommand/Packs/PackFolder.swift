@@ -18,7 +18,9 @@ package struct PackFolder: Sendable {
     ///   - place: the path of the folder, or of a program, which is then packed alone.
     ///   - included: files or folders in it to pack although they look like data.
     package init(_ place: String, including included: [String] = []) throws {
-        guard let real = realpath(place, nil) else { throw PackError("\(place) is not there: name a plugin's folder") }
+        guard let real = realpath(place, nil) else {
+            throw PluginError("\(place) is not there: name a plugin's folder")
+        }
         let found = String(cString: real)
         free(real)
         guard Self.kind(found) == S_IFDIR else {
@@ -28,7 +30,7 @@ package struct PackFolder: Sendable {
         }
         var (files, leftOut) = ([String](), [String]())
         for path in included where Self.kind("\(found)/\(path)") == nil {
-            throw PackError("\(found) has no \(path) to be included")
+            throw PluginError("\(found) has no \(path) to be included")
         }
         try Self.collect("", of: found, included, &files, &leftOut)
         files.sort { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }
@@ -36,7 +38,7 @@ package struct PackFolder: Sendable {
             name.hasPrefix("hub-") && !name.contains("/") && access("\(found)/\(name)", X_OK) == 0
         }
         guard let program = programs.first, programs.count == 1 else {
-            throw PackError(
+            throw PluginError(
                 programs.isEmpty
                     ? "\(found) has no program whose name begins with hub-: build it there, or name the program itself"
                     : "\(found) has several programs whose names begin with hub-: \(programs.joined(separator: ", ")); a pack has one"
@@ -60,31 +62,32 @@ package struct PackFolder: Sendable {
                 leftOut.append(path)
                 continue
             }
-            if let fault = PackIndex.fault(ofPath: path) { throw PackError("\(root): \(fault)") }
+            if let fault = PackIndex.fault(ofPath: path) { throw PluginError("\(root): \(fault)") }
             switch kind("\(root)/\(path)") {
             case S_IFDIR: try collect(path, of: root, included, &files, &leftOut)
             case S_IFREG: files.append(path)
             case S_IFLNK: files.append(try link(path, of: root))
-            default: throw PackError("\(root)/\(path) is neither a file nor a folder: take it away, or pack elsewhere")
+            default:
+                throw PluginError("\(root)/\(path) is neither a file nor a folder: take it away, or pack elsewhere")
             }
             guard files.count <= PackLimits.files else {
-                throw PackError("\(root) has more than \(PackLimits.files) files: is it the plugin's folder?")
+                throw PluginError("\(root) has more than \(PackLimits.files) files: is it the plugin's folder?")
             }
         }
     }
 
     /// A link to a file of the same folder is packed as that file.
-    private static func link(_ path: String, of root: String) throws(PackError) -> String {
+    private static func link(_ path: String, of root: String) throws(PluginError) -> String {
         let place = "\(root)/\(path)"
         guard let real = realpath(place, nil) else {
-            throw PackError("\(place) is a link that leads nowhere: remove it")
+            throw PluginError("\(place) is a link that leads nowhere: remove it")
         }
         defer { free(real) }
         let target = String(cString: real)
         guard target.hasPrefix(root + "/") else {
-            throw PackError("\(place) is a link out of the folder, to \(target): put a copy in its place")
+            throw PluginError("\(place) is a link out of the folder, to \(target): put a copy in its place")
         }
-        guard kind(target) == S_IFREG else { throw PackError("\(place) is a link, but not to a file: remove it") }
+        guard kind(target) == S_IFREG else { throw PluginError("\(place) is a link, but not to a file: remove it") }
         return path
     }
 
@@ -110,17 +113,17 @@ package struct PackFolder: Sendable {
     ///   - tier: the tier that was found here.
     package func pack(_ manifest: Manifest, tier: TierClaim?) throws -> (index: PackIndex, bytes: [UInt8]) {
         guard program == "hub-\(manifest.name)" else {
-            throw PackError(
+            throw PluginError(
                 "\(path)/\(program) is the plugin \(manifest.name): call it hub-\(manifest.name), by which the hub finds it"
             )
         }
-        if let fault = PackIndex.fault(ofVersion: manifest.version) { throw PackError(fault) }
+        if let fault = PackIndex.fault(ofVersion: manifest.version) { throw PluginError(fault) }
         var (entries, sum) = ([PackIndex.File](), 0)
         for name in files {
             let digest = try FileDigest("\(path)/\(name)")
             sum += digest.bytes
             guard sum <= PackLimits.bytes else {
-                throw PackError(
+                throw PluginError(
                     "\(path) has more than \(PackLimits.bytes >> 20) MiB, which is the most that a pack may have")
             }
             let isProgram = access("\(path)/\(name)", X_OK) == 0
@@ -132,7 +135,7 @@ package struct PackFolder: Sendable {
         let index = PackIndex(
             pack: PackIndex.form, name: manifest.name, version: manifest.version, program: program, manifest: manifest,
             files: entries, tier: claim)
-        if let fault = index.fault { throw PackError(fault) }
+        if let fault = index.fault { throw PluginError(fault) }
         return (index, try packed(index))
     }
 
@@ -140,13 +143,13 @@ package struct PackFolder: Sendable {
         var target = GzipWriter()
         func add(_ path: String, _ bytes: [UInt8], isProgram: Bool) throws {
             guard let header = Tar.header(path, bytes: bytes.count, isProgram: isProgram) else {
-                throw PackError("the path \(Tar.shown(path)) is too long for tar: shorten it")
+                throw PluginError("the path \(Tar.shown(path)) is too long for tar: shorten it")
             }
             target.write(header)
             target.write(bytes)
             target.write(Tar.padding(after: bytes.count))
             guard target.packed.count <= PackLimits.packedBytes else {
-                throw PackError("the pack is larger than \(PackLimits.packedBytes >> 20) MiB, which is the most")
+                throw PluginError("the pack is larger than \(PackLimits.packedBytes >> 20) MiB, which is the most")
             }
         }
         let encoder = JSONEncoder()
@@ -155,7 +158,7 @@ package struct PackFolder: Sendable {
         for file in index.files {
             let bytes = try Descriptor("\(path)/\(file.path)", O_RDONLY).read(upTo: file.bytes + 1)
             guard bytes.count == file.bytes, Digests.sha256(bytes).hexadecimal == file.sha256 else {
-                throw PackError("\(path)/\(file.path) changed while it was packed: try again")
+                throw PluginError("\(path)/\(file.path) changed while it was packed: try again")
             }
             try add(file.path, bytes, isProgram: file.program ?? false)
         }

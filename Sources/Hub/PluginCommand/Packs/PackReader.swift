@@ -10,42 +10,44 @@ package struct PackReader: Sendable {
     package let bytes: [UInt8]
 
     /// - Throws: a refusal if the index is wrong; ``check()`` and ``unpack(to:)`` look at the files after it.
-    package init(_ bytes: [UInt8]) throws(PackError) {
+    package init(_ bytes: [UInt8]) throws(PluginError) {
         guard bytes.count <= PackLimits.packedBytes else {
-            throw PackError("it is larger than \(PackLimits.packedBytes >> 20) MiB, which is the most")
+            throw PluginError("it is larger than \(PackLimits.packedBytes >> 20) MiB, which is the most")
         }
         (self.bytes, sha256) = (bytes, Digests.sha256(bytes).hexadecimal)
         var source = GzipReader(bytes)
         index = try Self.index(&source)
     }
 
-    private static func index(_ source: inout GzipReader) throws(PackError) -> PackIndex {
+    private static func index(_ source: inout GzipReader) throws(PluginError) -> PackIndex {
         guard let first = try Tar.next(&source), first.path == PackIndex.path else {
-            throw PackError("it does not begin with \(PackIndex.path): it is not a pack of a plugin")
+            throw PluginError("it does not begin with \(PackIndex.path): it is not a pack of a plugin")
         }
-        guard first.bytes <= PackLimits.indexBytes else { throw PackError("its index is larger than 2 MiB") }
+        guard first.bytes <= PackLimits.indexBytes else { throw PluginError("its index is larger than 2 MiB") }
         let text = try content(first, &source)
         let index: PackIndex
         do throws(PrintedAnswer.InvalidAnswer) { index = try PrintedAnswer(text).read(PackIndex.self) } catch {
-            throw PackError("its index \(PackIndex.path) is invalid: \(error)")
+            throw PluginError("its index \(PackIndex.path) is invalid: \(error)")
         }
-        if let fault = index.fault { throw PackError(fault) }
+        if let fault = index.fault { throw PluginError(fault) }
         return index
     }
 
-    private static func content(_ entry: Tar.Entry, _ source: inout GzipReader) throws(PackError) -> [UInt8] {
+    private static func content(_ entry: Tar.Entry, _ source: inout GzipReader) throws(PluginError) -> [UInt8] {
         let content = try source.read(entry.bytes)
         _ = try source.read(Tar.padding(after: entry.bytes).count)
-        guard content.count == entry.bytes else { throw PackError("it ends in the middle of \(Tar.shown(entry.path))") }
+        guard content.count == entry.bytes else {
+            throw PluginError("it ends in the middle of \(Tar.shown(entry.path))")
+        }
         return content
     }
 
     /// Checks every file without writing any.
-    package func check() throws(PackError) { try walk { (_, _) throws(PackError) in } }
+    package func check() throws(PluginError) { try walk { (_, _) throws(PluginError) in } }
 
     /// Writes its files and the index into an existing empty folder.
     ///
-    /// - Throws: ``PackError``; ``FileError``. Some files may have been written then.
+    /// - Throws: ``PluginError``; ``FileError``. Some files may have been written then.
     package func unpack(to folder: String) throws {
         var failure: FileError?
         func write(_ path: String, _ bytes: [UInt8], _ isProgram: Bool) throws(FileError) {
@@ -56,10 +58,10 @@ package struct PackReader: Sendable {
             try file.setMode(isProgram ? 0o755 : 0o644)
             try file.flush()
         }
-        try walk { (file, bytes) throws(PackError) in
+        try walk { (file, bytes) throws(PluginError) in
             do throws(FileError) { try write(file.path, bytes, file.program ?? false) } catch {
                 failure = error
-                throw PackError(error.description)
+                throw PluginError(error.description)
             }
         }
         if let failure { throw failure }
@@ -78,26 +80,30 @@ package struct PackReader: Sendable {
     }
 
     /// Calls `found` with each file and its bytes, in the order of the index, after checking them against the index.
-    private func walk(_ found: (PackIndex.File, [UInt8]) throws(PackError) -> Void) throws(PackError) {
+    private func walk(_ found: (PackIndex.File, [UInt8]) throws(PluginError) -> Void) throws(PluginError) {
         var source = GzipReader(bytes)
         _ = try Self.index(&source)
         for file in index.files {
-            guard let entry = try Tar.next(&source) else { throw PackError("\(Tar.shown(file.path)) is missing in it") }
+            guard let entry = try Tar.next(&source) else {
+                throw PluginError("\(Tar.shown(file.path)) is missing in it")
+            }
             guard entry.path == file.path else {
-                throw PackError(
+                throw PluginError(
                     "\(Tar.shown(entry.path)) is in it, but its index has \(Tar.shown(file.path)): files come once each, in that order"
                 )
             }
             guard entry.bytes == file.bytes else {
-                throw PackError(
+                throw PluginError(
                     "\(Tar.shown(file.path)) in it has \(entry.bytes) bytes, but its index has \(file.bytes)")
             }
             let content = try Self.content(entry, &source)
             guard Digests.sha256(content).hexadecimal == file.sha256 else {
-                throw PackError("\(Tar.shown(file.path)) in it does not match its index: its SHA-256 differs")
+                throw PluginError("\(Tar.shown(file.path)) in it does not match its index: its SHA-256 differs")
             }
             try found(file, content)
         }
-        if let more = try Tar.next(&source) { throw PackError("\(Tar.shown(more.path)) is in it and not in its index") }
+        if let more = try Tar.next(&source) {
+            throw PluginError("\(Tar.shown(more.path)) is in it and not in its index")
+        }
     }
 }

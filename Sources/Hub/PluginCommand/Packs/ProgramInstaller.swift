@@ -17,12 +17,13 @@ package struct ProgramInstaller: Sendable {
         var status = stat()
         // Files that root writes for another user would be unreadable for the hub, or readable for everybody.
         if stat(data, &status) == 0, status.st_uid != geteuid() {
-            throw PackError("\(data) belongs to another user: install as that user, who also runs the hub")
+            throw PluginError("\(data) belongs to another user: install as that user, who also runs the hub")
         }
         try Folder.make(programs.folder)
         do throws(FileLock.LockError) { lock = try FileLock("\(programs.folder)/.lock") } catch {
             switch error {
-            case .held(let holder): throw PackError("\(holder) is installing or removing a plugin: try again after it")
+            case .held(let holder):
+                throw PluginError("\(holder) is installing or removing a plugin: try again after it")
             case .refused(let error): throw error
             }
         }
@@ -55,7 +56,7 @@ package struct ProgramInstaller: Sendable {
         chmod(draft, 0o755)
         let manifest = try await inquiry.manifest(of: "\(draft)/\(index.program)")
         guard manifest == index.manifest else {
-            throw PackError(
+            throw PluginError(
                 "its program's manifest differs from the pack's (\(Self.differences(index.manifest, manifest))): nothing was installed"
             )
         }
@@ -82,9 +83,9 @@ package struct ProgramInstaller: Sendable {
     /// Refuses an older pack unless a person asks for it: it may have faults that the newer one fixes.
     package static func refuseOlder(
         _ index: PackIndex, _ current: Account.Installed?, downgrade: Bool
-    ) throws(PackError) {
+    ) throws(PluginError) {
         guard !downgrade, let current, PackIndex.isVersion(index.version, before: current.version) else { return }
-        throw PackError(
+        throw PluginError(
             "its version \(index.version) is older than the installed \(current.version); add --downgrade to install it"
         )
     }
@@ -117,7 +118,7 @@ package struct ProgramInstaller: Sendable {
     /// Uninstalls a program; its files stay, so that a person can go back to it.
     package func remove(_ kind: String) throws -> Account.Installed {
         guard var account = try programs.account(of: kind), let current = account.current else {
-            throw PackError("\(kind) is not installed")
+            throw PluginError("\(kind) is not installed")
         }
         (account.current, account.former) = (nil, current)
         try programs.write(account, of: kind)
@@ -130,7 +131,7 @@ package struct ProgramInstaller: Sendable {
     /// - Returns: the pack that is installed now.
     package func goBack(_ kind: String) throws -> Account.Installed {
         guard var account = try programs.account(of: kind), let former = account.former else {
-            throw PackError("there is no former pack of \(kind) to go back to")
+            throw PluginError("there is no former pack of \(kind) to go back to")
         }
         (account.current, account.former) = (former, account.current)
         try programs.write(account, of: kind)

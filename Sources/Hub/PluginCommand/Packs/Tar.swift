@@ -65,56 +65,56 @@ enum Tar {
     /// Reads the header of the next file; the caller must read the file's bytes before it calls this again.
     ///
     /// - Returns: `nil` at the end, if nothing follows it.
-    static func next(_ source: inout GzipReader) throws(PackError) -> Entry? {
+    static func next(_ source: inout GzipReader) throws(PluginError) -> Entry? {
         let header = try source.read(block)
-        guard header.count == block else { throw PackError("it ends in the middle: the end of its tar is missing") }
+        guard header.count == block else { throw PluginError("it ends in the middle: the end of its tar is missing") }
         if header.allSatisfy({ $0 == 0 }) {
             try readEnd(&source)
             return nil
         }
         let sum = try number(header[148..<156], "sum")
         let counted = header.enumerated().reduce(0) { $0 + (148..<156 ~= $1.offset ? 32 : Int($1.element)) }
-        guard sum == counted else { throw PackError("it is damaged: the sum of a header of its tar is wrong") }
+        guard sum == counted else { throw PluginError("it is damaged: the sum of a header of its tar is wrong") }
         guard Array(header[257..<265]) == magic else {
-            throw PackError("it has another form of tar than ustar; hub plugin pack makes packs")
+            throw PluginError("it has another form of tar than ustar; hub plugin pack makes packs")
         }
         let (prefix, name) = (try text(header[345..<500]), try text(header[0..<100]))
         let path = prefix.isEmpty ? name : "\(prefix)/\(name)"
         if let what = oddity(header[156]) {
-            throw PackError("\(shown(path)) in it is \(what), and a pack has plain files alone")
+            throw PluginError("\(shown(path)) in it is \(what), and a pack has plain files alone")
         }
         return Entry(path: path, bytes: try number(header[124..<136], "size"))
     }
 
     /// Reads the end of the archive: at least one more block of zeros, and no other bytes.
-    private static func readEnd(_ source: inout GzipReader) throws(PackError) {
+    private static func readEnd(_ source: inout GzipReader) throws(PluginError) {
         var count = 0
         while true {
             let piece = try source.read(block)
             guard piece.allSatisfy({ $0 == 0 }) else {
-                throw PackError("it has bytes after the end of its tar: it is not a pack as it was made")
+                throw PluginError("it has bytes after the end of its tar: it is not a pack as it was made")
             }
             count += piece.count
             // GNU tar pads archives to 10 KiB.
-            guard count <= 20 * block else { throw PackError("it goes on after the end of its tar") }
+            guard count <= 20 * block else { throw PluginError("it goes on after the end of its tar") }
             if piece.count < block { break }
         }
-        guard count >= block else { throw PackError("it ends in the middle: the end of its tar is missing") }
+        guard count >= block else { throw PluginError("it ends in the middle: the end of its tar is missing") }
     }
 
-    private static func number(_ field: ArraySlice<UInt8>, _ what: String) throws(PackError) -> Int {
+    private static func number(_ field: ArraySlice<UInt8>, _ what: String) throws(PluginError) -> Int {
         let digits = field.prefix { $0 != 0 && $0 != 0x20 }
         let isEnded = field.dropFirst(digits.count).allSatisfy { $0 == 0 || $0 == 0x20 }
         guard isEnded, !digits.isEmpty, let value = Int(String(decoding: digits, as: UTF8.self), radix: 8), value >= 0,
             digits.allSatisfy({ (0x30...0x37).contains($0) })
-        else { throw PackError("it is damaged: a \(what) in its tar is not a number") }
+        else { throw PluginError("it is damaged: a \(what) in its tar is not a number") }
         return value
     }
 
-    private static func text(_ field: ArraySlice<UInt8>) throws(PackError) -> String {
+    private static func text(_ field: ArraySlice<UInt8>) throws(PluginError) -> String {
         let bytes = field.prefix { $0 != 0 }
         guard let text = String(validating: bytes, as: UTF8.self), field.dropFirst(bytes.count).allSatisfy({ $0 == 0 })
-        else { throw PackError("the name of a file in it is not UTF-8") }
+        else { throw PluginError("the name of a file in it is not UTF-8") }
         return text
     }
 

@@ -20,17 +20,16 @@ final class PlayClient: Sendable {
     ///   - command: the program, which is looked up as a shell does, and its arguments.
     ///   - input: the text for its stdin.
     ///   - heard: called with each line of its stdout.
-    /// - Throws: ``PluginUnderTest/SetupError`` if it cannot be started.
+    /// - Throws: ``PluginError`` if it cannot be started.
     init(
         _ command: [String], door: String, feed: String, input: String, heard: @escaping @Sendable (String) -> Void
-    ) throws(PluginUnderTest.SetupError) {
+    ) throws(PluginError) {
         let paths = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map {
             "\($0)/\(command[0])"
         }
         guard (command[0].contains("/") ? [command[0]] : paths).contains(where: FileManager.default.isExecutableFile)
         else {
-            throw PluginUnderTest.SetupError(
-                description: "\(command[0]): there is no such program that can be executed")
+            throw PluginError("\(command[0]): there is no such program that can be executed")
         }
         let (child, stdin, output, errors) = (Process(), Pipe(), Pipe(), Pipe())
         child.executableURL = URL(filePath: "/usr/bin/env")
@@ -41,8 +40,7 @@ final class PlayClient: Sendable {
         // If a child inherited this end, its stdin would never end.
         _ = fcntl(stdin.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
         do { try Self.withoutBlockedSignals { try child.run() } } catch {
-            throw PluginUnderTest.SetupError(
-                description: "\(command[0]) cannot be started: \(error.localizedDescription)")
+            throw PluginError("\(command[0]) cannot be started: \(error.localizedDescription)")
         }
         process = Mutex(child)
         let state = state

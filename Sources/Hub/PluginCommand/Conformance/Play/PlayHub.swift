@@ -83,7 +83,7 @@ package actor PlayHub {
     /// - Parameters:
     ///   - client: its command and arguments; empty if a person starts it.
     ///   - input: the text for its stdin.
-    /// - Throws: ``PluginUnderTest/SetupError`` if there is no such program.
+    /// - Throws: ``PluginError`` if there is no such program.
     package func run(
         _ steps: [(line: String, step: PlayStep)], client command: [String], input: String
     ) async throws -> Play.Outcome {

@@ -79,11 +79,11 @@ package enum PlayStep: Hashable, Sendable {
     /// Parses a line.
     ///
     /// - Parameter records: the value of the word `records` in place of a number.
-    /// - Throws: ``PluginUnderTest/SetupError`` with the fault of the line.
-    package init(_ line: String, records: Int) throws(PluginUnderTest.SetupError) {
+    /// - Throws: ``PluginError`` with the fault of the line.
+    package init(_ line: String, records: Int) throws(PluginError) {
         let words = line.split(separator: " ").map(String.init)
-        func refusal(_ reason: String) -> PluginUnderTest.SetupError {
-            PluginUnderTest.SetupError(description: "\"\(line)\": \(reason)")
+        func refusal(_ reason: String) -> PluginError {
+            PluginError("\"\(line)\": \(reason)")
         }
         guard let verb = words.first,
             let entry = Self.grammar.first(where: { $0.line.split(separator: " ")[0] == verb })
@@ -93,7 +93,7 @@ package enum PlayStep: Hashable, Sendable {
         let most = entry.line.split(separator: " ").count
         let least = entry.line.split(separator: " ").count { !$0.hasPrefix("[") }
         guard (least...most).contains(words.count) else { throw refusal("write \(entry.line)") }
-        func number(_ place: Int) throws(PluginUnderTest.SetupError) -> Int {
+        func number(_ place: Int) throws(PluginError) -> Int {
             if words[place] == "records" { return records }
             // records-2: all but two.
             if words[place].hasPrefix("records-"), let less = Int(words[place].dropFirst(8)), less <= records {
@@ -104,14 +104,14 @@ package enum PlayStep: Hashable, Sendable {
             }
             return number
         }
-        func count() throws(PluginUnderTest.SetupError) -> Count {
+        func count() throws(PluginError) -> Count {
             guard let count = Count(rawValue: words[1]) else {
                 throw refusal(
                     "\(words[1]) is not counted; \(Count.allCases.map(\.rawValue).joined(separator: ", ")) are")
             }
             return count
         }
-        func type() throws(PluginUnderTest.SetupError) -> String {
+        func type() throws(PluginError) -> String {
             let name = words.count > 2 ? words[2] : "weight"
             guard GeneratedRecords.type(among: [name], mayBeNamed: false) != nil else {
                 throw refusal("\(name) is not a type of quantity; hub types lists them")
@@ -156,8 +156,8 @@ package enum PlayStep: Hashable, Sendable {
 
     /// Parses the lines of a text; comments begin with `#`.
     ///
-    /// - Throws: ``PluginUnderTest/SetupError`` that names the line.
-    package static func all(_ text: String, records: Int) throws(PluginUnderTest.SetupError) -> [(
+    /// - Throws: ``PluginError`` that names the line.
+    package static func all(_ text: String, records: Int) throws(PluginError) -> [(
         line: String, step: PlayStep
     )] {
         var steps: [(line: String, step: PlayStep)] = []
@@ -165,7 +165,7 @@ package enum PlayStep: Hashable, Sendable {
             let words = line.prefix { $0 != "#" }.split(separator: " ").joined(separator: " ")
             guard !words.isEmpty else { continue }
             do { steps.append((words, try PlayStep(words, records: records))) } catch {
-                throw PluginUnderTest.SetupError(description: "line \(number + 1): \(error.description)")
+                throw PluginError("line \(number + 1): \(error.description)")
             }
         }
         return steps

@@ -1,10 +1,3 @@
-/// The reason why something is not packed, not installed or not trusted: what, where, why and what to do.
-package struct PackError: Error, Hashable, Sendable, CustomStringConvertible {
-    package let description: String
-
-    package init(_ description: String) { self.description = description }
-}
-
 /// The limits of a pack; all programs that read or make one keep to them (Protocol §14.1).
 package enum PackLimits {
     /// Size of the pack file.
