@@ -35,10 +35,6 @@ public struct ECGFile: Hashable, Sendable {
     /// Reads labels by position, because their words are in the phone's language.
     ///
     /// Does not keep the name and the date of birth in the file, because the hub already knows the person.
-    static func read(_ bytes: [UInt8]) -> Result<ECGFile, ECGError> {
-        do throws(ECGError) { return .success(try ECGFile(bytes)) } catch { return .failure(error) }
-    }
-
     public init(_ bytes: [UInt8]) throws(ECGError) {
         var rows: [[String]] = []
         var voltages: [String] = []

@@ -16,10 +16,8 @@ extension ExportReader {
         for name in package.names(in: "electrocardiograms") where name.hasSuffix(".csv") {
             guard let bytes = document(name) else { continue }
             let file: ECGFile
-            switch ECGFile.read(bytes) {
-            case .success(let read): file = read
-            case .failure(let fault):
-                account.note(.damagedFile, AppleExportSummary.Place(file: name, date: fault.time, reason: fault.reason))
+            do throws(ECGFile.ECGError) { file = try ECGFile(bytes) } catch {
+                account.note(.damagedFile, AppleExportSummary.Place(file: name, date: error.time, reason: error.reason))
                 continue
             }
             if let line = file.firstUnreadLine {
