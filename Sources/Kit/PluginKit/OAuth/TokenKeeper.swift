@@ -215,7 +215,7 @@ extension TokenKeeper {
         let json = RawJSON(trusted: Array(try JSONEncoder().encode(token)))
         while true {
             do {
-                let answer = try await hub.link.questions.ask(repeats: false) { [account] number in
+                let answer = try await hub.link.ask(repeats: false) { [account] number in
                     .tokenPut(TokenPut(id: number, account: account, expect: version, token: json))
                 }
                 guard case .token = answer else { throw TokenError(.unreachable, "the hub did not confirm a token") }
@@ -248,7 +248,7 @@ extension TokenKeeper {
     private func ask(
         _ purpose: TokenRequest.Purpose, _ failure: TokenRequest.Failure? = nil, of version: Int64? = nil
     ) async throws -> TokenAnswer.Content {
-        let answer = try await hub.link.questions.ask(repeats: true) { [account] number in
+        let answer = try await hub.link.ask(repeats: true) { [account] number in
             .token(TokenRequest(id: number, account: account, purpose: purpose, failure: failure, version: version))
         }
         guard case .token(let answer) = answer else {

@@ -41,7 +41,7 @@ extension PluginRunner {
 extension HubLink {
     /// The token that the hub stores for an account, or `nil` if it stores none.
     fileprivate func storedToken(of account: String) async throws -> OAuthToken? {
-        let answer = try await questions.ask(repeats: true) { number in
+        let answer = try await ask(repeats: true) { number in
             .token(TokenRequest(id: number, account: account, purpose: .use, failure: nil))
         }
         guard case .token(let answer) = answer, case .token(let json, _, _) = answer.content else { return nil }

@@ -69,6 +69,9 @@ package struct ClientMachine: Sendable {
 
     package var isOpen: Bool { state == .open }
 
+    /// The terms of the open session.
+    var session: Welcome? { isOpen ? welcome : nil }
+
     /// The number of unanswered batches, sent or not.
     package var queuedBatches: Int { outbox.entries.count }
 

@@ -93,7 +93,7 @@ extension HubLink {
         signal.yield(.opened)
         openings.note()
         types.assumeIsolated { $0.settle(.success(())) }
-        questions.assumeIsolated { $0.send() }
+        sendQuestions()
         ownersCommands.assumeIsolated { $0.send() }
         sink.assumeIsolated { $0.sessionOpened() }
         spool.assumeIsolated { $0.sessionOpened() }
@@ -105,7 +105,7 @@ extension HubLink {
         isAway = true
         spool.assumeIsolated { $0.sessionLost() }
         commands.assumeIsolated { $0.sessionLost() }
-        questions.assumeIsolated { $0.sessionLost() }
+        questions.sessionLost()
         ownersCommands.assumeIsolated { $0.sessionLost() }
         sink.assumeIsolated { $0.sessionLost() }
     }
@@ -128,11 +128,6 @@ extension HubLink {
         }
     }
 
-    /// - Returns: whether a question was waiting for the message.
-    private func answer(_ number: Int64?, _ message: HubMessage) -> Bool {
-        questions.assumeIsolated { $0.answer(number, message) }
-    }
-
     func fail(_ error: WireError) {
         perform([.ended(.fatal(error))])
     }
@@ -153,7 +148,7 @@ extension HubLink {
     func stopParts(_ reason: String) {
         let error = GiveError(.stopping, reason)
         storeCalls.assumeIsolated { $0.stop(error) }
-        questions.assumeIsolated { $0.stop() }
+        questions.stop()
         ownersCommands.assumeIsolated { $0.stop() }
         types.assumeIsolated { $0.settle(.failure(error)) }
         spool.assumeIsolated { $0.endWaits() }

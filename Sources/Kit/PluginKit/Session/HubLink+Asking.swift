@@ -6,7 +6,7 @@ extension HubLink {
     ///
     /// - Throws: ``AskError``; `CancellationError`.
     package nonisolated func ask(_ query: QueryRequest) async throws -> QueryResult {
-        let answer = try await questions.ask(repeats: true) { number in
+        let answer = try await ask(repeats: true) { number in
             var query = query
             query.id = number
             return .query(query)
@@ -22,7 +22,7 @@ extension HubLink {
     /// - Throws: ``AskError``; `CancellationError`.
     package nonisolated func token(_ request: TokenRequest) async throws -> TokenAnswer {
         try Self.token(
-            try await questions.ask(repeats: true) { number in
+            try await ask(repeats: true) { number in
                 var request = request
                 request.id = number
                 return .token(request)
@@ -34,7 +34,7 @@ extension HubLink {
     /// - Throws: ``AskError``, with the code `lost` if the session ended before the answer; `CancellationError`.
     package nonisolated func put(_ put: TokenPut) async throws -> TokenAnswer {
         try Self.token(
-            try await questions.ask(repeats: false) { number in
+            try await ask(repeats: false) { number in
                 var put = put
                 put.id = number
                 return .tokenPut(put)

@@ -41,10 +41,11 @@ package actor HubLink {
     nonisolated let spool: SpoolPump
     nonisolated let storeCalls: StoreCalls
     nonisolated let commands: CommandHandler
-    nonisolated let questions: HubQuestions
     nonisolated let ownersCommands: OwnerCommands
     nonisolated let sink: SinkDeliveries
     nonisolated let types: TypeDeclarations
+
+    var questions = HubQuestions()
 
     let logger: Logger
     var machine: ClientMachine
@@ -52,6 +53,7 @@ package actor HubLink {
     let address: HubAddress
     let signal: AsyncStream<Signal>.Continuation
     private let origin = ContinuousClock.now
+    private var lastSerial = 0
 
     var socket: Socket?
     var monitor: SocketMonitor?
@@ -99,7 +101,6 @@ package actor HubLink {
         spool = SpoolPump(of: state, on: loop, outlet: outlet, logger: logger, report: report)
         storeCalls = StoreCalls(on: loop, outlet: outlet)
         commands = CommandHandler(on: loop, outlet: outlet)
-        questions = HubQuestions(on: loop, outlet: outlet)
         ownersCommands = OwnerCommands(on: loop, outlet: outlet)
         sink = SinkDeliveries(on: loop, outlet: outlet, logger: logger)
         self.types = TypeDeclarations(on: loop, outlet: outlet, commands: commands, logger: logger)
@@ -110,6 +111,15 @@ package actor HubLink {
     var now: Int64 {
         let (seconds, attoseconds) = origin.duration(to: .now).components
         return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+    }
+
+    /// Whether the plugin has to stop, or the dialogue is over.
+    var rejectsRequests: Bool { isStopping || end != nil }
+
+    /// Identifies a request in this process; its number in the dialogue differs from session to session.
+    func nextSerial() -> Int {
+        lastSerial += 1
+        return lastSerial
     }
 
     /// The clock that the hub and its plugins share, as of the last WELCOME.

@@ -14,10 +14,10 @@ final class HubSender: Sendable {
     func connect(_ link: HubLink) { self.link = link }
 
     /// The terms of the open session.
-    var session: Welcome? { link?.assumeIsolated { $0.machine.isOpen ? $0.machine.welcome : nil } }
+    var session: Welcome? { link?.assumeIsolated { $0.machine.session } }
 
     /// Whether the plugin has to stop, or the dialogue is over.
-    var isStopping: Bool { link?.assumeIsolated { $0.isStopping || $0.end != nil } ?? true }
+    var isStopping: Bool { link?.assumeIsolated { $0.rejectsRequests } ?? true }
 
     var clock: HubClock { link?.clock ?? .system }
 

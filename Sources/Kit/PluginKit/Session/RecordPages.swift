@@ -42,7 +42,7 @@ public struct RecordPages: AsyncSequence, Sendable {
         public mutating func next() async throws -> Page? {
             guard !isOver else { return nil }
             let asked = query
-            let answer = try await link.questions.ask(repeats: true) { number in
+            let answer = try await link.ask(repeats: true) { number in
                 var query = asked
                 query.id = number
                 return .query(query)
@@ -88,7 +88,7 @@ extension PluginContext {
         var found = SourcesPage(sources: [], next: nil)
         repeat {
             let mark = found.next
-            let answer = try await link.questions.ask(repeats: true) { number in
+            let answer = try await link.ask(repeats: true) { number in
                 .query(QueryRequest(id: number, want: .sources, filter: filter, next: mark))
             }
             guard case .result(let result) = answer, case .answer(.sources, let page) = result.content else {

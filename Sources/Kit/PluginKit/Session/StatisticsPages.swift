@@ -31,7 +31,7 @@ public struct StatisticsPages: AsyncSequence, Sendable {
         public mutating func next() async throws -> StatisticsPage.Interval? {
             while page.isEmpty, !isOver {
                 let asked = query
-                let answer = try await link.questions.ask(repeats: true) { number in
+                let answer = try await link.ask(repeats: true) { number in
                     var query = asked
                     query.id = number
                     return .query(query)
