@@ -36,7 +36,7 @@ extension PluginContext {
             let milliseconds = Int64(clamping: Int128(duration.attoseconds / 1_000_000_000_000_000))
             return min(max(milliseconds, CommandRequest.deadlines.lowerBound), CommandRequest.deadlines.upperBound)
         }
-        let outcome = try await link.ownersCommands.run(
+        let outcome = try await link.run(
             .run(
                 instance: instance, command: name, arguments: RawJSON(trusted: Array(written)), isDryRun: isDryRun,
                 deadline: limit), progress: progress, answering: answering)

@@ -94,7 +94,7 @@ extension HubLink {
         openings.note()
         types.assumeIsolated { $0.settle(.success(())) }
         sendQuestions()
-        ownersCommands.assumeIsolated { $0.send() }
+        sendCommands()
         sink.assumeIsolated { $0.sessionOpened() }
         spool.assumeIsolated { $0.sessionOpened() }
     }
@@ -106,7 +106,7 @@ extension HubLink {
         spool.assumeIsolated { $0.sessionLost() }
         commands.assumeIsolated { $0.sessionLost() }
         questions.sessionLost()
-        ownersCommands.assumeIsolated { $0.sessionLost() }
+        ownersCommands.sessionLost()
         sink.assumeIsolated { $0.sessionLost() }
     }
 
@@ -117,10 +117,10 @@ extension HubLink {
         // An answer without a question belongs to a question that was cancelled here.
         case .result(let result): _ = answer(result.id, message)
         case .token(let token): _ = answer(token.id, message)
-        case .progress(let progress): ownersCommands.assumeIsolated { $0.receive(progress) }
-        case .outcome(let outcome): ownersCommands.assumeIsolated { $0.receive(outcome) }
+        case .progress(let progress): receive(progress)
+        case .outcome(let outcome): receive(outcome)
         case .error(let error) where answer(error.ref, message): break
-        case .error(let error) where ownersCommands.assumeIsolated({ $0.refuse(error) }): break
+        case .error(let error) where refuseCommand(error): break
         case .error(let error):
             logger.error("the hub reports an error", metadata: ["hub.error": "\(error)"])
         default:
@@ -149,7 +149,7 @@ extension HubLink {
         let error = GiveError(.stopping, reason)
         storeCalls.assumeIsolated { $0.stop(error) }
         questions.stop()
-        ownersCommands.assumeIsolated { $0.stop() }
+        ownersCommands.stop()
         types.assumeIsolated { $0.settle(.failure(error)) }
         spool.assumeIsolated { $0.endWaits() }
     }

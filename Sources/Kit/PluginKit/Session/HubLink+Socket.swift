@@ -4,10 +4,14 @@ import ZeroMQ
 
 // The transport between the machine and libzmq.
 extension HubLink {
+    /// Sends a message, or drops it if no session is open.
+    func send(_ message: ClientMessage) {
+        if let action = machine.message(message) { perform([action]) }
+    }
+
     /// Sends a message that needs no answer; drops it if no session is open or the hub does not read.
     func sendIfReady(_ message: ClientMessage) {
-        guard outgoing.isEmpty, let action = machine.message(message) else { return }
-        perform([action])
+        if outgoing.isEmpty { send(message) }
     }
 
     func send(_ message: OutgoingMessage) {
@@ -114,7 +118,7 @@ extension HubLink {
     private func connected() {
         isConnected = true
         outgoing.removeAll { $0.verb != .hello }
-        if machine.isOpen, let ping = machine.message(.ping(.emptyObject)) { perform([ping]) }
+        send(.ping(.emptyObject))
         flush()
     }
 

@@ -41,11 +41,11 @@ package actor HubLink {
     nonisolated let spool: SpoolPump
     nonisolated let storeCalls: StoreCalls
     nonisolated let commands: CommandHandler
-    nonisolated let ownersCommands: OwnerCommands
     nonisolated let sink: SinkDeliveries
     nonisolated let types: TypeDeclarations
 
     var questions = HubQuestions()
+    var ownersCommands = OwnerCommands()
 
     let logger: Logger
     var machine: ClientMachine
@@ -101,7 +101,6 @@ package actor HubLink {
         spool = SpoolPump(of: state, on: loop, outlet: outlet, logger: logger, report: report)
         storeCalls = StoreCalls(on: loop, outlet: outlet)
         commands = CommandHandler(on: loop, outlet: outlet)
-        ownersCommands = OwnerCommands(on: loop, outlet: outlet)
         sink = SinkDeliveries(on: loop, outlet: outlet, logger: logger)
         self.types = TypeDeclarations(on: loop, outlet: outlet, commands: commands, logger: logger)
         outlet.connect(self)

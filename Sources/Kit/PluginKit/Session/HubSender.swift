@@ -25,11 +25,7 @@ final class HubSender: Sendable {
     func firstSession() async -> Welcome? { await link?.welcome() }
 
     /// Sends a message, or drops it if no session is open.
-    func send(_ message: ClientMessage) {
-        link?.assumeIsolated { link in
-            if let action = link.machine.message(message) { link.perform([action]) }
-        }
-    }
+    func send(_ message: ClientMessage) { link?.assumeIsolated { $0.send(message) } }
 
     /// Sends a message that may be dropped; it is dropped if no session is open or the hub does not read.
     func sendIfReady(_ message: ClientMessage) { link?.assumeIsolated { $0.sendIfReady(message) } }
