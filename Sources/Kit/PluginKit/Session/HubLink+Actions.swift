@@ -38,7 +38,7 @@ extension HubLink {
         case .undeclared(let error): types.assumeIsolated { $0.refused(error) }
         case .stored(let ticket, let results):
             if !spool.assumeIsolated({ $0.stored(ticket, results) }) {
-                storeCalls.assumeIsolated { $0.settle(ticket, .success(results)) }
+                storeCalls.settle(ticket, .success(results))
             }
             machineHasRoom()
         case .refused(let ticket, let error):
@@ -46,7 +46,7 @@ extension HubLink {
                 let failure =
                     error.code == .store || error.code == .internal
                     ? GiveError(.storage, error.reason) : GiveError(.refused, "the hub refused the batch: \(error)")
-                storeCalls.assumeIsolated { $0.settle(ticket, .failure(failure)) }
+                storeCalls.settle(ticket, .failure(failure))
             }
             machineHasRoom()
         case .deliver(let message): received(message)
@@ -69,7 +69,7 @@ extension HubLink {
     }
 
     private func machineHasRoom() {
-        storeCalls.assumeIsolated { $0.machineHasRoom() }
+        storeCalls.machineHasRoom()
         spool.assumeIsolated { $0.pump() }
     }
 
@@ -147,7 +147,7 @@ extension HubLink {
     /// Fails the callers that wait for the hub in any part.
     func stopParts(_ reason: String) {
         let error = GiveError(.stopping, reason)
-        storeCalls.assumeIsolated { $0.stop(error) }
+        storeCalls.stop(error)
         questions.stop()
         ownersCommands.stop()
         types.assumeIsolated { $0.settle(.failure(error)) }

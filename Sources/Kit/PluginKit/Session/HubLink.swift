@@ -39,11 +39,11 @@ package actor HubLink {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     nonisolated let spool: SpoolPump
-    nonisolated let storeCalls: StoreCalls
     nonisolated let commands: CommandHandler
     nonisolated let sink: SinkDeliveries
     nonisolated let types: TypeDeclarations
 
+    var storeCalls = StoreCalls()
     var questions = HubQuestions()
     var ownersCommands = OwnerCommands()
 
@@ -99,7 +99,6 @@ package actor HubLink {
         (signals, signal) = AsyncStream.makeStream()
         let outlet = HubSender()
         spool = SpoolPump(of: state, on: loop, outlet: outlet, logger: logger, report: report)
-        storeCalls = StoreCalls(on: loop, outlet: outlet)
         commands = CommandHandler(on: loop, outlet: outlet)
         sink = SinkDeliveries(on: loop, outlet: outlet, logger: logger)
         self.types = TypeDeclarations(on: loop, outlet: outlet, commands: commands, logger: logger)

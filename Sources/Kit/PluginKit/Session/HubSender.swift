@@ -21,9 +21,6 @@ final class HubSender: Sendable {
 
     var clock: HubClock { link?.clock ?? .system }
 
-    /// Waits for the first session and returns its terms; `nil` if the dialogue ends before, or the plugin has to stop.
-    func firstSession() async -> Welcome? { await link?.welcome() }
-
     /// Sends a message, or drops it if no session is open.
     func send(_ message: ClientMessage) { link?.assumeIsolated { $0.send(message) } }
 

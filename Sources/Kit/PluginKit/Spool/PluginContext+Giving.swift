@@ -37,7 +37,7 @@ extension PluginContext {
     ///   harmless.
     public func store(_ records: [Record], isBackfill: Bool = false) async throws(GiveError) -> [RecordResult] {
         let groups = try SubmittedGroups(records)
-        let results = try await link.storeCalls.store(GroupedRecords(groups.groups), isBackfill: isBackfill)
+        let results = try await link.store(GroupedRecords(groups.groups), isBackfill: isBackfill)
         noteGiven()
         return groups.inSubmittedOrder(results)
     }
@@ -185,13 +185,6 @@ extension HubLink {
             preconditionFailure("a transaction of PluginState throws PluginStateError: \(type(of: error))")
         }
         await spool.hasGrown(by: groups, as: ids)
-    }
-
-    /// Gives groups without the spool and waits for the hub's answer to each record, like ``PluginContext/store(_:isBackfill:)-([Record],_)``.
-    package nonisolated func store(
-        _ groups: GroupedRecords, isBackfill: Bool = false, storePatience: Int64? = nil
-    ) async throws(GiveError) -> [RecordResult] {
-        try await storeCalls.store(groups, isBackfill: isBackfill, storePatience: storePatience)
     }
 
     /// Returns when a record has left the full spool, or when the program has to stop.
