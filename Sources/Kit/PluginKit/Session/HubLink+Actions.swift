@@ -35,7 +35,7 @@ extension HubLink {
         case .send(let message): send(message)
         case .opened(let welcome): opened(welcome)
         case .lost(let reason): lost(reason)
-        case .undeclared(let error): types.assumeIsolated { $0.refused(error) }
+        case .undeclared(let error): undeclared(error)
         case .stored(let ticket, let results):
             if !spool.assumeIsolated({ $0.stored(ticket, results) }) {
                 storeCalls.settle(ticket, .success(results))
@@ -62,12 +62,6 @@ extension HubLink {
         do throws(SubmitError) { return .success(try machine.submit(batch, at: now)) } catch { return .failure(error) }
     }
 
-    func declare(_ types: [TypeDeclaration]) {
-        // A deliberate new session is not an outage and needs no warning.
-        isAway = true
-        step { $0.declare(types, at: $1) }
-    }
-
     private func machineHasRoom() {
         storeCalls.machineHasRoom()
         spool.assumeIsolated { $0.pump() }
@@ -92,7 +86,7 @@ extension HubLink {
         welcomeWaiters = []
         signal.yield(.opened)
         openings.note()
-        types.assumeIsolated { $0.settle(.success(())) }
+        settleDeclarations(.success(()))
         sendQuestions()
         sendCommands()
         sink.assumeIsolated { $0.sessionOpened() }
@@ -150,7 +144,7 @@ extension HubLink {
         storeCalls.stop(error)
         questions.stop()
         ownersCommands.stop()
-        types.assumeIsolated { $0.settle(.failure(error)) }
+        settleDeclarations(.failure(error))
         spool.assumeIsolated { $0.endWaits() }
     }
 }

@@ -41,11 +41,12 @@ package actor HubLink {
     nonisolated let spool: SpoolPump
     nonisolated let commands: CommandHandler
     nonisolated let sink: SinkDeliveries
-    nonisolated let types: TypeDeclarations
 
     var storeCalls = StoreCalls()
     var questions = HubQuestions()
     var ownersCommands = OwnerCommands()
+    /// Callers that wait for the session with their types.
+    var declarers: [CheckedContinuation<Result<Void, GiveError>, Never>] = []
 
     let logger: Logger
     var machine: ClientMachine
@@ -101,7 +102,6 @@ package actor HubLink {
         spool = SpoolPump(of: state, on: loop, outlet: outlet, logger: logger, report: report)
         commands = CommandHandler(on: loop, outlet: outlet)
         sink = SinkDeliveries(on: loop, outlet: outlet, logger: logger)
-        self.types = TypeDeclarations(on: loop, outlet: outlet, commands: commands, logger: logger)
         outlet.connect(self)
     }
 

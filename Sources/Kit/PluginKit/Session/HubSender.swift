@@ -41,12 +41,6 @@ final class HubSender: Sendable {
         link?.assumeIsolated { $0.step { _, _ in actions } }
     }
 
-    func hasDeclared(_ types: [TypeDeclaration]) -> Bool {
-        link?.assumeIsolated { $0.machine.hasDeclared(types) } ?? false
-    }
-
-    func declare(_ types: [TypeDeclaration]) { link?.assumeIsolated { $0.declare(types) } }
-
     /// Checks whether the link can finish, because a record has left the spool or the spool was found empty.
     func spoolHasChanged() { link?.assumeIsolated { $0.finishIfDrained() } }
 }

@@ -1,7 +1,6 @@
 import Foundation
 public import HubWire
 import Logging
-import ZeroMQ
 
 extension PluginContext {
     /// Types that the plugin has declared at run time, now or in an earlier run, that the hub has accepted, and that the plugin may write.
@@ -18,7 +17,7 @@ extension PluginContext {
     /// those commands, at most a minute: never call it from a command.
     /// - Throws: ``GiveError`` `refused` if the hub rejects the types, and none of them is declared then; `stopping`; `storage`.
     public func declare(_ types: [TypeDeclaration]) async throws(GiveError) {
-        try await link.types.declare(types, waiting: .seconds(60)).get()
+        try await link.declare(types, waiting: .seconds(60))
         do {
             try await KeptDeclarations.write(await link.machine.addedTypes, to: state)
         } catch {
@@ -27,48 +26,36 @@ extension PluginContext {
     }
 }
 
-/// Types that the plugin declares at run time; it runs on the link's poll loop.
-actor TypeDeclarations {
-    private let loop: PollLoop
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-    private let outlet: HubSender
-    private let commands: CommandHandler
-    private let logger: Logger
-    /// Callers that wait for the session with their types.
-    private var waiters: [CheckedContinuation<Result<Void, GiveError>, Never>] = []
-
-    init(on loop: PollLoop, outlet: HubSender, commands: CommandHandler, logger: Logger) {
-        (self.loop, self.outlet, self.commands, self.logger) = (loop, outlet, commands, logger)
-    }
-
+extension HubLink {
     /// Returns when there is a session that has the types.
     /// - Parameter patience: how long to wait for the hub's commands in progress, which the new session would end.
-    func declare(_ types: [TypeDeclaration], waiting patience: Duration) async -> Result<Void, GiveError> {
-        if outlet.hasDeclared(types) { return .success(()) }
+    fileprivate func declare(_ types: [TypeDeclaration], waiting patience: Duration) async throws(GiveError) {
+        if machine.hasDeclared(types) { return }
         let limit = ContinuousClock.now + patience
-        while await commands.isBusy, ContinuousClock.now < limit, !outlet.isStopping {
+        while await commands.isBusy, ContinuousClock.now < limit, !rejectsRequests {
             try? await Task.sleep(for: .milliseconds(20))
         }
-        guard !outlet.isStopping else {
-            return .failure(GiveError(.stopping, "the plugin is being stopped"))
-        }
-        if outlet.hasDeclared(types) { return .success(()) }
+        guard !rejectsRequests else { throw GiveError(.stopping, "the plugin is being stopped") }
+        if machine.hasDeclared(types) { return }
         logger.info("beginning a new session, to declare types", metadata: ["types": "\(types.count)"])
-        return await withCheckedContinuation { continuation in
-            waiters.append(continuation)
-            outlet.declare(types)
+        let result: Result<Void, GiveError> = await withCheckedContinuation { continuation in
+            declarers.append(continuation)
+            // A deliberate new session is not an outage and needs no warning.
+            isAway = true
+            step { $0.declare(types, at: $1) }
         }
+        try result.get()
     }
 
-    func refused(_ error: WireError) {
+    func undeclared(_ error: WireError) {
         logger.warning("the hub refuses types", metadata: ["hub.error": "\(error)"])
-        settle(.failure(GiveError(.refused, "the hub refuses types of this plugin: \(error.reason)")))
+        settleDeclarations(.failure(GiveError(.refused, "the hub refuses types of this plugin: \(error.reason)")))
     }
 
-    func settle(_ result: Result<Void, GiveError>) {
-        let waiting = waiters
-        waiters = []
-        for waiter in waiting { waiter.resume(returning: result) }
+    func settleDeclarations(_ result: Result<Void, GiveError>) {
+        let waiting = declarers
+        declarers = []
+        for declarer in waiting { declarer.resume(returning: result) }
     }
 }
 
