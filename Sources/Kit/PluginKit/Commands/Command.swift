@@ -86,7 +86,7 @@ public struct CommandCall: Sendable {
     ///   - isSecret: hides the input, as for a password.
     /// - Returns: the answer; an answer that is not a JSON string is returned as JSON.
     public func ask(_ prompt: String, url: String? = nil, isSecret: Bool = false) async throws -> String {
-        try await hub.link.commands.ask(CommandQuestion(prompt, url: url, isSecret: isSecret), ticket)
+        try await hub.link.ask(CommandQuestion(prompt, url: url, isSecret: isSecret), ticket)
     }
 }
 

@@ -4,11 +4,10 @@ import Logging
 
 extension PluginRunner {
     /// Starts to serve the author's commands.
-    func serveCommands(_ context: PluginContext, on handler: CommandHandler) async {
+    func serveCommands(_ context: PluginContext) async {
         let commands = Dictionary(P.commands.map { ($0.declaration.name, $0) }, uniquingKeysWith: { first, _ in first })
-        await handler.serve { [plugin, logger, weak handler] request, ticket in
-            guard let handler, case .run(_, let name, let arguments, let isDryRun, let deadline) = request.content
-            else {
+        await context.link.startServing { [plugin, logger] request, ticket in
+            guard case .run(_, let name, let arguments, let isDryRun, let deadline) = request.content else {
                 return .cancelled
             }
             guard let command = commands[name] else {
@@ -25,7 +24,7 @@ extension PluginRunner {
                 return .failed(code: "command", reason: "\(name) has no dry run")
             }
             let teller = LatestProgress { teller in
-                Task { await handler.tell(teller, ticket) }
+                Task { await context.link.tell(teller, ticket) }
             }
             let call = CommandCall(
                 hub: context, arguments: PluginSettings(check.values), isDryRun: isDryRun,

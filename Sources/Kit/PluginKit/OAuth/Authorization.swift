@@ -128,7 +128,7 @@ extension CommandCall {
         let state = RandomText.make(bytes: 32)
         let verifier = request.usesProofKey ? RandomText.make(bytes: 32) : nil
         let challenge = verifier.map { Base64URL.text(Digests.sha256($0.utf8)) }
-        let answer = try await hub.link.commands.ask(
+        let answer = try await hub.link.ask(
             CommandQuestion(
                 request.prompt, url: request.url(state: state, challenge: challenge), redirect: request.redirect,
                 isSecret: true), ticket)

@@ -77,7 +77,7 @@ package struct PluginRunner<P: Plugin>: Sendable {
         do {
             try await runPlugin(context, link)
             // A person may have started the plugin for a command (R13.70).
-            await link.commands.untilIdle()
+            await link.untilCommandsEnd()
         } catch {
             await context.renewals.untilNone()
             throw error
@@ -86,7 +86,7 @@ package struct PluginRunner<P: Plugin>: Sendable {
     }
 
     private func runPlugin(_ context: PluginContext, _ link: HubLink) async throws {
-        await serveCommands(context, on: link.commands)
+        await serveCommands(context)
         guard let sink = plugin as? any SinkPlugin else { return try await ownWork(context) }
         try await withThrowingTaskGroup { group in
             group.addTask { try await serve(sink, context) }

@@ -98,7 +98,7 @@ extension HubLink {
         if !isAway { logger.warning("the hub is away", metadata: ["hub.reason": "\(reason)"]) }
         isAway = true
         spool.assumeIsolated { $0.sessionLost() }
-        commands.assumeIsolated { $0.sessionLost() }
+        commands.sessionLost()
         questions.sessionLost()
         ownersCommands.sessionLost()
         sink.assumeIsolated { $0.sessionLost() }
@@ -107,7 +107,7 @@ extension HubLink {
     private func received(_ message: HubMessage) {
         if sink.assumeIsolated({ $0.receive(message) }) { return }
         switch message {
-        case .command(let command): commands.assumeIsolated { $0.receive(command) }
+        case .command(let command): receive(command)
         // An answer without a question belongs to a question that was cancelled here.
         case .result(let result): _ = answer(result.id, message)
         case .token(let token): _ = answer(token.id, message)
@@ -132,7 +132,7 @@ extension HubLink {
             logger.error("the hub does not want this plugin", metadata: ["hub.error": "\(error)"])
         }
         giveUp()
-        commands.assumeIsolated { $0.sessionLost() }
+        commands.sessionLost()
         stopParts("the dialogue with the hub is over")
         leave()
         signal.yield(.ended(end))

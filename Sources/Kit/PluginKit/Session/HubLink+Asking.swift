@@ -81,15 +81,13 @@ extension HubLink {
     package nonisolated func finishDeliveries(within limit: Duration) async { await sink.finish(within: limit) }
 
     /// Passes the hub's commands to `body`; its task is cancelled if the caller no longer wants the command.
-    package nonisolated func serveCommands(
-        _ body: @escaping @Sendable (WireCommand) async -> CommandOutcome.Content
-    ) async {
-        await commands.serve { [weak commands] request, ticket in
-            guard let commands, case .run(_, let name, let arguments, let isDryRun, _) = request.content else {
+    package func serveCommands(_ body: @escaping @Sendable (WireCommand) async -> CommandOutcome.Content) {
+        startServing { [weak self] request, ticket in
+            guard let self, case .run(_, let name, let arguments, let isDryRun, _) = request.content else {
                 return .cancelled
             }
             let teller = LatestProgress { teller in
-                Task { await commands.tell(teller, ticket) }
+                Task { await self.tell(teller, ticket) }
             }
             return await body(
                 WireCommand(name: name, arguments: arguments, isDryRun: isDryRun) { done, total, text in

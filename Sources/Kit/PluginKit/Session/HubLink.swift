@@ -39,10 +39,10 @@ package actor HubLink {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     nonisolated let spool: SpoolPump
-    nonisolated let commands: CommandHandler
     nonisolated let sink: SinkDeliveries
 
     var storeCalls = StoreCalls()
+    var commands = HubCommands()
     var questions = HubQuestions()
     var ownersCommands = OwnerCommands()
     /// Callers that wait for the session with their types.
@@ -100,7 +100,6 @@ package actor HubLink {
         (signals, signal) = AsyncStream.makeStream()
         let outlet = HubSender()
         spool = SpoolPump(of: state, on: loop, outlet: outlet, logger: logger, report: report)
-        commands = CommandHandler(on: loop, outlet: outlet)
         sink = SinkDeliveries(on: loop, outlet: outlet, logger: logger)
         outlet.connect(self)
     }
@@ -175,7 +174,7 @@ package actor HubLink {
             isDraining = false
             finishIfDrained()
         }
-        commands.assumeIsolated { $0.stop() }
+        stopCommands()
         stopParts("the plugin is being stopped before the hub has answered")
     }
 

@@ -32,7 +32,7 @@ extension HubLink {
     fileprivate func declare(_ types: [TypeDeclaration], waiting patience: Duration) async throws(GiveError) {
         if machine.hasDeclared(types) { return }
         let limit = ContinuousClock.now + patience
-        while await commands.isBusy, ContinuousClock.now < limit, !rejectsRequests {
+        while commands.isBusy, ContinuousClock.now < limit, !rejectsRequests {
             try? await Task.sleep(for: .milliseconds(20))
         }
         guard !rejectsRequests else { throw GiveError(.stopping, "the plugin is being stopped") }
