@@ -109,14 +109,14 @@ public final class PluginContext: Sendable {
     /// Requests a subscription again.
     ///
     /// After a failed log-in, the hub delivers nothing for the subscription until this call, a new session or a person allows it again.
-    public func wantAgain(_ name: String) async { await link.sink.wantAgain(name) }
+    public func wantAgain(_ name: String) async { await link.wantAgain(name) }
 
     /// Calls ``SinkPlugin/wants(_:)`` again and applies the new subscriptions at the hub.
     ///
     /// A subscription that `wants` no longer returns stays at the hub and counts towards the limit of sixteen until a person removes it (`hub
     /// forget-sink`).
     /// - Throws: the error that ``SinkPlugin/wants(_:)`` throws; the subscriptions then stay unchanged.
-    public func renewWants() async throws { try await link.sink.renew() }
+    public func renewWants() async throws { try await link.renewWants() }
 
     /// The number of sessions that hubs have opened with this process (WELCOME).
     public var sessionCount: Int { link.openings.count }
@@ -136,7 +136,7 @@ public final class PluginContext: Sendable {
     /// Resumes everything that waits for a person to log in.
     func noteLogIn() async {
         logIns.note()
-        await link.sink.wantAllAgain()
+        await link.wantAllAgain()
     }
 
     func noteGiven() { lastGiven.withLock { $0 = .now } }

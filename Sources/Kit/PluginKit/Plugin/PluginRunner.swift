@@ -92,13 +92,13 @@ package struct PluginRunner<P: Plugin>: Sendable {
             group.addTask { try await serve(sink, context) }
             group.addTask { [mode] in
                 try await ownWork(context)
-                if mode != .once { await link.sink.finish(within: stopLimit / 2) }
+                if mode != .once { await link.finishDeliveries(within: stopLimit / 2) }
             }
             do {
                 // `waitForAll` would wait for the other task before it throws.
                 while try await group.next() != nil {}
             } catch {
-                await link.sink.finish(within: stopLimit / 2)
+                await link.finishDeliveries(within: stopLimit / 2)
                 throw error
             }
         }
@@ -112,7 +112,7 @@ package struct PluginRunner<P: Plugin>: Sendable {
     /// Passes deliveries of the hub to the sink.
     private func serve(_ sink: any SinkPlugin, _ context: PluginContext) async throws {
         let handler = DeliveryHandler(sink, context)
-        try await context.link.sink.serve(
+        try await context.link.serve(
             { try await handler.requests(P.manifest) }, width: P.manifest.sink?.deliveriesAtOnce ?? 1,
             untilCaughtUp: mode == .once, handler.deliver)
     }

@@ -89,7 +89,7 @@ extension HubLink {
         settleDeclarations(.success(()))
         sendQuestions()
         sendCommands()
-        sink.assumeIsolated { $0.sessionOpened() }
+        openWants()
         spool.assumeIsolated { $0.sessionOpened() }
     }
 
@@ -101,11 +101,11 @@ extension HubLink {
         commands.sessionLost()
         questions.sessionLost()
         ownersCommands.sessionLost()
-        sink.assumeIsolated { $0.sessionLost() }
+        sink.sessionLost()
     }
 
     private func received(_ message: HubMessage) {
-        if sink.assumeIsolated({ $0.receive(message) }) { return }
+        if receiveForSink(message) { return }
         switch message {
         case .command(let command): receive(command)
         // An answer without a question belongs to a question that was cancelled here.

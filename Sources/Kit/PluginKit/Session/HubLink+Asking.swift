@@ -67,7 +67,7 @@ extension HubLink {
         _ deliver: @escaping @Sendable ([DeliveredRecord]) async -> [DeliveryResult]
     ) async throws(PluginFailure) {
         do {
-            try await sink.serve({ requests }, width: 1, untilCaughtUp: untilCaughtUp) { _, records in
+            try await serve({ requests }, width: 1, untilCaughtUp: untilCaughtUp) { _, records in
                 let results = await deliver(records)
                 let waits = results.compactMap { if case .retry(let after, _) = $0 { after } else { nil } }
                 return DeliveryOutcome(results: results, pause: waits.count == results.count ? waits.min() : nil)
@@ -76,9 +76,6 @@ extension HubLink {
             throw error as? PluginFailure ?? PluginFailure(.failed, "\(error)")
         }
     }
-
-    /// Starts no more deliveries, and cancels those that take longer than `limit`.
-    package nonisolated func finishDeliveries(within limit: Duration) async { await sink.finish(within: limit) }
 
     /// Passes the hub's commands to `body`; its task is cancelled if the caller no longer wants the command.
     package func serveCommands(_ body: @escaping @Sendable (WireCommand) async -> CommandOutcome.Content) {

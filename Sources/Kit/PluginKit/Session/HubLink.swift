@@ -39,9 +39,9 @@ package actor HubLink {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     nonisolated let spool: SpoolPump
-    nonisolated let sink: SinkDeliveries
 
     var storeCalls = StoreCalls()
+    var sink = SinkDeliveries()
     var commands = HubCommands()
     var questions = HubQuestions()
     var ownersCommands = OwnerCommands()
@@ -100,7 +100,6 @@ package actor HubLink {
         (signals, signal) = AsyncStream.makeStream()
         let outlet = HubSender()
         spool = SpoolPump(of: state, on: loop, outlet: outlet, logger: logger, report: report)
-        sink = SinkDeliveries(on: loop, outlet: outlet, logger: logger)
         outlet.connect(self)
     }
 

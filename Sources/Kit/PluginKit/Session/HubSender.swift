@@ -21,14 +21,8 @@ final class HubSender: Sendable {
 
     var clock: HubClock { link?.clock ?? .system }
 
-    /// Sends a message, or drops it if no session is open.
-    func send(_ message: ClientMessage) { link?.assumeIsolated { $0.send(message) } }
-
     /// Sends a message that may be dropped; it is dropped if no session is open or the hub does not read.
     func sendIfReady(_ message: ClientMessage) { link?.assumeIsolated { $0.sendIfReady(message) } }
-
-    /// A number that no other question and no batch of this session uses.
-    func nextNumber() -> Int64 { link?.assumeIsolated { $0.machine.nextNumber() } ?? 0 }
 
     /// Queues a batch, which ``begin(_:)`` sends: the answer may arrive before `begin` returns, so note the ticket first.
     func submit(_ batch: OutgoingBatch) throws(SubmitError) -> Submission {

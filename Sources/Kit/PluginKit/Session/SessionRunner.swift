@@ -134,7 +134,7 @@ package struct SessionRunner: Sendable {
             link.hasStopRequest.withLock { $0 = true }
             let limit = ending.limit
             await link.prepareStop()
-            await link.sink.finish(within: limit / 2)
+            await link.finishDeliveries(within: limit / 2)
             work.cancel()
             tasks.append(
                 Task {
