@@ -26,13 +26,13 @@ import Testing
             }
         }
         await isHeld.wait()
-        await hub.link.spool.hasGrown()
+        await hub.link.spoolHasGrown()
         await scene.hub.change { $0.refusal = WireError(.limit, "no room", closed: true) }
         await scene.hub.forgetSessions()
         await scene.hub.hellos(2)
         mayGo.signal()
         try await disk.value
-        await hub.link.spool.untilQuiet()
+        await hub.link.untilSpoolIsQuiet()
 
         await scene.hub.change {
             $0.refusal = nil
@@ -54,7 +54,7 @@ import Testing
         while await !hub.link.spool.isEmpty { await Task.yield() }
 
         // The spool has no record 2, so this text can only come from memory.
-        await hub.link.spool.hasGrown(by: try groups(1), as: 2..<3)
+        await hub.link.spoolHasGrown(by: try groups(1), as: 2..<3)
         await scene.hub.records(2)
         while await !hub.link.spool.isEmpty { await Task.yield() }
 
@@ -62,7 +62,7 @@ import Testing
         try await hub.state.transaction { transaction in
             _ = try transaction.spool(try groups(2) + groups(2) + groups(3) + groups(4))
         }
-        await hub.link.spool.hasGrown(by: try groups(9), as: 5..<6)
+        await hub.link.spoolHasGrown(by: try groups(9), as: 5..<6)
         await scene.hub.records(5)
         #expect(await scene.keys() == ["key-0", "key-1", "key-2", "key-3", "key-4"])
         try await scene.end(run, pending: 1)

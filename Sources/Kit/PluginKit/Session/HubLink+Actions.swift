@@ -37,12 +37,16 @@ extension HubLink {
         case .lost(let reason): lost(reason)
         case .undeclared(let error): undeclared(error)
         case .stored(let ticket, let results):
-            if !spool.assumeIsolated({ $0.stored(ticket, results) }) {
+            if let batch = spool.remove(ticket) {
+                settle(batch, results)
+            } else {
                 storeCalls.settle(ticket, .success(results))
             }
             machineHasRoom()
         case .refused(let ticket, let error):
-            if !spool.assumeIsolated({ $0.refused(ticket, error) }) {
+            if let batch = spool.remove(ticket) {
+                refused(batch, error)
+            } else {
                 let failure =
                     error.code == .store || error.code == .internal
                     ? GiveError(.storage, error.reason) : GiveError(.refused, "the hub refused the batch: \(error)")
@@ -57,14 +61,9 @@ extension HubLink {
         }
     }
 
-    /// Submits a batch; pass the resulting actions to `step`.
-    func submit(_ batch: OutgoingBatch) -> Result<HubSender.Submission, SubmitError> {
-        do throws(SubmitError) { return .success(try machine.submit(batch, at: now)) } catch { return .failure(error) }
-    }
-
     private func machineHasRoom() {
         storeCalls.machineHasRoom()
-        spool.assumeIsolated { $0.pump() }
+        pumpSpool()
     }
 
     private func opened(_ welcome: Welcome) {
@@ -90,14 +89,15 @@ extension HubLink {
         sendQuestions()
         sendCommands()
         openWants()
-        spool.assumeIsolated { $0.sessionOpened() }
+        reportFullness()
+        pumpSpool()
     }
 
     /// Logs an outage once and notifies the parts; `opened` logs its end.
     func lost(_ reason: String) {
         if !isAway { logger.warning("the hub is away", metadata: ["hub.reason": "\(reason)"]) }
         isAway = true
-        spool.assumeIsolated { $0.sessionLost() }
+        spool.sessionLost()
         commands.sessionLost()
         questions.sessionLost()
         ownersCommands.sessionLost()
@@ -145,6 +145,6 @@ extension HubLink {
         questions.stop()
         ownersCommands.stop()
         settleDeclarations(.failure(error))
-        spool.assumeIsolated { $0.endWaits() }
+        endWaits()
     }
 }

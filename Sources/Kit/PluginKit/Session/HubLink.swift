@@ -3,10 +3,10 @@ import Logging
 import Synchronization
 import ZeroMQ
 
-/// The dialogue with the hub over one DEALER socket; it drives ``ClientMachine`` and delegates each subject to a separate part.
+/// The dialogue with the hub over one DEALER socket; it drives ``ClientMachine``.
 ///
-/// The link and its parts run on a ``PollLoop``. The parts send to the hub through a ``HubSender``, and the link passes each of them the
-/// messages it needs.
+/// The link runs on a ``PollLoop``. It owns a value for each subject, such as ``HubQuestions`` and ``SpoolPump``; an extension beside that value
+/// has the steps that send messages or wait for the hub.
 package actor HubLink {
     /// An event for the runner.
     enum Signal: Sendable {
@@ -38,8 +38,10 @@ package actor HubLink {
     nonisolated let signals: AsyncStream<Signal>
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    nonisolated let spool: SpoolPump
+    /// Counts the removals from the spool.
+    nonisolated let spoolRemovals = Atomic(0)
 
+    var spool: SpoolPump
     var storeCalls = StoreCalls()
     var sink = SinkDeliveries()
     var commands = HubCommands()
@@ -98,9 +100,7 @@ package actor HubLink {
         machine = ClientMachine(hello: hello, policy: policy)
         _ = machine.declare(types, at: 0)
         (signals, signal) = AsyncStream.makeStream()
-        let outlet = HubSender()
-        spool = SpoolPump(of: state, on: loop, outlet: outlet, logger: logger, report: report)
-        outlet.connect(self)
+        spool = SpoolPump(of: state, report: report)
     }
 
     /// Milliseconds of a monotonic clock.
@@ -183,7 +183,7 @@ package actor HubLink {
         prepareStop()
         isDraining = draining
         isClosing = true
-        if !isDraining { await spool.pause() }
+        if !isDraining { spool.isPaused = true }
         if waitsForHub && !isAbandoned || machine.isOpen && !isAway { finishIfDrained() } else { leave() }
         // The hub may be stopping only this process, and then reads BYE. Or the hub has ended, and no answer will come.
         if isAbandoned { leave() }
@@ -192,8 +192,8 @@ package actor HubLink {
         }
         if !hasLeft { await withCheckedContinuation { endWaiters.append($0) } }
         deadline.cancel()
-        await spool.pause()
-        await spool.untilQuiet()
+        spool.isPaused = true
+        await untilSpoolIsQuiet()
         timer?.cancel()
         watch = nil
         monitor = nil
@@ -216,10 +216,11 @@ package actor HubLink {
         for waiter in waiters { waiter.resume() }
     }
 
+    /// Finishes the dialogue if that was requested, and the spool is empty or need not be.
     func finishIfDrained() {
-        guard isClosing, !hasLeft, !isDraining || spool.assumeIsolated({ $0.isEmpty }) else { return }
+        guard isClosing, !hasLeft, !isDraining || spool.isEmpty else { return }
         isDraining = false
-        spool.assumeIsolated { $0.pause() }
+        spool.isPaused = true
         step { $0.finish(at: $1) }
     }
 }

@@ -11,7 +11,7 @@ struct DeliveryOutcome: Sendable {
 }
 
 /// The subscriptions of a sink, and the deliveries in progress.
-struct SinkDeliveries {
+struct SinkDeliveries: Sendable {
     /// Handles one delivery.
     typealias Handler = @Sendable (_ want: String, [DeliveredRecord]) async -> DeliveryOutcome
     /// Returns the sink's subscriptions.

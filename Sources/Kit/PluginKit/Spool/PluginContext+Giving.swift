@@ -61,7 +61,7 @@ extension PluginContext {
     ///
     /// Call it after ``GiveError/Code/full``, then give the rejected records again.
     public func waitForRoom() async {
-        await link.spool.waitForRoom()
+        await link.waitForRoom()
     }
 }
 
@@ -164,7 +164,7 @@ extension HubLink {
         _ groups: [[[UInt8]]], saving changes: [String: StateValue?] = [:], in state: PluginState,
         noting: @escaping @Sendable (Range<Int64>) -> Void = { _ in }
     ) async throws(GiveError) {
-        let removals = spool.removals.load(ordering: .relaxed)
+        let removals = spoolRemovals.load(ordering: .relaxed)
         let ids: Range<Int64>
         do {
             ids = try await state.transaction { transaction in
@@ -176,7 +176,7 @@ extension HubLink {
         } catch let error as PluginStateError {
             switch error.code {
             case .full:
-                await spool.isFull(error.message, after: removals)
+                await spoolIsFull(error.message, after: removals)
                 throw GiveError(.full, error.message)
             case .invalid: throw GiveError(.invalid, error.message)
             default: throw GiveError(.storage, error.message)
@@ -184,11 +184,8 @@ extension HubLink {
         } catch {
             preconditionFailure("a transaction of PluginState throws PluginStateError: \(type(of: error))")
         }
-        await spool.hasGrown(by: groups, as: ids)
+        await spoolHasGrown(by: groups, as: ids)
     }
-
-    /// Returns when a record has left the full spool, or when the program has to stop.
-    package nonisolated func waitForRoom() async { await spool.waitForRoom() }
 
     /// Sends LIVE or EVENT; drops it while the hub is away.
     package nonisolated func pass(_ message: ClientMessage) async { await sendIfReady(message) }
