@@ -215,10 +215,7 @@ extension TokenKeeper {
         let json = RawJSON(trusted: Array(try JSONEncoder().encode(token)))
         while true {
             do {
-                let answer = try await hub.link.ask(repeats: false) { [account] number in
-                    .tokenPut(TokenPut(id: number, account: account, expect: version, token: json))
-                }
-                guard case .token = answer else { throw TokenError(.unreachable, "the hub did not confirm a token") }
+                _ = try await hub.link.put(TokenPut(id: 0, account: account, expect: version, token: json))
                 return true
             } catch let error as AskError where error.code == .lost || error.error?.code == .store {
                 // The hub may already have stored it. In that case the version differs, and the next try shows it.
@@ -248,13 +245,8 @@ extension TokenKeeper {
     private func ask(
         _ purpose: TokenRequest.Purpose, _ failure: TokenRequest.Failure? = nil, of version: Int64? = nil
     ) async throws -> TokenAnswer.Content {
-        let answer = try await hub.link.ask(repeats: true) { [account] number in
-            .token(TokenRequest(id: number, account: account, purpose: purpose, failure: failure, version: version))
-        }
-        guard case .token(let answer) = answer else {
-            throw TokenError(.unreachable, "the hub answered a question about a token without one")
-        }
-        return answer.content
+        let request = TokenRequest(id: 0, account: account, purpose: purpose, failure: failure, version: version)
+        return try await hub.link.token(request).content
     }
 
     static func read(_ json: RawJSON) throws -> OAuthToken {

@@ -41,10 +41,8 @@ extension PluginRunner {
 extension HubLink {
     /// The token that the hub stores for an account, or `nil` if it stores none.
     fileprivate func storedToken(of account: String) async throws -> OAuthToken? {
-        let answer = try await ask(repeats: true) { number in
-            .token(TokenRequest(id: number, account: account, purpose: .use, failure: nil))
-        }
-        guard case .token(let answer) = answer, case .token(let json, _, _) = answer.content else { return nil }
+        let request = TokenRequest(id: 0, account: account, purpose: .use, failure: nil)
+        guard case .token(let json, _, _) = try await token(request).content else { return nil }
         return try TokenKeeper.read(json)
     }
 }

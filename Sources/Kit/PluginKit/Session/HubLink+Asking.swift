@@ -5,7 +5,7 @@ extension HubLink {
     /// Asks a question and returns the answer; repeats it across restarts of the hub.
     ///
     /// - Throws: ``AskError``; `CancellationError`.
-    package nonisolated func ask(_ query: QueryRequest) async throws -> QueryResult {
+    package func ask(_ query: QueryRequest) async throws -> QueryResult {
         let answer = try await ask(repeats: true) { number in
             var query = query
             query.id = number
@@ -20,7 +20,7 @@ extension HubLink {
     /// Asks the hub for a token; repeats the request across restarts of the hub.
     ///
     /// - Throws: ``AskError``; `CancellationError`.
-    package nonisolated func token(_ request: TokenRequest) async throws -> TokenAnswer {
+    package func token(_ request: TokenRequest) async throws -> TokenAnswer {
         try Self.token(
             try await ask(repeats: true) { number in
                 var request = request
@@ -32,7 +32,7 @@ extension HubLink {
     /// Sends a token to the hub; returns when the hub has it on its disk.
     ///
     /// - Throws: ``AskError``, with the code `lost` if the session ended before the answer; `CancellationError`.
-    package nonisolated func put(_ put: TokenPut) async throws -> TokenAnswer {
+    package func put(_ put: TokenPut) async throws -> TokenAnswer {
         try Self.token(
             try await ask(repeats: false) { number in
                 var put = put
@@ -62,7 +62,7 @@ extension HubLink {
     /// - Parameter deliver: returns a result per record. If all records are to be retried, the subscription pauses for the shortest of their
     ///   delays.
     /// - Throws: ``PluginFailure`` if the hub refuses a subscription.
-    package nonisolated func serve(
+    package func serve(
         _ requests: [WantRequest], untilCaughtUp: Bool,
         _ deliver: @escaping @Sendable ([DeliveredRecord]) async -> [DeliveryResult]
     ) async throws(PluginFailure) {

@@ -41,14 +41,7 @@ public struct RecordPages: AsyncSequence, Sendable {
         /// - Throws: ``AskError``; `CancellationError`; a `RecordRejection` for a record that this version cannot read.
         public mutating func next() async throws -> Page? {
             guard !isOver else { return nil }
-            let asked = query
-            let answer = try await link.ask(repeats: true) { number in
-                var query = asked
-                query.id = number
-                return .query(query)
-            }
-            guard case .result(let result) = answer, case .records(let records, let next, let cursor) = result.content
-            else {
+            guard case .records(let records, let next, let cursor) = try await link.ask(query).content else {
                 throw AskError(.refused, "the hub answered a question about records without records")
             }
             (query.next, isOver) = (next, next == nil)
@@ -87,11 +80,8 @@ extension PluginContext {
     public func sources(_ filter: QueryRequest.Filter = .init()) async throws -> [SourceTally] {
         var found = SourcesPage(sources: [], next: nil)
         repeat {
-            let mark = found.next
-            let answer = try await link.ask(repeats: true) { number in
-                .query(QueryRequest(id: number, want: .sources, filter: filter, next: mark))
-            }
-            guard case .result(let result) = answer, case .answer(.sources, let page) = result.content else {
+            let query = QueryRequest(id: 0, want: .sources, filter: filter, next: found.next)
+            guard case .answer(.sources, let page) = try await link.ask(query).content else {
                 throw AskError(.refused, "the hub answered a question about sources without sources")
             }
             found.add(try JSONDecoder().decode(SourcesPage.self, from: Data(page.bytes)))

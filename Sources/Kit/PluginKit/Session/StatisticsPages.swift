@@ -30,13 +30,7 @@ public struct StatisticsPages: AsyncSequence, Sendable {
         /// - Throws: ``AskError``; `CancellationError`; a `DecodingError` for an answer that this version cannot read.
         public mutating func next() async throws -> StatisticsPage.Interval? {
             while page.isEmpty, !isOver {
-                let asked = query
-                let answer = try await link.ask(repeats: true) { number in
-                    var query = asked
-                    query.id = number
-                    return .query(query)
-                }
-                guard case .result(let result) = answer, case .answer(.statistics, let json) = result.content else {
+                guard case .answer(.statistics, let json) = try await link.ask(query).content else {
                     throw AskError(.refused, "the hub answered a question about statistics without statistics")
                 }
                 let page = try JSONDecoder().decode(StatisticsPage.self, from: Data(json.bytes))
