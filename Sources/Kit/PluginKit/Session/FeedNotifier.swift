@@ -40,13 +40,7 @@ package actor FeedNotifier {
         self.passing = passing.isEmpty ? nil : (passing, heard)
         let socket = try Socket(.sub, in: context)
         try socket.set(.linger, to: .zero)
-        switch address.logIn {
-        case .token(let instance, let token):
-            try socket.set(.plainUsername, to: instance)
-            try socket.set(.plainPassword, to: token)
-        case .key(let key): try key.apply(to: socket)
-        case nil: break
-        }
+        try address.applyLogIn(to: socket)
         for prefix in prefixes + passing + [Topic.pulse.text] { try socket.subscribe(prefix) }
         try socket.connect(feed)
         watch = loop.watch(socket) { [weak self] _ in self?.assumeIsolated { $0.drain() } }

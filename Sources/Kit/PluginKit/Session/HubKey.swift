@@ -57,6 +57,17 @@ package struct HubKey: Sendable {
 }
 
 extension HubAddress {
+    /// Sets the log-in of a socket that is not connected yet.
+    func applyLogIn(to socket: borrowing Socket) throws(ZeroMQError) {
+        switch logIn {
+        case .token(let instance, let token):
+            try socket.set(.plainUsername, to: instance)
+            try socket.set(.plainPassword, to: token)
+        case .key(let key): try key.apply(to: socket)
+        case nil: break
+        }
+    }
+
     /// The reason why a log-in was refused, and the remedy.
     var refusal: String {
         switch logIn {

@@ -130,14 +130,7 @@ package actor HubLink {
         try socket.set(.reconnectIntervalMax, to: .seconds(2))
         try socket.set(.linger, to: .milliseconds(500))
         try socket.set(.maxMessageSize, to: 16 << 20)
-        switch address.logIn {
-        case .token(let instance, let token):
-            try socket.set(.plainUsername, to: instance)
-            try socket.set(.plainPassword, to: token)
-        case .key(let key):
-            try key.apply(to: socket)
-        case nil: break
-        }
+        try address.applyLogIn(to: socket)
         let monitor = try socket.monitor()
         loop.watch(monitor.events) { [weak self] _ in self?.assumeIsolated { $0.monitorIsReady() } }
         try socket.connect(address.door)
