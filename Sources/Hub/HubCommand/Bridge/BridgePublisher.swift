@@ -95,7 +95,7 @@ package final class BridgePublisher: Sendable {
         switch said {
         case .nothing, .records: return nil
         case .passing(let message):
-            await link.pass(message)
+            await link.sendIfReady(message)
             return nil
         case .other(let verb, _):
             return BridgeAnswer.fault(

@@ -134,7 +134,7 @@ package final class PluginBridge: Sendable {
         case .nothing, .records: return nil
         case .fault(let reason): return reason
         case .passing(let message):
-            await link.pass(message)
+            await link.sendIfReady(message)
             return nil
         case .other("delivery", let answer): return sink.answer(answer, line: line)
         case .other("command", let answer): return calls.answer(answer, line: line)

@@ -1,4 +1,4 @@
-import HubWire
+package import HubWire
 import Logging
 import ZeroMQ
 
@@ -10,7 +10,7 @@ extension HubLink {
     }
 
     /// Sends a message that needs no answer; drops it if no session is open or the hub does not read.
-    func sendIfReady(_ message: ClientMessage) {
+    package func sendIfReady(_ message: ClientMessage) {
         if outgoing.isEmpty { send(message) }
     }
 

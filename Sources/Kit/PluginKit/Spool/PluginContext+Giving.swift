@@ -186,7 +186,4 @@ extension HubLink {
         }
         await spoolHasGrown(by: groups, as: ids)
     }
-
-    /// Sends LIVE or EVENT; drops it while the hub is away.
-    package nonisolated func pass(_ message: ClientMessage) async { await sendIfReady(message) }
 }
