@@ -38,7 +38,7 @@ extension HubLink {
         case .undeclared(let error): undeclared(error)
         case .stored(let ticket, let results):
             if let batch = spool.remove(ticket) {
-                settle(batch, results)
+                answered(batch, results)
             } else {
                 storeCalls.settle(ticket, .success(results))
             }
@@ -145,6 +145,6 @@ extension HubLink {
         questions.stop()
         ownersCommands.stop()
         settleDeclarations(.failure(error))
-        endWaits()
+        wakeRoomWaiters()
     }
 }

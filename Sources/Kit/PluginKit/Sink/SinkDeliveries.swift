@@ -92,7 +92,7 @@ extension HubLink {
         if untilCaughtUp { sink.unfinished = [] }
         repeat {
             sink.isRenewalDue = false
-            for request in try await requests() where !sink.wants.has(request) { change(to: request) }
+            for request in try await requests() where !sink.wants.has(request) { addWant(request) }
         } while sink.isRenewalDue
         sink.requests = requests
         if !sink.isOver { await withCheckedContinuation { sink.waiter = $0 } }
@@ -112,13 +112,13 @@ extension HubLink {
                 sink.waiting.removeAll { $0.ticket.want == name }
                 sink.unfinished?.remove(name)
             }
-            for request in renewed where !sink.wants.has(request) { change(to: request) }
+            for request in renewed where !sink.wants.has(request) { addWant(request) }
             sink.endIfOver()
         }
     }
 
     /// Requests a subscription that is new or changed.
-    private func change(to request: WantRequest) {
+    private func addWant(_ request: WantRequest) {
         sink.wants.add(request)
         sink.unfinished?.insert(request.want)
         wantAgain(request.want)
@@ -210,12 +210,12 @@ extension HubLink {
                 continue
             }
             sink.waiting.remove(at: index)
-            sink.running[ticket] = Task { await self.work(on: ticket, records, epoch, handler) }
+            sink.running[ticket] = Task { await self.deliver(ticket, records, epoch, handler) }
         }
     }
 
-    private func work(
-        on ticket: ClientWants.Ticket, _ raw: RawRecords, _ epoch: String, _ handler: SinkDeliveries.Handler
+    private func deliver(
+        _ ticket: ClientWants.Ticket, _ raw: RawRecords, _ epoch: String, _ handler: SinkDeliveries.Handler
     ) async {
         let (records, unreadable) = SinkDeliveries.read(raw, epoch)
         var outcome = DeliveryOutcome(results: [])

@@ -180,12 +180,12 @@ extension HubLink {
             spool.wait([Array(batch[..<cut]), Array(batch[cut...])])
         } else {
             let result = RecordResult.rejected(.init(received: error.code.rawValue), reason: error.reason)
-            settle(batch, Array(repeating: result, count: batch.count))
+            answered(batch, Array(repeating: result, count: batch.count))
         }
     }
 
     /// - Parameter results: one per record, in their order.
-    func settle(_ records: [SpooledRecord], _ results: [RecordResult]) {
+    func answered(_ records: [SpooledRecord], _ results: [RecordResult]) {
         for (record, result) in zip(records, results) {
             spool.report?(record, result)
             guard case .rejected(let code, let reason) = result else { continue }
@@ -194,15 +194,15 @@ extension HubLink {
                 metadata: ["record.spooled": "\(record.id)", "hub.code": "\(code)", "hub.reason": "\(reason)"])
         }
         spool.answers.append((records, results, clock.now()))
-        settleAll()
+        writeAnswers()
     }
 
-    private func settleAll() {
+    private func writeAnswers() {
         guard let state = spool.state, spool.settling == nil, !spool.answers.isEmpty else { return }
-        spool.settling = Task { await self.settleAll(in: state) }
+        spool.settling = Task { await self.writeAnswers(in: state) }
     }
 
-    private func settleAll(in state: PluginState) async {
+    private func writeAnswers(in state: PluginState) async {
         while !spool.answers.isEmpty {
             let due = spool.answers
             do {
@@ -211,12 +211,12 @@ extension HubLink {
                 }
             } catch {
                 spool.settling = nil
-                return spoolHasFailed(error) { $0.settleAll() }
+                return spoolHasFailed(error) { $0.writeAnswers() }
             }
             spool.hasFailed = false
             spool.answers.removeFirst(due.count)
             spoolRemovals.wrappingAdd(1, ordering: .relaxed)
-            endWaits()
+            wakeRoomWaiters()
             pumpSpool()
         }
         spool.settling = nil
@@ -259,7 +259,7 @@ extension HubLink {
         await withCheckedContinuation { spool.roomWaiters.append($0) }
     }
 
-    func endWaits() {
+    func wakeRoomWaiters() {
         let waiters = spool.roomWaiters
         spool.roomWaiters = []
         for waiter in waiters { waiter.resume() }
