@@ -5,22 +5,31 @@ import Samples
 /// Reports denied subscriptions in the sessions of the listener's instance (R7.7), and on the feed (R7.10).
 extension Feeds {
     func reportDeniedSubscription(_ prefix: [UInt8], _ feed: Feed) {
-        guard let grant = feed.grant else { return }
+        guard let grant = feed.grant, let door else { return }
         guard !grant.canMatch(prefix: prefix) else {
             if Topic.notice.text.utf8.starts(with: prefix) { publishDeniedSubscriptions(feed) }
             return
         }
         publish([prefix], inVainOn: feed)
-        door?.logOfSessions(
+        door.logOfSessions(
             .notice, "a plugin subscribes to records that it may not read",
             ["plugin": "\(grant.instance)", "topic": "\(Self.printable(prefix))"])
-        door?.tell(grant.instance, inVain: prefix)
+        for client in door.clients.values where client.hello.instance == grant.instance { tell(client, inVain: prefix) }
     }
 
-    /// The denied subscriptions of an instance's listeners.
-    func deniedPrefixes(of instance: String) -> [[UInt8]] {
-        guard let feed = feed(of: instance), let grant = feed.grant else { return [] }
-        return Self.prefixes(of: feed, inVainFor: grant)
+    /// Sends a new session the earlier denied subscriptions of its instance's listeners.
+    func reportDeniedSubscriptions(to client: Client) {
+        guard let feed = feed(of: client.hello.instance), let grant = feed.grant else { return }
+        for prefix in Self.prefixes(of: feed, inVainFor: grant) { tell(client, inVain: prefix) }
+    }
+
+    /// Sends a session that its instance's listeners may not read this prefix, once for each prefix.
+    private func tell(_ client: Client, inVain prefix: [UInt8]) {
+        guard client.reportedDenials.count < Client.maximumReportedDenials,
+            client.reportedDenials.insert(prefix).inserted
+        else { return }
+        let reason = Self.refusal(of: prefix, client.hello.instance, client.policy.grants.read)
+        door?.send(.error(WireError(.forbidden, reason)), to: client.reference.peer)
     }
 
     private static func prefixes(of feed: Feed, inVainFor grant: ReadGrant) -> [[UInt8]] {
@@ -51,7 +60,7 @@ extension Feeds {
         }
     }
 
-    static func refusal(of prefix: [UInt8], _ instance: String, _ scope: Grants.Scope) -> String {
+    private static func refusal(of prefix: [UInt8], _ instance: String, _ scope: Grants.Scope) -> String {
         let types = scope.types.isEmpty ? "no type" : scope.types.joined(separator: ", ")
         return "the feed: \(instance) may not read \"\(printable(prefix))\"; "
             + "its manifest asks to read \(types), and hub.conf gives it \(scope.persons.joined(separator: ", "))"
@@ -63,26 +72,5 @@ extension Feeds {
             (0x20...0x7E).contains(byte) && byte != UInt8(ascii: "\"") ? Character(UnicodeScalar(byte)) : "?"
         }
         return String(shown) + (prefix.count > 128 ? "…" : "")
-    }
-}
-
-extension Door {
-    /// Sends the sessions of an instance that its listeners may not read this prefix, once for each session and prefix.
-    func tell(_ instance: String, inVain prefix: [UInt8]) {
-        for client in clients.values where client.hello.instance == instance { tell(client, inVain: prefix) }
-    }
-
-    /// Sends a new session the earlier denied subscriptions of its instance's listeners.
-    func reportDeniedSubscriptions(_ peer: RoutingID) {
-        guard let client = clients[peer] else { return }
-        for prefix in feeds.deniedPrefixes(of: client.hello.instance) { tell(client, inVain: prefix) }
-    }
-
-    private func tell(_ client: Client, inVain prefix: [UInt8]) {
-        guard client.reportedDenials.count < Client.maximumReportedDenials,
-            client.reportedDenials.insert(prefix).inserted
-        else { return }
-        let reason = Feeds.refusal(of: prefix, client.hello.instance, client.policy.grants.read)
-        send(.error(WireError(.forbidden, reason)), to: client.reference.peer)
     }
 }

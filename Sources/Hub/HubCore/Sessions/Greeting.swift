@@ -33,7 +33,8 @@ extension Door {
                     "mode": "\(hello.mode)",
                 ])
             send(.welcome(welcome(hello, policy, reference, endpoint)), to: peer)
-            if endpoint != .owner { reportDeniedSubscriptions(peer) }
+            // Sending may have ended the session.
+            if endpoint != .owner, let client = clients[peer] { feeds.reportDeniedSubscriptions(to: client) }
             commands.began(hello.instance)
         } catch {
             perform(sessions.refuse(error, from: peer))
