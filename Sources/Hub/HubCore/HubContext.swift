@@ -47,6 +47,9 @@ struct HubContext: Sendable {
     /// Maximum bytes that may wait for one listener of a feed that does not read.
     var maximumFeedBytes: Int { max(8 << 20, (memoryLimit ?? 1 << 30) / 16) }
 
+    /// The persons of `hub.conf` by name.
+    var personsByName: [String: HubPerson] { Dictionary(persons.map { ($0.name, $0) }) { first, _ in first } }
+
     /// The reading rights of an instance; none if `hub.conf` does not name it.
     func reading(of instance: String) -> ReadGrant {
         instances[instance].map { ReadGrant($0, of: instance) } ?? .nothing(instance)

@@ -59,7 +59,7 @@ extension Commands {
         guard let audit = audits.removeValue(forKey: key) else { return }
         note(audit, "a plugin's command has ended", ["outcome": "\(word)"])
         guard !audit.isDryRun else { return }
-        door.publish(
+        door.feeds.publish(
             PluginNotices(
                 instance: audit.plugin, word: "command", text: "ran the command \(audit.deed): \(word)", level: .notice,
                 isNotice: false))

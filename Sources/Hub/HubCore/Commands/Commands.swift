@@ -45,9 +45,7 @@ final class Commands {
     /// The standard types and those that programs have declared since the start.
     var knownTypes: TypeRegistry { door.knownTypes }
     /// The time zones of the persons in `hub.conf`, by name.
-    var zones: [String: String] {
-        Dictionary(facts.persons.map { ($0.name, $0.zone) }, uniquingKeysWith: { first, _ in first })
-    }
+    var zones: [String: String] { facts.personsByName.mapValues(\.zone) }
 
     /// Enables the commands about plugins and `hub.conf`.
     func serve(_ supervisor: Supervisor, _ keeper: ConfigurationManager) {

@@ -219,7 +219,7 @@ extension ConfigurationManager {
         await door.note(fallbacks: fallbacks)
         parts.logger.error(
             "plugin went back to its former settings", metadata: ["plugin": "\(instance)", "how": "\(fault.text)"])
-        await door.publish(
+        await door.feeds.publish(
             PluginNotices(instance: instance, word: "went back", text: text, level: .error, isNotice: true))
     }
 }

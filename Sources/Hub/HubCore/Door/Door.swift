@@ -102,7 +102,6 @@ final class Door {
             client.track.forget()
         }
         feeds.adopt(facts)
-        announcePersons(since: before)
         for session in sessions.all.values where session.hello.mode == .run {
             let instance = session.hello.instance
             guard !before.isEquivalent(as: facts, to: instance) || ending.contains(instance),
@@ -122,21 +121,6 @@ final class Door {
         for instance in remote where !before.isEquivalent(as: facts, to: instance) {
             tokens.hide(nil, of: instance)
             perform(sessions.dismissRemote(instance, because: "the hub's configuration has changed"))
-        }
-    }
-}
-
-extension Door {
-    /// Notifies the owner's listeners of persons that were added, removed or changed in `hub.conf` (R8.61).
-    private func announcePersons(since before: HubContext) {
-        func byName(_ persons: [HubPerson]) -> [String: HubPerson] {
-            Dictionary(persons.map { ($0.name, $0) }) { first, _ in first }
-        }
-        let (old, new) = (byName(before.persons), byName(facts.persons))
-        for name in Set(old.keys).union(new.keys).sorted() where old[name] != new[name] {
-            let event = old[name] == nil ? "added" : new[name] == nil ? "removed" : "changed"
-            let body = ["person": name, "event": event, "time": facts.clock.time.text]
-            feeds.announce(.person, RawJSON(encoding: body), to: .owner)
         }
     }
 }

@@ -137,6 +137,6 @@ extension Door {
 
     private func tell(refused words: String, of instance: String) {
         guard let text = refusals.text(words, at: now) else { return }
-        publish(PluginNotices(instance: instance, word: "refused", text: text, level: .info, isNotice: false))
+        feeds.publish(PluginNotices(instance: instance, word: "refused", text: text, level: .info, isNotice: false))
     }
 }

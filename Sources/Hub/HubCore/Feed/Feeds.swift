@@ -54,6 +54,7 @@ final class Feeds {
 
     /// Applies a changed `hub.conf`.
     func adopt(_ facts: HubContext) {
+        let formerPersons = self.facts.personsByName
         self.facts = facts
         // A person may have another name now.
         bodies.forget(upTo: store.cursor.sequence)
@@ -62,6 +63,17 @@ final class Feeds {
             guard grant != feed.grant else { continue }
             feed.grant = grant
             feed.shared = SharedTopics(from: store.head)
+        }
+        announcePersons(since: formerPersons)
+    }
+
+    /// Notifies the owner's listeners of persons that were added, removed or changed in `hub.conf` (R8.61).
+    private func announcePersons(since old: [String: HubPerson]) {
+        let new = facts.personsByName
+        for name in Set(old.keys).union(new.keys).sorted() where old[name] != new[name] {
+            let event = old[name] == nil ? "added" : new[name] == nil ? "removed" : "changed"
+            let body = ["person": name, "event": event, "time": facts.clock.time.text]
+            announce(.person, RawJSON(encoding: body), to: .owner)
         }
     }
 

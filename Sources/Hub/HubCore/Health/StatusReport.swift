@@ -70,7 +70,7 @@ extension Door {
 extension HubContext {
     /// Persons of the store, with their descriptions in `hub.conf`.
     func statuses(of persons: [Person]) -> [HubStatus.PersonStatus] {
-        let said = Dictionary(self.persons.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let said = personsByName
         return persons.map { person in
             let entry = said[person.name]
             return HubStatus.PersonStatus(

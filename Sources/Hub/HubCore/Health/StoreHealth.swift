@@ -72,10 +72,9 @@ final class StoreHealth {
     }
 
     private func tell(_ text: String, isGood: Bool) {
-        logger.log(level: isGood ? .notice : .warning, "\(text)")
-        let body = NoticeBody(
-            level: isGood ? "notice" : "warning", subject: "store", text: text, time: door.facts.clock.time.text)
-        door.feeds.announce(.notice, RawJSON(encoding: body), to: .owner)
+        let level: Logger.Level = isGood ? .notice : .warning
+        logger.log(level: level, "\(text)")
+        door.feeds.announce(text, level, about: "store")
     }
 
     private func checkLoss() async {

@@ -70,19 +70,25 @@ private struct PluginBody: Encodable {
     var instance, event, text, time: String
 }
 
-/// Reports of supervisor and configuration about plugins.
-extension Door {
+extension Feeds {
     /// Publishes news of a plugin on `hub/plugin/`, and on `hub/notice/` too if a person should know.
     func publish(_ news: PluginNotices) {
-        let (text, time) = ("\(news.instance) \(news.text)", facts.clock.time.text)
-        let body = PluginBody(instance: news.instance, event: news.word, text: text, time: time)
-        feeds.announce(.plugin, RawJSON(encoding: body), to: .owner)
-        guard news.isNotice else { return }
-        let notice = NoticeBody(
-            level: news.level.rawValue, subject: "plugin", instance: news.instance, text: text, time: time)
-        feeds.announce(.notice, RawJSON(encoding: notice), to: .owner)
+        let text = "\(news.instance) \(news.text)"
+        let body = PluginBody(instance: news.instance, event: news.word, text: text, time: facts.clock.time.text)
+        announce(.plugin, RawJSON(encoding: body), to: .owner)
+        if news.isNotice { announce(text, news.level, about: "plugin", of: news.instance) }
     }
 
+    /// Publishes a notice for a person.
+    func announce(_ text: String, _ level: Logger.Level, about subject: String, of instance: String? = nil) {
+        let body = NoticeBody(
+            level: level.rawValue, subject: subject, instance: instance, text: text, time: facts.clock.time.text)
+        announce(.notice, RawJSON(encoding: body), to: .owner)
+    }
+}
+
+/// Reports of supervisor and configuration about plugins.
+extension Door {
     /// - Parameter report: `nil` if the supervisor no longer manages the instance.
     func note(_ report: LifecycleReport?, of instance: String) {
         plugins.lives[instance] = report

@@ -64,7 +64,7 @@ extension Supervisor {
         charges[instance]?.log.write(text.text, from: .hub, level: text.level.rawValue)
         logger.log(
             level: text.level, "plugin \(text.word)", metadata: ["plugin": "\(instance)", "how": "\(text.text)"])
-        await door.publish(text)
+        await door.feeds.publish(text)
         listener?(instance, news)
     }
 
