@@ -16,7 +16,7 @@ import Testing
     }
 
     private func name(_ rules: PersonRules, _ subject: Subject?) -> String? {
-        rules.assignment(of: subject, instance: "scale", allowed: nil).person?.name
+        rules.finding(of: subject, instance: "scale", allowed: nil).assignment.person?.name
     }
 
     @Test func `an unassigned slot does not mean the only person if that person has another slot`() {

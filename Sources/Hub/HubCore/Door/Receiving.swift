@@ -13,7 +13,7 @@ extension Door {
         var turn = TurnBuffers()
         swap(&turn, &self.turn)
         defer {
-            clear(&turn.burst)
+            turn.burst.clear(self)
             swap(&turn, &self.turn)
             feeds.pauseOverloadedSockets()
         }
@@ -25,12 +25,12 @@ extension Door {
                 switch outcome {
                 case .nothing, nil: return
                 case .complete:
-                    if takeLive(turn.message, on: &turn.burst, at: time) { break }
-                    clear(&turn.burst)
+                    if turn.burst.take(turn.message, at: time, from: self) { break }
+                    turn.burst.clear(self)
                     bytes += turn.message.byteCount
                     hold(&turn.message, at: time)
                 case .overLimit(let frames, let bytes):
-                    clear(&turn.burst)
+                    turn.burst.clear(self)
                     refuseOverLong(turn.message, frames: frames, bytes: bytes)
                 }
             } catch {

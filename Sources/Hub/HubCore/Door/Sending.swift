@@ -17,6 +17,44 @@ extension Door {
         }
     }
 
+    /// Passes an admitted message to the part that acts on it.
+    private func admit(_ message: ClientMessage, from peer: RoutingID) {
+        guard let client = clients[peer] else { return }
+        let session = client.session
+        switch message {
+        case .live(let live): pass(live, of: client)
+        case .event(let event):
+            let event = mask(of: session).hiding(event)
+            plugins.note(
+                event, of: session.instance, isEnabled: facts.instances[session.instance] != nil, at: facts.clock.now())
+            feeds.publish(event, of: session)
+        case .want(let request): deliveries.open(request, FilterNames("WANT", session, facts), for: session)
+        case .done(let report): deliveries.take(mask(of: session).hiding(report), from: session)
+        case .query(let query): questions.answer(query, for: session)
+        case .command(let command): commands.carryOut(command, for: session)
+        case .progress(let progress): commands.relay(mask(of: session).hiding(progress), from: session)
+        case .outcome(let outcome): commands.relay(mask(of: session).hiding(outcome), from: session)
+        case .token(let request): tokens.answer(mask(of: session).hiding(request), for: session)
+        case .tokenPut(let put): tokens.store(put, for: session)
+        case .hello, .samples, .ping, .pong, .bye:
+            break  // The session machine admits none of these: it answers or rejects them.
+        }
+    }
+
+    private func mask(of session: ClientSession) -> SecretMask { tokens.mask(of: session.instance) }
+
+    private func pass(_ live: LiveValue, of client: Client) {
+        do throws(WireError) {
+            try feeds.publish(live, of: client)
+        } catch {
+            // LIVE has no answer (R5.8), so the author of the source finds the reason in the log.
+            sessions.noteDropped()
+            logOfSessions(
+                .notice, "a LIVE was dropped",
+                ["instance": "\(client.hello.instance)", "reason": "\(error.reason.prefix(256))"])
+        }
+    }
+
     func send(_ message: HubMessage, to peer: RoutingID) {
         if case .error(let error) = message { tell(error, to: peer) }
         outgoing.removeAll()

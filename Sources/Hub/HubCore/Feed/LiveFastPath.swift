@@ -11,11 +11,11 @@ import ZeroMQ
 /// own data back.
 struct LiveFastPath: ~Copyable {
     /// The client whose messages are handled.
-    private(set) var client: Client?
+    private var client: Client?
     /// The allowance of that session, lent to the burst.
     private var allowance = TokenBucket(size: 0, rate: 0, now: 0)
     private var heardAt: Int64 = 0
-    var track = LiveSessionState()
+    private var track = LiveSessionState()
     /// The messages that wait to be sent, and their feeds.
     private var burst = Multipart()
     private var feeds: [Feed] = []
@@ -25,41 +25,80 @@ struct LiveFastPath: ~Copyable {
     /// Maximum frames and bytes of a burst; a larger one would not stay in the caches.
     private static let (longestBurst, maximumBytes) = (64 * LiveSessionState.frames, 65_536)
 
-    mutating func enter(_ client: Client, _ allowance: TokenBucket, at now: Int64) {
-        (self.client, self.allowance, heardAt) = (client, allowance, now)
-        swap(&track, &client.track)
+    /// Adds a plain LIVE message to the burst: it is not decoded, only the outgoing frames are built.
+    ///
+    /// A scale with a person on it, or a waveform, sends these faster than all other messages together.
+    /// - Returns: `false` if the message does not fit the burst; then nothing was changed.
+    @DoorActor
+    mutating func take(_ message: borrowing Multipart, at now: Int64, from door: Door) -> Bool {
+        guard message.count == 3, Verb.isLive(message.unsafeBytes(of: 1)),
+            message.unsafeBytes(of: 2).count <= door.facts.policy.limits.passingBytes
+        else { return false }
+        let peer = RoutingID(message.unsafeBytes(of: 0))
+        if client?.reference.peer != peer {
+            leave(door)
+            guard let client = door.clients[peer], let allowance = door.sessions.takePassingAllowance(of: peer) else {
+                return false
+            }
+            (self.client, self.allowance, heardAt) = (client, allowance, now)
+            swap(&track, &client.track)
+        }
+        // Checks that the message comes over the endpoint that its sender is known from.
+        guard let client, message.property("User-Id", is: client.logIn),
+            let live = track.reader.read(message.unsafeBytes(of: 2)),
+            track.matchesPrevious(live) || begin(live, of: client, at: door)
+        else { return false }
+        heardAt = now
+        guard allowance.take(at: now) else { return true }
+        track.listen(as: door.feeds.changes.count) { door.feeds.choose($0, $1) }
+        guard !track.feeds.isEmpty else { return true }
+        track.stamp(door.facts.clock.time, at: look)
+        if isFull { send(door.feeds.isBroken) }
+        if burst.isEmpty { feeds = track.feeds }
+        track.append(live, to: &burst)
+        return true
+    }
+
+    /// Sends the burst and returns the lent data before any other work, so that the order of messages is kept.
+    @DoorActor
+    mutating func clear(_ door: Door) {
+        send(door.feeds.isBroken)
+        leave(door)
+    }
+
+    @DoorActor
+    private mutating func begin(_ live: PlainLive, of client: Client, at door: Door) -> Bool {
+        let unit = live.unit.map { String(decoding: $0, as: UTF8.self) }
+        guard
+            let type = try? client.liveType(
+                String(decoding: live.type, as: UTF8.self), unit: unit, hasValue: live.hasValue)
+        else { return false }
+        let (person, plugin) = (client.person(of: nil)?.name, client.hello.plugin)
+        track.begin(
+            live, .live(type: type.rawValue, person: person, plugin: plugin),
+            .record(type: type, person: person, plugin: plugin, end: .max), .passing(in: door.store.epoch),
+            PlainLive.Addition(person: person, plugin: plugin, time: door.facts.clock.time))
+        return true
     }
 
     /// Gives the session its own data back.
-    ///
-    /// - Returns: the peer of the session, the rest of its allowance, and when it was last heard.
-    mutating func leave() -> (peer: RoutingID, allowance: TokenBucket, heardAt: Int64)? {
-        guard let client else { return nil }
+    @DoorActor
+    private mutating func leave(_ door: Door) {
+        guard let client else { return }
         swap(&track, &client.track)
         self.client = nil
-        return (client.reference.peer, allowance, heardAt)
-    }
-
-    /// Whether one more message is within the session's allowance.
-    mutating func admit(at now: Int64) -> Bool {
-        heardAt = now
-        return allowance.take(at: now)
+        door.sessions.returnPassingAllowance(allowance, from: client.reference.peer, at: heardAt)
     }
 
     /// Whether the waiting messages must be sent before the track's next message.
-    var isFull: Bool {
+    private var isFull: Bool {
         !burst.isEmpty
             && (burst.count >= Self.longestBurst || burst.byteCount >= Self.maximumBytes
                 || !feeds.elementsEqual(track.feeds, by: ===))
     }
 
-    mutating func append(_ live: PlainLive) {
-        if burst.isEmpty { feeds = track.feeds }
-        track.append(live, to: &burst)
-    }
-
     /// Sends the waiting messages; calls `failed` for a broken feed, and still sends to the others.
-    mutating func send(_ failed: (Feed, ZeroMQError) -> Void) {
+    private mutating func send(_ failed: (Feed, ZeroMQError) -> Void) {
         guard !burst.isEmpty else { return }
         for (index, feed) in feeds.enumerated() {
             do throws(ZeroMQError) {
@@ -140,62 +179,15 @@ struct LiveSessionState: ~Copyable {
     }
 }
 
-/// Handles messages that are published and never stored: LIVE and EVENT (Protocol §5.2).
-extension Door {
-    /// Adds a plain LIVE message to the burst: it is not decoded, only the outgoing frames are built.
-    ///
-    /// A scale with a person on it, or a waveform, sends these faster than all other messages together.
-    /// - Returns: `false` if the message does not fit the burst; then nothing was changed.
-    func takeLive(_ message: borrowing Multipart, on burst: inout LiveFastPath, at now: Int64) -> Bool {
-        guard message.count == 3, Verb.isLive(message.unsafeBytes(of: 1)),
-            message.unsafeBytes(of: 2).count <= facts.policy.limits.passingBytes
-        else { return false }
-        let peer = RoutingID(message.unsafeBytes(of: 0))
-        if burst.client?.reference.peer != peer {
-            leave(&burst)
-            guard let client = clients[peer], let allowance = sessions.takePassingAllowance(of: peer) else {
-                return false
-            }
-            burst.enter(client, allowance, at: now)
-        }
-        // Checks that the message comes over the endpoint that its sender is known from.
-        guard let client = burst.client, message.property("User-Id", is: client.logIn),
-            let live = burst.track.reader.read(message.unsafeBytes(of: 2)),
-            burst.track.matchesPrevious(live) || begin(&burst.track, live, of: client)
-        else { return false }
-        guard burst.admit(at: now) else { return true }
-        burst.track.listen(as: feeds.changes.count) { feeds.choose($0, $1) }
-        guard !burst.track.feeds.isEmpty else { return true }
-        burst.track.stamp(facts.clock.time, at: burst.look)
-        if burst.isFull { burst.send(feeds.isBroken) }
-        burst.append(live)
-        return true
-    }
-
-    private func begin(_ track: inout LiveSessionState, _ live: PlainLive, of client: Client) -> Bool {
-        let unit = live.unit.map { String(decoding: $0, as: UTF8.self) }
-        guard
-            let id = try? type(
-                of: String(decoding: live.type, as: UTF8.self), unit: unit, hasValue: live.hasValue, client)
-        else { return false }
-        let person = person(of: nil, client)?.name
-        track.begin(
-            live, .live(type: id.rawValue, person: person, plugin: client.hello.plugin),
-            .record(type: id, person: person, plugin: client.hello.plugin, end: .max), .passing(in: store.epoch),
-            PlainLive.Addition(person: person, plugin: client.hello.plugin, time: facts.clock.time))
-        return true
-    }
-
+extension Client {
     /// The type of a LIVE that may be published: the feed must only carry valid types and units (R5.10).
-    private func type(
-        of name: String, unit: String?, hasValue: Bool, _ client: Client
-    ) throws(WireError) -> TypeID {
-        guard let type = client.registry.resolve(name) else {
-            let nearest = client.registry.suggestion(for: name).map { "; did you mean \"\($0)\"?" } ?? ""
+    fileprivate func liveType(_ name: String, unit: String?, hasValue: Bool) throws(WireError) -> TypeID {
+        guard let type = registry.resolve(name) else {
+            let nearest = registry.suggestion(for: name).map { "; did you mean \"\($0)\"?" } ?? ""
             throw WireError(.field, "LIVE.type: no such type\(nearest)")
         }
-        guard client.policy.grants.write.allows(type: type.id.rawValue) else {
-            throw WireError(.forbidden, "LIVE.type: \(client.hello.instance) may not write \(type.id)")
+        guard policy.grants.write.allows(type: type.id.rawValue) else {
+            throw WireError(.forbidden, "LIVE.type: \(hello.instance) may not write \(type.id)")
         }
         guard hasValue || unit != nil else { return type.id }
         guard type.kind == .quantity, let own = type.unit else {
@@ -212,62 +204,36 @@ extension Door {
         return type.id
     }
 
-    private func leave(_ burst: inout LiveFastPath) {
-        guard let left = burst.leave() else { return }
-        sessions.returnPassingAllowance(left.allowance, from: left.peer, at: left.heardAt)
-    }
+    fileprivate func person(of subject: Subject?) -> Person? { intake.finding(of: subject).assignment.person }
+}
 
-    /// Sends the burst and returns the lent data before any other work, so that the order of messages is kept.
-    func clear(_ burst: inout LiveFastPath) {
-        burst.send(feeds.isBroken)
-        leave(&burst)
-    }
-
-    func pass(_ live: LiveValue, of client: Client) {
-        do throws(WireError) {
-            let type = try type(of: live.type, unit: live.unit, hasValue: live.value != nil, client)
-            let person = person(of: live.subject, client)
-            publish(
-                .live(type: type.rawValue, person: person?.name, plugin: client.hello.plugin), body: live.body,
-                adding: [("person", person.map { .string($0.name) } ?? RawJSON(trusted: Array("null".utf8)))],
-                of: client, to: .record(type: type, person: person?.name, plugin: client.hello.plugin, end: .max))
-        } catch {
-            // LIVE has no answer (R5.8), so the author of the source finds the reason in the log.
-            sessions.noteDropped()
-            logOfSessions(
-                .notice, "a LIVE was dropped",
-                ["instance": "\(client.hello.instance)", "reason": "\(error.reason.prefix(256))"])
-        }
-    }
-
-    private func person(of subject: Subject?, _ client: Client) -> Person? {
-        facts.rules.assignment(of: subject, instance: client.hello.instance, allowed: client.policy.persons).person
-    }
-
-    func pass(_ event: DeviceEvent, of client: Client) {
-        let instance = client.hello.instance
-        if event.isResolved {
-            plugins.counters.recovered(instance)
-        } else if event.isError {
-            plugins.counters.failed(
-                instance, event.text ?? event.event, isSevere: event.severity == .error,
-                isEnding: event.event == "failed")
-        }
-        // Nothing is kept for other instances, because any program may invent names.
-        if facts.instances[instance] != nil { plugins.devices.note(event, of: instance, at: facts.clock.now()) }
+/// Publishes messages that are never stored: LIVE and EVENT (Protocol §5.2).
+extension Feeds {
+    /// - Throws: if the session may not write the type, or the unit does not fit it.
+    func publish(_ live: LiveValue, of client: Client) throws(WireError) {
+        let type = try client.liveType(live.type, unit: live.unit, hasValue: live.value != nil)
+        let (person, plugin) = (client.person(of: live.subject)?.name, client.hello.plugin)
         publish(
-            .device(plugin: client.hello.plugin, event: event.event), body: event.body,
-            adding: [("instance", .string(instance))], of: client, to: .instance(instance))
+            .live(type: type.rawValue, person: person, plugin: plugin), body: live.body,
+            adding: [("person", person.map { .string($0) } ?? RawJSON(trusted: Array("null".utf8)))],
+            of: plugin, to: .record(type: type, person: person, plugin: plugin, end: .max))
+    }
+
+    func publish(_ event: DeviceEvent, of session: ClientSession) {
+        publish(
+            .device(plugin: session.hello.plugin, event: event.event), body: event.body,
+            adding: [("instance", .string(session.instance))], of: session.hello.plugin,
+            to: .instance(session.instance))
     }
 
     private func publish(
-        _ topic: Topic, body: RawJSON, adding members: [(name: String, value: RawJSON)], of client: Client,
+        _ topic: Topic, body: RawJSON, adding members: [(name: String, value: RawJSON)], of plugin: String,
         to readership: AllowedReaders
     ) {
         let common: [(name: String, value: RawJSON)] = [
-            ("source", .string(client.hello.plugin)), ("time", .string(facts.clock.time.text)),
+            ("source", .string(plugin)), ("time", .string(facts.clock.time.text)),
         ]
         guard let body = body.setting(members + common) else { return }
-        feeds.publish(topic, body.bytes, to: readership)
+        publish(topic, body.bytes, to: readership)
     }
 }

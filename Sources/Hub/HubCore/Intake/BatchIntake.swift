@@ -21,7 +21,7 @@ struct BatchIntake {
     ///   - now: the hub's clock, in microseconds since 1970.
     ///   - payload: the bytes of a payload frame.
     mutating func batch(_ message: SamplesMessage, at now: Int64, payload: (Int) -> [UInt8]) -> IntakeBatch {
-        let usual = usual ?? rules.finding(of: nil, instance: instance, allowed: policy.persons)
+        let usual = usual ?? finding(of: nil)
         self.usual = usual
         hasCorrelation = false
         var items = message.records.enumerated().map { index, result in
@@ -41,6 +41,11 @@ struct BatchIntake {
             instance: instance, items: items, scope: scope, limits: InstanceLimits(factor: policy.limitFactor))
     }
 
+    /// The person of a record with this subject, as far as its source tells, and the persons that its weight may identify.
+    func finding(of subject: Subject?) -> PersonRules.Finding {
+        rules.finding(of: subject, instance: instance, allowed: policy.persons)
+    }
+
     private mutating func item(
         _ result: Result<Record, RecordRejection>, raw: [UInt8]?, at now: Int64, _ usual: PersonRules.Finding
     ) -> IntakeItem {
@@ -57,9 +62,7 @@ struct BatchIntake {
         switch record {
         case .sample(let sample):
             try allow(sample.type, group: sample.group)
-            let finding =
-                sample.subject == nil
-                ? usual : rules.finding(of: sample.subject, instance: instance, allowed: policy.persons)
+            let finding = sample.subject == nil ? usual : finding(of: sample.subject)
             if case .correlation = sample.value { hasCorrelation = true }
             let found = try validation.findings(of: record, at: now)
             return IntakeRecord(

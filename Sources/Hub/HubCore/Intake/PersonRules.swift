@@ -52,14 +52,9 @@ struct PersonRules: Sendable {
         }
     }
 
-    /// The assignment of a record with `subject` that `instance` sent, by its source's information.
+    /// The assignment of a record with `subject` that `instance` sent, and the persons that its weight may identify.
     ///
     /// - Parameter allowed: the persons of the instance by `hub.conf`; `nil` means all.
-    func assignment(of subject: Subject?, instance: String, allowed: [String]?) -> Assignment {
-        finding(of: subject, instance: instance, allowed: allowed).assignment
-    }
-
-    /// The same, with the persons that its weight may identify.
     func finding(of subject: Subject?, instance: String, allowed: [String]?) -> Finding {
         let candidates = people.filter { allowed?.contains($0.person.name) ?? true }
         guard candidates.count > 1 else {

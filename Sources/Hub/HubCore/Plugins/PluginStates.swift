@@ -56,6 +56,18 @@ struct PluginStates {
         if devices.knows(instance), let device = device() { devices.heard(device, of: instance, at: time) }
     }
 
+    /// - Parameter isEnabled: whether `hub.conf` enables the instance; no device is kept for others, because any program may invent names.
+    mutating func note(_ event: DeviceEvent, of instance: String, isEnabled: Bool, at time: Int64) {
+        if event.isResolved {
+            counters.recovered(instance)
+        } else if event.isError {
+            counters.failed(
+                instance, event.text ?? event.event, isSevere: event.severity == .error,
+                isEnding: event.event == "failed")
+        }
+        if isEnabled { devices.note(event, of: instance, at: time) }
+    }
+
     // MARK: - For `hub status`
 
     /// The status of an instance: its observed state, added to its configuration.

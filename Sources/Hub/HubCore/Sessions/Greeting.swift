@@ -153,42 +153,6 @@ struct Greetings {
     }
 }
 
-/// Passes the admitted messages of sessions to the parts that act on them.
-extension Door {
-    func admit(_ message: ClientMessage, from peer: RoutingID) {
-        guard let client = clients[peer] else { return }
-        let session = client.session
-        switch message {
-        case .live(let live): pass(live, of: client)
-        case .event(let event): pass(mask(of: session).hiding(event), of: client)
-        case .want(let request):
-            let names = FilterNames("WANT", session, facts)
-            deliveries.open(request, names, for: session)
-        case .done(let report):
-            let report = mask(of: session).hiding(report)
-            deliveries.take(report, from: session)
-        case .query(let query): questions.answer(query, for: session)
-        case .command(let command): commands.carryOut(command, for: session)
-        case .progress(let progress):
-            let progress = mask(of: session).hiding(progress)
-            commands.relay(progress, from: session)
-        case .outcome(let outcome):
-            let outcome = mask(of: session).hiding(outcome)
-            commands.relay(outcome, from: session)
-        case .token(let request):
-            let request = mask(of: session).hiding(request)
-            tokens.answer(request, for: session)
-        case .tokenPut(let put): tokens.store(put, for: session)
-        case .hello, .samples, .ping, .pong, .bye:
-            break  // The session machine admits none of these: it answers or rejects them.
-        }
-    }
-
-    private func mask(of session: ClientSession) -> SecretMask {
-        tokens.mask(of: session.instance)
-    }
-}
-
 /// The types that instances have declared since the hub started: an id has the same meaning for all (R4.11).
 struct DeclaredTypes {
     static let boundOfInstance = 256
