@@ -261,7 +261,7 @@ public final class Hub: Service, Sendable {
                 group.addTask {
                     await WatchdogSignal(notifier: notifier).run(until: leaving) {
                         await committer.turn()
-                        return await door.serviceStatus()
+                        return await door.storeHealth.serviceStatus()
                     }
                     return nil
                 }

@@ -2,68 +2,70 @@ import CLinux
 import Glibc
 import HubSettings
 import HubStore
-import HubWire
+public import HubWire
 import Samples
 
-/// The status of the hub.
-extension Door {
+extension HubStatus {
+    /// The status of the hub.
+    ///
     /// - Parameters:
     ///   - reading: the data from the store; `nil` if it does not answer.
     ///   - state: the state of the store.
-    func status(_ reading: StoreStatus?, _ state: HubStatus.StoreState) -> HubStatus {
-        let sinks = reading.map { deliveries.statuses($0) } ?? []
-        let cursor = store.cursor
+    @DoorActor
+    init(of door: Door, _ reading: StoreStatus?, _ state: StoreState) {
+        let (facts, network, retainer) = (door.facts, door.gate.network, door.commands.retainer)
+        let (cursor, time) = (door.store.cursor, facts.clock.now())
+        let sinks = reading.map { door.deliveries.statuses($0) } ?? []
         let tokens = Dictionary(grouping: reading?.tokens ?? [], by: \.account.instance)
-        return HubStatus(
-            hub: store.hubID, version: facts.version, epoch: cursor.epoch, head: cursor.sequence,
+        self.init(
+            hub: door.store.hubID, version: facts.version, epoch: cursor.epoch, head: cursor.sequence,
             records: reading?.records, inbox: reading?.inbox, implausible: reading?.implausible,
             time: facts.clock.time.text,
-            clock: facts.clock.description, uptime: Double(now) / 1_000,
-            endpoints: HubStatus.Endpoints(
-                door: facts.endpoints.door, feed: facts.endpoints.feed, tcp: gate.network.setting?.endpoint.description,
-                tcpFault: gate.network.fault),
-            store: state, backup: storeHealth.backupStatus, erasure: reading?.erasure,
-            retention: commands.retainer.reports(on: facts.retention),
-            retentionHeld: commands.retainer.held,
-            plugins: facts.plugins.map { status(of: $0, sinks, tokens[$0.name]) }, sessions: sessionList(),
-            accounts: reading?.accounts.map(HubStatus.AccountStatus.init) ?? [], sinks: sinks,
+            clock: facts.clock.description, uptime: Double(door.now) / 1_000,
+            endpoints: Endpoints(
+                door: facts.endpoints.door, feed: facts.endpoints.feed, tcp: network.setting?.endpoint.description,
+                tcpFault: network.fault),
+            store: state, backup: door.storeHealth.backupStatus, erasure: reading?.erasure,
+            retention: retainer.reports(on: facts.retention), retentionHeld: retainer.held,
+            plugins: facts.plugins.map { plugin in
+                door.plugins.status(
+                    of: plugin, sinks: sinks, tokens: tokens[plugin.name]?.map { TokenStatus($0, at: time) },
+                    network, time: time, now: door.now)
+            },
+            sessions: door.sessions.all.values.sorted { $0.serial < $1.serial }.map(SessionStatus.init),
+            accounts: reading?.accounts.map(AccountStatus.init) ?? [], sinks: sinks,
             persons: facts.statuses(of: reading?.persons ?? []),
-            devices: plugins.devices.all.map(HubStatus.DeviceStatus.init),
-            residentBytes: ProcessMemory.residentBytes() ?? 0, memory: memoryStatus,
-            dropped: sessions.dropped)
+            devices: door.plugins.devices.all.map(DeviceStatus.init),
+            residentBytes: ProcessMemory.residentBytes() ?? 0, memory: Memory(of: door),
+            dropped: door.sessions.dropped)
     }
 
-    private var memoryStatus: HubStatus.Memory {
-        HubStatus.Memory(
-            limit: facts.memoryLimit.map(Int64.init), atDoor: Int64(backlog.bytes),
-            mostOf: backlog.largest.flatMap { clients[$0]?.hello.instance },
-            recordsForStore: Int64(committer.waitingRecords),
-            onFeeds: feeds.all.reduce(0) { $0 + Int64($1.volume.bytes) }, credit: Int64(sessions.grantedCredit))
+    /// The status for a plugin that may ask for it: only the persons that it may read (R12.13).
+    func narrowed(to reading: ReadGrant?) -> HubStatus {
+        guard let names = reading?.persons else { return self }
+        var status = self
+        status.persons = persons.filter { names.contains($0.name) }
+        return status
     }
+}
 
-    private func status(
-        of plugin: PluginStatus, _ sinks: [SinkStatus], _ tokens: [TokenOverview]?
-    ) -> PluginStatus {
-        let time = facts.clock.now()
-        return plugins.status(
-            of: plugin, sinks: sinks, tokens: tokens?.map { TokenStatus($0, at: time) }, gate.network, time: time,
-            now: now)
+extension HubStatus.Memory {
+    @DoorActor
+    fileprivate init(of door: Door) {
+        self.init(
+            limit: door.facts.memoryLimit.map(Int64.init), atDoor: Int64(door.backlog.bytes),
+            mostOf: door.backlog.largest.flatMap { door.clients[$0]?.hello.instance },
+            recordsForStore: Int64(door.committer.waitingRecords),
+            onFeeds: door.feeds.all.reduce(0) { $0 + Int64($1.volume.bytes) },
+            credit: Int64(door.sessions.grantedCredit))
     }
+}
 
-    /// One line for the service manager, which also proves that the poll loop runs.
-    func serviceStatus() -> String {
-        if let complaint = storeHealth.complaint { return complaint }
-        let enabled = facts.plugins.filter(\.enabled)
-        let alive = enabled.count { plugins.counters[$0.name].sessions > 0 }
-        return "newest sequence \(store.head); \(alive) of \(enabled.count) plugins alive"
-    }
-
-    private func sessionList() -> [HubStatus.SessionStatus] {
-        sessions.all.values.sorted { $0.serial < $1.serial }.map { session in
-            HubStatus.SessionStatus(
-                instance: session.hello.instance, plugin: session.hello.plugin, version: session.hello.version,
-                mode: session.hello.mode.rawValue, endpoint: session.endpoint.word)
-        }
+extension HubStatus.SessionStatus {
+    fileprivate init(_ session: SessionMachine) {
+        self.init(
+            instance: session.hello.instance, plugin: session.hello.plugin, version: session.hello.version,
+            mode: session.hello.mode.rawValue, endpoint: session.endpoint.word)
     }
 }
 
@@ -107,6 +109,13 @@ extension HubStatus.AccountStatus {
             instance: account.instance, received: account.received, stored: account.stored, versions: account.versions,
             retractions: account.retractions, duplicates: account.duplicates, rejected: account.rejected)
     }
+
+    /// Whether it counts manual changes, and the notices that a record has left a person.
+    public var isByHand: Bool { instance == IntakeCounts.hand }
+}
+
+extension ErasureFailure {
+    init(_ fault: ErasureFault) { self.init(number: fault.number, reason: fault.reason) }
 }
 
 /// The memory of a process, as the system reports it.

@@ -122,8 +122,14 @@ final class StoreHealth {
         }
     }
 
-    /// The problem in one line for the service manager; `nil` if there is none.
-    var complaint: String? { damage ?? fault.map { "the store does not work: \($0.message)" } ?? warning }
+    /// One line for the service manager, which also proves that the poll loop runs.
+    func serviceStatus() -> String {
+        let complaint = damage ?? fault.map { "the store does not work: \($0.message)" } ?? warning
+        if let complaint { return complaint }
+        let enabled = door.facts.plugins.filter(\.enabled)
+        let alive = enabled.count { door.plugins.counters[$0.name].sessions > 0 }
+        return "newest sequence \(store.head); \(alive) of \(enabled.count) plugins alive"
+    }
 
     // MARK: - For `hub status`
 

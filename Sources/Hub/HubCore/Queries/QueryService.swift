@@ -140,7 +140,7 @@ final class QueryService {
 
     private func status() async -> HubStatus {
         let (reading, state) = await storeHealth.read()
-        return outlet.status(reading, state)
+        return HubStatus(of: outlet, reading, state)
     }
 
     /// One turn: a page, or a part of the search for its first record.
