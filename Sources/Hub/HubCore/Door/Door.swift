@@ -69,7 +69,7 @@ final class Door {
     private(set) lazy var deliveries = Deliveries(of: self)
     private(set) lazy var tokens = Tokens(of: self)
     private(set) lazy var storeHealth = StoreHealth(of: self)
-    private(set) lazy var questions = QueryService(of: store, storeHealth, outlet: self)
+    private(set) lazy var questions = QueryService(of: self)
     private(set) lazy var commands = Commands(of: self)
 
     init(

@@ -7,17 +7,13 @@ import Samples
 /// A part of the door.
 @DoorActor
 final class QueryService {
-
     private let store: Store
-    private let storeHealth: StoreHealth
-    private let outlet: Door
+    private let door: Door
     private var queue = QueryQueue()
     /// The tasks of questions that are being answered, by their sessions and numbers.
     private var tasks: [SessionReference: [Int64: Task<Void, Never>]] = [:]
 
-    init(of store: Store, _ storeHealth: StoreHealth, outlet: Door) {
-        (self.store, self.storeHealth, self.outlet) = (store, storeHealth, outlet)
-    }
+    init(of door: Door) { (self.door, store) = (door, door.store) }
 
     func answer(_ query: QueryRequest, for session: ClientSession) {
         queue.append(PendingQuery(query: query, session: session))
@@ -36,7 +32,7 @@ final class QueryService {
 
     /// Gives turns to waiting questions.
     private func beginQuestions() {
-        while let question = queue.next(where: outlet.isOpen) { begin(question) }
+        while let question = queue.next(where: door.isOpen) { begin(question) }
     }
 
     /// The result of a turn.
@@ -70,11 +66,11 @@ final class QueryService {
             question.used += duration
             queue.append(question)
         case .success(.answer(let content)):
-            outlet.answer(.result(QueryResult(id: query.id, content: content)), to: .query(query.id), in: session)
+            door.answer(.result(QueryResult(id: query.id, content: content)), to: .query(query.id), in: session)
         case .failure(var error):
             error.ref = query.id
             if error.code == .epoch { error.epoch = store.epoch }
-            outlet.answer(.error(error), to: .query(query.id), in: session)
+            door.answer(.error(error), to: .query(query.id), in: session)
         }
     }
 
@@ -86,9 +82,10 @@ final class QueryService {
             case .sources: return try await sources(question)
             case .statistics: return try await statistics(question)
             case .status:
-                let status = await status().narrowed(to: question.session.narrowing)
+                let (reading, state) = await door.storeHealth.read()
+                let status = HubStatus(of: door, reading, state).narrowed(to: question.session.narrowing)
                 return .answer(.answer(.status, RawJSON(encoding: status)))
-            case .plugins: return .answer(.answer(.plugins, outlet.facts.catalogue))
+            case .plugins: return .answer(.answer(.plugins, door.facts.catalogue))
             case .persons:
                 let persons = try await persons(question.session.narrowing)
                 return .answer(.answer(.persons, RawJSON(encoding: persons)))
@@ -111,7 +108,7 @@ final class QueryService {
     ///
     /// - Parameter narrowing: the asker's reading rights; `nil` for all.
     private func persons(_ narrowing: ReadGrant?) async throws -> [HubStatus.PersonStatus] {
-        let (all, facts) = (try await store.persons(), outlet.facts)
+        let (all, facts) = (try await store.persons(), door.facts)
         let known = all.filter { narrowing?.persons?.contains($0.name) ?? true }
         var statuses = facts.statuses(of: known)
         for (place, person) in known.enumerated() {
@@ -127,7 +124,7 @@ final class QueryService {
 
     /// The last lines of an instance's log, even if hub.conf no longer has the instance.
     private func log(_ query: QueryRequest) async throws -> LogPage {
-        let (name, facts) = (query.instance ?? "", outlet.facts)
+        let (name, facts) = (query.instance ?? "", door.facts)
         let tail = LogTail(
             files: facts.logs, instance: name, limit: Int(query.limit ?? Int64(LogPage.usualLines)),
             start: query.filter.from.map { LogLine.time($0.microseconds) })
@@ -138,11 +135,6 @@ final class QueryService {
         throw WireError(.field, "QUERY.instance: no [plugin.\(name)], and no log of that name\(hint)", closed: false)
     }
 
-    private func status() async -> HubStatus {
-        let (reading, state) = await storeHealth.read()
-        return HubStatus(of: outlet, reading, state)
-    }
-
     /// One turn: a page, or a part of the search for its first record.
     private func records(_ question: PendingQuery) async throws -> Step {
         let began = ContinuousClock.now
@@ -150,7 +142,7 @@ final class QueryService {
         if case .records(let begun)? = question.progress {
             asked = begun
         } else {
-            asked = try PagedQuery(question.query, FilterNames("QUERY", question.session, outlet.facts))
+            asked = try PagedQuery(question.query, FilterNames("QUERY", question.session, door.facts))
         }
         let page = try await asked.page(of: store)
         // A narrow filter may match nothing in many records; an empty page would only cost the asker a round trip.
@@ -169,7 +161,7 @@ final class QueryService {
     /// One turn: counts some of the records by their sources.
     private func sources(_ question: PendingQuery) async throws -> Step {
         let began = ContinuousClock.now
-        var asked = try PagedQuery(question.query, FilterNames("QUERY", question.session, outlet.facts))
+        var asked = try PagedQuery(question.query, FilterNames("QUERY", question.session, door.facts))
         var found = SourceCountPage(next: asked.query.next)
         if case .sources(let begun)? = question.progress { found = begun }
         asked.query.next = found.next
@@ -177,7 +169,7 @@ final class QueryService {
         if found.next != nil, question.used + began.duration(to: .now) < PendingQuery.budget {
             return .more(.sources(found))
         }
-        return .answer(.answer(.sources, RawJSON(encoding: SourcesPage(found, asked.query.allowance, outlet.facts))))
+        return .answer(.answer(.sources, RawJSON(encoding: SourcesPage(found, asked.query.allowance, door.facts))))
     }
 
     /// One turn: computes a part of an interval, or of a page of intervals.
@@ -187,7 +179,7 @@ final class QueryService {
         if case .statistics(let begun)? = question.progress {
             asked = begun
         } else {
-            asked = try StatisticsQuestion(question.query, question.session, outlet.facts)
+            asked = try StatisticsQuestion(question.query, question.session, door.facts)
         }
         asked.walk = try await store.advance(asked.walk)
         if question.used + began.duration(to: .now) >= PendingQuery.budget { asked.walk.conclude() }
@@ -215,7 +207,7 @@ final class QueryService {
             }
             let limit = Int(min(query.limit ?? .max, Int64(RecordQuery.maximumPage)))
             guard let first = try await store.trace(number, from: place, versions: limit),
-                question.session.narrowing?.allows(first.retracted ?? first.current, by: outlet.facts.clock) ?? true
+                question.session.narrowing?.allows(first.retracted ?? first.current, by: door.facts.clock) ?? true
             else {
                 throw WireError(.query, "QUERY.number: the hub has no record \(number)")
             }
@@ -227,7 +219,7 @@ final class QueryService {
         {
             return .more(.trace(story))
         }
-        let facts = outlet.facts
+        let facts = door.facts
         if let narrowing = question.session.narrowing {
             story = story.narrowed { narrowing.allows($0, by: facts.clock) }
             // The odds name other persons, and the weight of the group.

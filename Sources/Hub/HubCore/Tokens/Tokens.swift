@@ -9,7 +9,6 @@ import ZeroMQ
 /// A part of the door.
 @DoorActor
 final class Tokens {
-
     /// The store of tokens, or why it cannot be used.
     private let store: Result<SecretStore, StoreError>
     private let door: Door
