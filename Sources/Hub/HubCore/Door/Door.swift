@@ -45,7 +45,6 @@ final class Door {
     let logger: Logger
 
     var socket: Socket?
-    let gate: ConnectionAuthenticator
     /// The working memory of a turn; empty outside a turn.
     var turn = TurnBuffers()
     /// The message that is being sent; its memory is reused.
@@ -66,6 +65,8 @@ final class Door {
     var plugins: PluginStates
     /// The tokens of plugins, or why they cannot be used.
     let secrets: Result<SecretStore, StoreError>
+    private(set) lazy var gate = ConnectionAuthenticator(of: self)
+    private(set) lazy var network = Network(of: self)
     private(set) lazy var deliveries = Deliveries(of: self)
     private(set) lazy var tokens = Tokens(of: self)
     private(set) lazy var storeHealth = StoreHealth(of: self)
@@ -81,7 +82,6 @@ final class Door {
         (self.loop, self.plugins, self.logger) = (loop, plugins, logger)
         sessions = SessionTable(policy: facts.policy)
         sessions.totalCredit = facts.totalCredit
-        gate = ConnectionAuthenticator(in: context, Network(facts.network), logger: logger)
         feeds = Feeds(of: store, on: loop, in: context, facts, logger: logger)
     }
 
@@ -115,7 +115,7 @@ final class Door {
             guard client.policy.grants.owner != rights else { continue }
             perform(sessions.dismiss(peer, because: "the hub's configuration has changed"))
         }
-        followRemoteInstances()
+        network.followInstances()
         // A network session of any mode must not keep grants that `hub.conf` has withdrawn.
         let remote = Set(sessions.all.values.filter(\.endpoint.isRemote).map(\.hello.instance))
         for instance in remote where !before.isEquivalent(as: facts, to: instance) {
@@ -131,9 +131,7 @@ extension Door {
     /// Binds the gate, the door and the feed, in this order: a client that logs in must be answered from the first moment.
     func open(in context: Context, stopCommand: @escaping @Sendable () -> Void) throws(ZeroMQError) {
         commands.stopHub = stopCommand
-        try gate.open(on: loop) { [weak self] request in
-            self?.verdict(on: request) ?? .refuse("the hub has ended")
-        }
+        try gate.open(in: context)
 
         let socket = try Socket(.router, in: context)
         try socket.set(.routerMandatory, to: true)
@@ -156,7 +154,7 @@ extension Door {
         self.socket = consume socket
 
         try feeds.open(self)
-        openNetwork()
+        network.open()
         beat()
     }
 

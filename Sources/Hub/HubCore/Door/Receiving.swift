@@ -100,7 +100,7 @@ extension Door {
         if let client = clients[peer], message.property("User-Id", is: client.logIn) {
             return receive(message, from: peer, over: client.endpoint, at: now)
         }
-        guard let endpoint = gate.endpoint(of: message.property("User-Id"), facts) else {
+        guard let endpoint = gate.endpoint(of: message.property("User-Id")) else {
             return perform(
                 sessions.refuse(
                     WireError(.forbidden, "this key is not valid any more, or hub.conf does not expect its instance"),

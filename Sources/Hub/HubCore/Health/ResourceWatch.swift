@@ -89,12 +89,12 @@ final class ResourceWatch: Sendable {
     /// Asks the door to disconnect other machines if resources are short.
     private func requestMemoryReturn(_ resident: Int, _ limit: Int) -> Bool {
         if let most = ProcessDescriptors.limit, let open = ProcessDescriptors.lowestFree, open > most / 2 {
-            Task { [door] in await door.relieveNetwork(open: open, of: most) }
+            Task { [door] in await door.network.relieve(open: open, of: most) }
             return true
         }
         guard resident > limit / 4 * 3 else { return false }
         let reason = "the hub holds \(resident) bytes, of memory_limit = \(limit)"
-        Task { [door] in await door.pauseNetwork(because: reason) }
+        Task { [door] in await door.network.pause(because: reason) }
         return true
     }
 

@@ -13,7 +13,7 @@ extension HubStatus {
     ///   - state: the state of the store.
     @DoorActor
     init(of door: Door, _ reading: StoreStatus?, _ state: StoreState) {
-        let (facts, network, retainer) = (door.facts, door.gate.network, door.commands.retainer)
+        let (facts, network, retainer) = (door.facts, door.network, door.commands.retainer)
         let (cursor, time) = (door.store.cursor, facts.clock.now())
         let sinks = reading.map { door.deliveries.statuses($0) } ?? []
         let tokens = Dictionary(grouping: reading?.tokens ?? [], by: \.account.instance)
@@ -30,7 +30,7 @@ extension HubStatus {
             plugins: facts.plugins.map { plugin in
                 door.plugins.status(
                     of: plugin, sinks: sinks, tokens: tokens[plugin.name]?.map { TokenStatus($0, at: time) },
-                    network, time: time, now: door.now)
+                    lacksKey: network.lacksKey(plugin.name), time: time, now: door.now)
             },
             sessions: door.sessions.all.values.sorted { $0.serial < $1.serial }.map(SessionStatus.init),
             accounts: reading?.accounts.map(AccountStatus.init) ?? [], sinks: sinks,

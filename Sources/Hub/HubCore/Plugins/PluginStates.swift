@@ -72,8 +72,7 @@ struct PluginStates {
 
     /// The status of an instance: its observed state, added to its configuration.
     func status(
-        of plugin: PluginStatus, sinks: [SinkStatus], tokens: [TokenStatus]?, _ network: Network, time: Int64,
-        now: Int64
+        of plugin: PluginStatus, sinks: [SinkStatus], tokens: [TokenStatus]?, lacksKey: Bool, time: Int64, now: Int64
     ) -> PluginStatus {
         var plugin = plugin
         plugin.tokens = tokens
@@ -89,7 +88,7 @@ struct PluginStates {
         if seen.lastError != nil, seen.isSevere, !seen.isOfEndedProcess { plugin.hasError = true }
         if plugin.remote == true, plugin.enabled {
             plugin.state = plugin.alive ? .running : .away
-            if network.setting?.isInsecure == false, network.key(of: plugin.name) == nil {
+            if lacksKey {
                 plugin.advice = "has no key: hub keys new \(plugin.name)"
             } else if !plugin.alive {
                 plugin.advice = "has no session: start it on its machine, with its key file; its log is there too"
