@@ -207,3 +207,41 @@ extension Door {
         gate.close()
     }
 }
+
+// MARK: - Reports of the supervisor and the configuration
+
+extension Door {
+    /// - Parameter report: `nil` if the supervisor no longer manages the instance.
+    func note(_ report: LifecycleReport?, of instance: String) {
+        plugins.lives[instance] = report
+        switch report?.state {
+        case nil, .stopped, .waiting, .quarantined, .failed, .finished:
+            commands.cannotStart(instance)
+        // Its session had ended before the supervisor learnt that it had begun.
+        case .silent where facts.plugins.contains { $0.name == instance && $0.run == nil }:
+            commands.cannotStart(instance)
+        default: break
+        }
+    }
+
+    func note(fallbacks: [String: String]) { plugins.fallbacks = fallbacks }
+
+    /// - Parameter secrets: the secrets that the instance's log hides; learns the tokens that go through the door.
+    /// - Returns: the endpoint of the instance's feed.
+    func admit(_ instance: String, token: String, _ secrets: InstanceSecrets) -> String {
+        gate.tokens.admit(instance, token: token)
+        tokens.hide(secrets, of: instance)
+        return feeds.open(for: instance)
+    }
+
+    /// Revokes the token of an ended process, and ends its sessions.
+    func processEnded(_ instance: String) {
+        gate.tokens.revoke(instance)
+        tokens.hide(nil, of: instance)
+        plugins.counters.processEnded(instance)
+        feeds.close(of: instance)
+        for (peer, session) in sessions.all where session.endpoint == .plugin(user: instance) {
+            perform(sessions.gone(peer))
+        }
+    }
+}

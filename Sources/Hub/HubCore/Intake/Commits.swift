@@ -28,9 +28,7 @@ extension Door {
             }
             guard !placements.isEmpty else { return }
             let told = placements.lazy.flatMap { Publication.RecordPublications($0, nil) }
-            feeds.publish(told)
-            notifyWatchers(told)
-            headDidChange()
+            publish(told)
         case .failed(let works, let error):
             storeHealth.failed(error)
             for work in works {
@@ -70,9 +68,15 @@ extension Door {
             }
             return Publication.RecordPublications(placement, intake)
         }
-        feeds.publish(told, isBackfill: work.isBackfill)
+        publish(told, isBackfill: work.isBackfill)
+    }
+
+    /// Publishes stored records, and lets schedules and sinks know of them.
+    private func publish(_ told: some Sequence<Publication>, isBackfill: Bool = false) {
+        feeds.publish(told, isBackfill: isBackfill)
         notifyWatchers(told)
-        headDidChange()
+        deliveries.wakeAll()
+        feeds.headDidChange()
     }
 
     /// Starts instances that run on a schedule if there are new records for them, including backfill.
@@ -89,11 +93,6 @@ extension Door {
             if waiting.isEmpty { break }
         }
         if !reached.isEmpty { plugins.stored(for: reached) }
-    }
-
-    private func headDidChange() {
-        deliveries.wakeAll()
-        feeds.headDidChange()
     }
 
     private func answer(_ work: Committer.Work, _ message: HubMessage) {
