@@ -99,7 +99,7 @@ extension Deliveries {
         let waiters = settleWaiters
         settleWaiters = []
         for waiter in waiters { waiter.resume() }
-        loop.schedule(after: .milliseconds(Self.retryAfter)) { [weak self] in
+        loop.schedule(after: .milliseconds(StoreHealth.retryAfter)) { [weak self] in
             guard let self, door.isBound else { return }
             isSettling = false
             settle()

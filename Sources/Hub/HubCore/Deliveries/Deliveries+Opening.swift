@@ -31,7 +31,7 @@ extension Deliveries {
                 if let fault = settlingFault, !isSettled(id) {
                     throw WireError(
                         .store, "WANT: the last answers about \(id.want) are not in the store yet: \(fault.message)",
-                        after: Self.retryAfter)
+                        after: StoreHealth.retryAfter)
                 }
                 let isNew = try await !store.sinkNames().contains(id)
                 if isNew { try await checkRoom(for: id) }
@@ -92,7 +92,7 @@ extension Deliveries {
         // In this call, `query` only means that there are too many subscriptions.
         if error.code == .query { answer = WireError(.limit, error.message, closed: false) }
         if answer.code == .epoch { answer.epoch = store.epoch }
-        if answer.code == .store { answer.after = Self.retryAfter }
+        if answer.code == .store { answer.after = StoreHealth.retryAfter }
         failed(id, answer, turn, peer)
     }
 

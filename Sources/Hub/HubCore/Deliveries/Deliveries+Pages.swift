@@ -112,12 +112,12 @@ extension Deliveries {
         pumps[id]?.isReading = false
         logger.error("deliveries cannot be read", metadata: ["sink": "\(id)", "error": "\(error)"])
         // A subscription that a person had the hub forget starts over when its sink asks for it.
-        if error.code == .query { return drop(id, WireError(.store, error.message, after: Self.retryAfter)) }
+        if error.code == .query { return drop(id, WireError(.store, error.message, after: StoreHealth.retryAfter)) }
         wakeLater(id)
     }
 
     private func wakeLater(_ id: SinkID) {
-        loop.schedule(after: .milliseconds(Self.retryAfter)) { [weak self] in self?.wake(id) }
+        loop.schedule(after: .milliseconds(StoreHealth.retryAfter)) { [weak self] in self?.wake(id) }
     }
 
     /// Ends a turn from the hub's side, and sends the sink the reason.

@@ -19,8 +19,6 @@ final class Deliveries {
     private static let readers = 2
     /// Maximum bytes in flight to one session, all its subscriptions together; less than the limit that ends a slow reader (R4.20).
     private static let bytesOfSession = 2 * ReadingProof.pingEvery
-    /// How long a sink waits before it asks again after a failure of the store, in milliseconds.
-    static let retryAfter: Int64 = 2_000
 
     /// Answers of one subscription that are not in the store.
     struct Answers {

@@ -34,6 +34,8 @@ final class StoreHealth {
     /// Records that were lost during the last days, while a person should know of it.
     private var loss: SequenceGap?
 
+    /// How long a peer waits before it sends or asks again after a failure of the store, in milliseconds.
+    static let retryAfter: Int64 = 2_000
     /// A healthy store answers at once, and `hub status` waits ten seconds.
     private static let readingPatience = Duration.seconds(4)
     /// The largest commit takes less on any working disk.

@@ -32,7 +32,7 @@ extension Door {
         case .failed(let works, let error):
             storeHealth.failed(error)
             for work in works {
-                answer(work, .error(WireError(.store, "\(error)", after: Self.retryAfter)))
+                answer(work, .error(WireError(.store, "\(error)", after: StoreHealth.retryAfter)))
             }
             // The session of a failed batch has given up all later batches too, and its source sends them all again in order. Storing a later batch
             // now would put an older version last (R5.6).
@@ -40,9 +40,6 @@ extension Door {
             committer.drop { failed.contains($0) }
         }
     }
-
-    /// How long a source waits before it resends a batch that could not be stored, in milliseconds.
-    private static let retryAfter: Int64 = 2_000
 
     private func answer(_ batch: Committer.Settled) {
         let answers = batch.results.map { result -> RecordResult in

@@ -157,7 +157,7 @@ struct InstanceCounters {
     }
 
     /// - Parameters:
-    ///   - isGrave: whether it is an error, not a warning.
+    ///   - isSevere: whether it is an error, not a warning.
     ///   - isEnding: whether the plugin is about to end because of it.
     mutating func failed(_ instance: String, _ reason: String, isSevere: Bool, isEnding: Bool = false) {
         entries[instance]?.lastError = reason

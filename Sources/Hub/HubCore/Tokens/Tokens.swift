@@ -160,7 +160,7 @@ final class Tokens {
     }
 
     private func refusal(_ error: StoreError) -> WireError {
-        WireError(.store, error.message, after: 2_000)
+        WireError(.store, error.message, after: StoreHealth.retryAfter)
     }
 }
 
