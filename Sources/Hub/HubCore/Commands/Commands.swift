@@ -43,7 +43,7 @@ final class Commands {
 
     var facts: HubContext { door.facts }
     /// The standard types and those that programs have declared since the start.
-    var knownTypes: TypeRegistry { door.knownTypes }
+    var knownTypes: TypeRegistry { door.greetings.declared.registry }
     /// The time zones of the persons in `hub.conf`, by name.
     var zones: [String: String] { facts.personsByName.mapValues(\.zone) }
 

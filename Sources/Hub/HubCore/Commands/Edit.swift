@@ -53,7 +53,7 @@ extension OwnCommands.Edit: CommandWork {
 
     /// The edit, and the edits of those members that have the same times as their correlation or workout.
     @DoorActor private func change(of stored: StoredRecord, _ hub: Commands) async throws -> ManualChange {
-        let registry = hub.door.knownTypes
+        let registry = hub.knownTypes
         guard case .sample(let whole) = stored.record, whole.value.kind == .correlation || whole.value.kind == .workout
         else {
             guard values == nil else { throw OwnCommandFailure(problems: ["values: only a correlation has several"]) }

@@ -6,7 +6,7 @@ import Samples
 extension OwnCommands.Log: CommandWork {
     func run(_ call: OwnCommandCall, on hub: Commands) async throws -> ManualAnswer {
         let person = try person(hub.facts, call.scope?.persons)
-        let records = try samples(hub.door.knownTypes, now: hub.facts.clock.now()).map { sample, canonical in
+        let records = try samples(hub.knownTypes, now: hub.facts.clock.now()).map { sample, canonical in
             IntakeRecord(record: .sample(sample), assignment: .person(person), canonical: canonical)
         }
         var last: [Int: StoredRecord] = [:]

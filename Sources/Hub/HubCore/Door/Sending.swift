@@ -113,9 +113,6 @@ extension Door {
     /// Ends the session in which an instance runs; the instance greets again.
     func dismiss(_ instance: String, because reason: String) { perform(sessions.dismiss(instance, because: reason)) }
 
-    /// All types that the hub knows: those of the registry, and those that plugins and scripts have declared since it started.
-    var knownTypes: TypeRegistry { greetings.declared.registry }
-
     /// Logs a line that peers cause; lines beyond an allowance are only counted.
     func logOfSessions(_ level: Logger.Level, _ message: Logger.Message, _ facts: Logger.Metadata) {
         guard logger.logLevel <= level, log.take(at: now) else { return }
