@@ -10,7 +10,7 @@ extension OwnCommands.Assign: CommandWork {
                 throw OwnCommandFailure(problems: ["rules: cannot be combined with other arguments"])
             }
             try call.scope?.requireAllRecords(for: "rules")
-            return .other(try await hub.applyRules(isDryRun: call.isDryRun, call.progress))
+            return .other(try await applyRules(call, hub))
         }
         guard let numbers, !numbers.isEmpty, numbers.count <= OwnCommands.mostNumbers else {
             throw OwnCommandFailure(problems: ["numbers: expected 1 to \(OwnCommands.mostNumbers) record numbers"])
@@ -37,28 +37,24 @@ extension OwnCommands.Assign: CommandWork {
         guard let to else { return guest ? .guest : .nobody(reason: reason ?? "put back into the inbox by hand") }
         return .person(try facts.person(to, in: "to", allowed: scope?.persons))
     }
-}
 
-extension Commands {
     /// Applies the rules to everything in the inbox, page by page.
-    fileprivate func applyRules(
-        isDryRun: Bool, _ progress: ProgressRelay
-    ) async throws -> OwnCommands.Assign.RuleReport {
-        var report = OwnCommands.Assign.RuleReport(dryRun: isDryRun)
+    @DoorActor private func applyRules(_ call: OwnCommandCall, _ hub: Commands) async throws -> RuleReport {
+        var report = RuleReport(dryRun: call.isDryRun)
         var query = RecordQuery()
         (query.persons, query.isGuest) = ([.nobody], false)
         query.kinds = KindSelection(nil, followsChanges: false)
-        let total = try await store.inboxCount()
+        let total = try await hub.store.inboxCount()
         var done: Int64 = 0
         while true {
             try Task.checkCancellation()
-            let page = try await store.page(query)
+            let page = try await hub.store.page(query)
             let ruled = page.records.map { record in
-                let finding = facts.finding(of: record)
+                let finding = hub.facts.finding(of: record)
                 return ManualChange.RuledRecord(
                     number: record.number, assignment: finding.assignment, household: finding.household)
             }
-            let results = try await carryOut(.assignByRules(ruled), isDryRun: isDryRun)
+            let results = try await hub.carryOut(.assignByRules(ruled), isDryRun: call.isDryRun)
             for ((record, rule), result) in zip(zip(page.records, ruled), results) {
                 if case .stored(let placement) = result.result, let person = placement.record?.assignment.person {
                     report.assigned[person.name, default: 0] += 1
@@ -67,7 +63,7 @@ extension Commands {
                 }
             }
             done += Int64(page.records.count)
-            progress(done, of: total)
+            call.progress(done, of: total)
             guard let next = page.next else { return report }
             query.next = next
         }

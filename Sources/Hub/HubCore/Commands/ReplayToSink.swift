@@ -5,7 +5,7 @@ import Samples
 extension OwnCommands.Replay: CommandWork {
     func run(_ call: OwnCommandCall, on hub: Commands) async throws -> Result {
         let query = try query()
-        let targets = try await hub.sinks(named: to)
+        let targets = try await hub.store.sinks(named: to)
         var entries: [SinkRecords] = []
         var total: Int64 = 0
         for id in targets {
@@ -37,7 +37,7 @@ extension OwnCommands.Replay: CommandWork {
 extension OwnCommands.ForgetSink: CommandWork {
     func run(_ call: OwnCommandCall, on hub: Commands) async throws -> Result {
         var entries: [Result.Entry] = []
-        for id in try await hub.sinks(named: sink) {
+        for id in try await hub.store.sinks(named: sink) {
             let account = try await hub.store.sink(id).account
             entries.append(Result.Entry(sink: "\(id)", undelivered: account.pending + account.retrying))
             guard !call.isDryRun else { continue }
@@ -48,11 +48,11 @@ extension OwnCommands.ForgetSink: CommandWork {
     }
 }
 
-extension Commands {
+extension Store {
     /// The subscriptions that match a name: one by `instance/want`, or all of an instance.
     /// - Throws: ``OwnCommandFailure``, which lists the existing sinks.
-    func sinks(named name: String) async throws -> [SinkID] {
-        let known = try await store.sinkNames()
+    fileprivate func sinks(named name: String) async throws -> [SinkID] {
+        let known = try await sinkNames()
         let found = known.filter { "\($0)" == name || $0.instance == name }
         guard found.isEmpty else { return found.sorted { "\($0)" < "\($1)" } }
         let names = known.map(\.description).sorted()
