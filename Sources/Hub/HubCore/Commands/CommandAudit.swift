@@ -1,45 +1,53 @@
 import HubWire
 import Logging
 
-/// A command that a plugin gives to the hub, for the hub's log and `hub/plugin/` (R12.15).
-struct CommandAudit: Sendable {
-    let plugin: String
-    /// The target of the command: `hub`, or an instance.
-    let instance: String
-    let command: String
-    let isDryRun: Bool
+/// Notes the commands that plugins give to the hub, in the hub's log and on `hub/plugin/` (R12.15).
+///
+/// A part of the door.
+@DoorActor
+final class CommandAudit {
+    private struct Entry {
+        let plugin: String
+        /// The target of the command: `hub`, or an instance.
+        let instance: String
+        let command: String
+        let isDryRun: Bool
 
+        /// `restart of exist`; without the arguments, because they may contain health values.
+        var deed: String {
+            "\(command)\(instance == "hub" ? "" : " of \(instance)")\(isDryRun ? " (dry run)" : "")"
+        }
+
+        func metadata(_ more: Logger.Metadata) -> Logger.Metadata {
+            let known: Logger.Metadata = [
+                "plugin": "\(plugin)", "command": "\(command)", "of": "\(instance)", "dryRun": "\(isDryRun)",
+            ]
+            return known.merging(more) { _, new in new }
+        }
+    }
+
+    private let door: Door
+    /// The commands that have no outcome yet.
+    private var entries: [CommandKey: Entry] = [:]
     /// Maximum number of log entries at once, and in a second; the rest is counted.
-    static let (burst, rate) = (200, 20)
+    private var bucket = TokenBucket(size: 200, rate: 20, now: 0)
 
-    /// `restart of exist`; without the arguments, because they may contain health values.
-    var deed: String {
-        "\(command)\(instance == "hub" ? "" : " of \(instance)")\(isDryRun ? " (dry run)" : "")"
-    }
+    init(of door: Door) { self.door = door }
 
-    func metadata(_ more: Logger.Metadata = [:]) -> Logger.Metadata {
-        let known: Logger.Metadata = [
-            "plugin": "\(plugin)", "command": "\(command)", "of": "\(instance)", "dryRun": "\(isDryRun)",
-        ]
-        return known.merging(more) { _, new in new }
-    }
-}
-
-extension Commands {
-    /// Logs a command of a session if the session is a plugin's.
-    func audit(_ request: CommandRequest, _ session: ClientSession, _ key: CommandKey) {
+    /// Notes a command of a session if the session is a plugin's.
+    func began(_ request: CommandRequest, _ session: ClientSession, _ key: CommandKey) {
         guard !session.isOwners, case .run(let instance, let command, _, let isDryRun, _) = request.content else {
             return
         }
-        let audit = CommandAudit(
+        let entry = Entry(
             plugin: session.instance, instance: String((instance ?? "hub").prefix(64)),
             command: String(command.prefix(64)), isDryRun: isDryRun)
-        audits[key] = audit
-        note(audit, "a plugin has begun a command")
+        entries[key] = entry
+        log(entry, "a plugin has begun a command")
     }
 
-    /// Logs the outcome of a command.
-    func audit(_ content: CommandOutcome.Content, _ key: CommandKey) {
+    /// Notes the outcome of a command.
+    func ended(_ content: CommandOutcome.Content, _ key: CommandKey) {
         let word: String
         switch content {
         case .ask: return
@@ -50,35 +58,35 @@ extension Commands {
         end(key, word)
     }
 
-    /// Ends the audits of a session that is over and gets no outcome.
-    func endAudits(of session: SessionReference) {
-        for key in audits.keys where key.session == session { end(key, "its session ended first") }
+    /// Ends the entries of a session that is over and gets no outcome.
+    func end(of session: SessionReference) {
+        for key in entries.keys where key.session == session { end(key, "its session ended first") }
     }
 
     private func end(_ key: CommandKey, _ word: String) {
-        guard let audit = audits.removeValue(forKey: key) else { return }
-        note(audit, "a plugin's command has ended", ["outcome": "\(word)"])
-        guard !audit.isDryRun else { return }
+        guard let entry = entries.removeValue(forKey: key) else { return }
+        log(entry, "a plugin's command has ended", ["outcome": "\(word)"])
+        guard !entry.isDryRun else { return }
         door.feeds.publish(
             PluginNotices(
-                instance: audit.plugin, word: "command", text: "ran the command \(audit.deed): \(word)", level: .notice,
+                instance: entry.plugin, word: "command", text: "ran the command \(entry.deed): \(word)", level: .notice,
                 isNotice: false))
     }
 
-    /// Logs the records that a plugin has changed with the commands for changes by hand.
-    func auditRecords(_ numbers: [Int64], _ plugin: String) {
-        guard !numbers.isEmpty, auditBucket.take(at: door.now) else { return }
+    /// Notes the records that a plugin has changed with the commands for changes by hand.
+    func changed(_ numbers: [Int64], by plugin: String) {
+        guard !numbers.isEmpty, bucket.take(at: door.now) else { return }
         let shown = numbers.prefix(20).map(String.init).joined(separator: ", ")
-        logger.notice(
+        door.logger.notice(
             "a plugin has changed records by hand",
             metadata: ["plugin": "\(plugin)", "records": "\(shown)", "count": "\(numbers.count)"])
     }
 
-    private func note(_ audit: CommandAudit, _ message: Logger.Message, _ more: Logger.Metadata = [:]) {
-        guard auditBucket.take(at: door.now) else { return }
+    private func log(_ entry: Entry, _ message: Logger.Message, _ more: Logger.Metadata = [:]) {
+        guard bucket.take(at: door.now) else { return }
         var more = more
-        let omitted = auditBucket.takeRefused()
+        let omitted = bucket.takeRefused()
         if omitted > 0 { more["leftOut"] = "\(omitted)" }
-        logger.log(level: audit.isDryRun ? .debug : .notice, message, metadata: audit.metadata(more))
+        door.logger.log(level: entry.isDryRun ? .debug : .notice, message, metadata: entry.metadata(more))
     }
 }

@@ -39,6 +39,9 @@ struct OwnCommandFailure: Error {
     var reason: String
 
     init(_ code: String, _ reason: String) { (self.code, self.reason) = (code, reason) }
+
+    /// For an OUTCOME.
+    var content: CommandOutcome.Content { .failed(code: code, reason: reason) }
 }
 
 extension OwnCommandFailure {

@@ -4,7 +4,7 @@ import Logging
 import Samples
 import ZeroMQ
 
-/// Carries out commands: checks, runs, cancels and answers the hub's own exactly once (R8.11), and relays those to plugins.
+/// Carries out commands: checks, runs, cancels and answers the hub's own exactly once (R8.11); ``PluginCommands`` relays those to plugins.
 ///
 /// A part of the door.
 @DoorActor
@@ -26,17 +26,11 @@ final class Commands {
     private(set) weak var keeper: ConfigurationManager?
 
     private var running: [CommandKey: RunningCommand] = [:]
-    var relay = CommandRelay()
-    var relayTimer: PollLoop.Timer?
-    /// The audits of plugins' commands, until each has its outcome.
-    var audits: [CommandKey: CommandAudit] = [:]
-    var auditBucket = TokenBucket(size: CommandAudit.burst, rate: CommandAudit.rate, now: 0)
-    /// Commands that wait until a program has started, by instance.
-    var awaited: [String: [AwaitedCommand]] = [:]
+    let audit: CommandAudit
 
     init(of door: Door) {
         (self.door, store, secrets, committer) = (door, door.store, door.secrets, door.committer)
-        (loop, logger) = (door.loop, door.logger)
+        (loop, logger, audit) = (door.loop, door.logger, CommandAudit(of: door))
         eraser = Eraser(store: store, committer: committer, logger: logger)
         retainer = RetentionService(store: store, committer: committer, clock: door.facts.clock, logger: logger)
     }
@@ -55,20 +49,15 @@ final class Commands {
     /// Carries out a COMMAND that its session has admitted.
     func carryOut(_ request: CommandRequest, for session: ClientSession) {
         let key = CommandKey(session: session.reference, id: request.id)
-        audit(request, session, key)
+        audit.began(request, session, key)
         switch request.content {
-        case .answer(let answer):
-            do throws(WireError) {
-                perform(try relay.answer(answer, to: request.id, of: key.session))
-            } catch {
-                door.send(.error(error), to: key.session)
-            }
+        case .answer(let answer): door.pluginCommands.answer(answer, to: key)
         case .cancel:
-            if cancelAwaited(key) { return }
             running[key]?.work.cancel()
-            perform(relay.cancel(request.id, of: key.session, at: door.now))
+            door.pluginCommands.cancel(key)
         case .run(let instance?, let command, let arguments, let isDryRun, let deadline) where instance != "hub":
-            relay(command, to: instance, arguments, isDryRun: isDryRun, deadline: deadline, key)
+            door.pluginCommands.begin(
+                command, of: instance, arguments, isDryRun: isDryRun, deadline: deadline, key)
         case .run(_, let command, let arguments, let isDryRun, let deadline):
             do throws(OwnCommandFailure) {
                 let type = try OwnCommands.named(command)
@@ -76,17 +65,15 @@ final class Commands {
                 begin(
                     order, key, isDryRun: isDryRun, deadline: deadline, CommandScope(session, facts.clock))
             } catch {
-                finish(.failed(code: error.code, reason: error.reason), key)
+                finish(error.content, key)
             }
         }
     }
 
-    /// Ends the commands of a session that is over; those that it was working on are lost.
+    /// Ends the commands of a session that is over.
     func end(of session: SessionReference) {
         for key in running.keys where key.session == session { running.removeValue(forKey: key)?.cancel() }
-        forgetAwaited(of: session)
-        endAudits(of: session)
-        perform(relay.ended(session))
+        audit.end(of: session)
     }
 
     func cancelAll() {
@@ -136,7 +123,7 @@ final class Commands {
             if type(of: order).demandsAll { try call.scope?.requireAllRecords(for: type(of: order).name) }
             return .done(result: try await order.run(call, on: self).json)
         } catch let failure as OwnCommandFailure {
-            return .failed(code: failure.code, reason: failure.reason)
+            return failure.content
         } catch let error as StoreError where error.code == .interrupted {
             return .cancelled
         } catch let error as StoreError {
@@ -157,7 +144,12 @@ final class Commands {
     /// Answers a command and cancels the rest of its work.
     private func finish(_ content: CommandOutcome.Content, _ key: CommandKey) {
         running.removeValue(forKey: key)?.cancel()
-        audit(content, key)
+        answer(content, key)
+    }
+
+    /// Answers a command, of the hub or of a plugin.
+    func answer(_ content: CommandOutcome.Content, _ key: CommandKey) {
+        audit.ended(content, key)
         door.answer(.outcome(CommandOutcome(id: key.id, content)), to: .command(key.id), in: key.session)
     }
 

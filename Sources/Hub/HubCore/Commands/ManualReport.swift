@@ -36,7 +36,7 @@ extension Commands {
             let changed = results.compactMap {
                 if case .stored(let placement) = $0.result { placement.number } else { nil }
             }
-            auditRecords(changed, scope.instance)
+            audit.changed(changed, by: scope.instance)
         }
         return results
     }

@@ -72,6 +72,7 @@ final class Door {
     private(set) lazy var storeHealth = StoreHealth(of: self)
     private(set) lazy var questions = QueryService(of: self)
     private(set) lazy var commands = Commands(of: self)
+    private(set) lazy var pluginCommands = PluginCommands(of: self)
 
     init(
         facts: HubContext, store: Store, secrets: Result<SecretStore, StoreError>, committer: Committer, loop: PollLoop,
@@ -180,7 +181,7 @@ extension Door {
 
     /// Whether an instance has asked for deliveries, none can be made now, and it has no open command.
     func isIdle(_ instance: String) -> Bool {
-        deliveries.isIdle(instance) && !commands.isAt(instance)
+        deliveries.isIdle(instance) && !pluginCommands.isAt(instance)
     }
 
     /// Whether the door is open.
@@ -216,10 +217,10 @@ extension Door {
         plugins.lives[instance] = report
         switch report?.state {
         case nil, .stopped, .waiting, .quarantined, .failed, .finished:
-            commands.cannotStart(instance)
+            pluginCommands.cannotStart(instance)
         // Its session had ended before the supervisor learnt that it had begun.
         case .silent where facts.plugins.contains { $0.name == instance && $0.run == nil }:
-            commands.cannotStart(instance)
+            pluginCommands.cannotStart(instance)
         default: break
         }
     }

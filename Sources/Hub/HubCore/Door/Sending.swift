@@ -32,8 +32,8 @@ extension Door {
         case .done(let report): deliveries.take(mask(of: session).hiding(report), from: session)
         case .query(let query): questions.answer(query, for: session)
         case .command(let command): commands.carryOut(command, for: session)
-        case .progress(let progress): commands.relay(mask(of: session).hiding(progress), from: session)
-        case .outcome(let outcome): commands.relay(mask(of: session).hiding(outcome), from: session)
+        case .progress(let progress): pluginCommands.relay(mask(of: session).hiding(progress), from: session)
+        case .outcome(let outcome): pluginCommands.relay(mask(of: session).hiding(outcome), from: session)
         case .token(let request): tokens.answer(mask(of: session).hiding(request), for: session)
         case .tokenPut(let put): tokens.store(put, for: session)
         case .hello, .samples, .ping, .pong, .bye:
@@ -80,6 +80,7 @@ extension Door {
         questions.end(of: session)
         deliveries.end(of: session)
         commands.end(of: session)
+        pluginCommands.end(of: session)
         tokens.end(of: session)
         // Otherwise a peer that repeats HELLO could make the hub hold a window of credit each time.
         committer.drop { $0 == session }

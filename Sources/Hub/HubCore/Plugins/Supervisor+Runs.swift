@@ -59,7 +59,7 @@ extension Supervisor {
         // A command may have started it meanwhile; that start is handled separately.
         guard charges[instance]?.life.state == .resting else { return }
         charges[instance]?.schedule?.ended(waiting, at: now)
-        if await door.commands.areAwaited(by: instance) { _ = await wake(instance) }
+        if await door.pluginCommands.areAwaited(by: instance) { _ = await wake(instance) }
     }
 
     private func waiting(for instance: String) async -> RunSchedule.Waiting {

@@ -35,7 +35,7 @@ extension Door {
             send(.welcome(welcome(hello, policy, reference, endpoint)), to: peer)
             // Sending may have ended the session.
             if endpoint != .owner, let client = clients[peer] { feeds.reportDeniedSubscriptions(to: client) }
-            commands.began(hello.instance)
+            pluginCommands.began(hello.instance)
         } catch {
             perform(sessions.refuse(error, from: peer))
         }
