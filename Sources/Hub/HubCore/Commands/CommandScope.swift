@@ -27,9 +27,7 @@ struct CommandScope: Sendable {
 
     /// The same bounds for the store, which checks them when the command is carried out.
     var writeScope: WriteScope {
-        var scope = WriteScope(
-            types: writing.types.contains("*") ? nil : Set(writing.types), exceptTypes: Set(writing.denied),
-            persons: persons.map { Set($0) })
+        var scope = WriteScope(writing)
         scope.isByHand = true
         return scope
     }

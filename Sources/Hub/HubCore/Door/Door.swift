@@ -161,7 +161,7 @@ extension Door {
 
     /// Asks every plugin to finish; batches that come later are refused and stay with their senders.
     func beginStopping(deadline: Duration) {
-        let stop = Stop(reason: "the hub is stopping", deadline: Int64(deadline / .milliseconds(1)))
+        let stop = Stop(reason: "the hub is stopping", deadline: deadline.milliseconds)
         perform(sessions.stop(stop))
     }
 
@@ -174,7 +174,7 @@ extension Door {
         _ instance: String, because reason: String, deadline: Duration, onlyIfIdle: Bool = false
     ) -> Bool {
         guard !onlyIfIdle || isIdle(instance) else { return false }
-        let stop = Stop(reason: reason, deadline: Int64(deadline / .milliseconds(1)))
+        let stop = Stop(reason: reason, deadline: deadline.milliseconds)
         perform(sessions.stop(stop, instance: instance))
         return true
     }

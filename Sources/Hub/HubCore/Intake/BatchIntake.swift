@@ -8,6 +8,7 @@ struct BatchIntake {
     let policy: InstancePolicy
     var rules: PersonRules { didSet { usual = nil } }
     let validation: RecordValidation
+    private let scope: WriteScope
     /// The finding for a record whose source does not name a person, which is nearly every record.
     private var usual: PersonRules.Finding?
     /// Whether the batch has a record whose members must be checked; most batches have none.
@@ -15,6 +16,7 @@ struct BatchIntake {
 
     init(instance: String, policy: InstancePolicy, rules: PersonRules, validation: RecordValidation) {
         (self.instance, self.policy, self.rules, self.validation) = (instance, policy, rules, validation)
+        scope = WriteScope(policy.grants.write)
     }
 
     /// - Parameters:
@@ -33,10 +35,6 @@ struct BatchIntake {
                 items[place] = .failure(fault)
             }
         }
-        let (types, denied) = (policy.grants.write.types, policy.grants.write.denied)
-        let scope = WriteScope(
-            types: types.contains("*") ? nil : Set(types), exceptTypes: Set(denied),
-            persons: policy.persons.map { Set($0) })
         return IntakeBatch(
             instance: instance, items: items, scope: scope, limits: InstanceLimits(factor: policy.limitFactor))
     }

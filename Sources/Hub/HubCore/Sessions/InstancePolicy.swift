@@ -110,6 +110,15 @@ struct RequestedTypes {
     var permissions: [Permission] { Permission.all(reads: reads, read, writes: writes, write) }
 }
 
+extension WriteScope {
+    /// The records that a session with this grant may write.
+    init(_ grant: Grants.Scope) {
+        self.init(
+            types: grant.types.contains("*") ? nil : Set(grant.types), exceptTypes: Set(grant.denied),
+            persons: grant.persons.contains("*") ? nil : Set(grant.persons))
+    }
+}
+
 extension PluginInstance {
     /// The secrets in its settings.
     var secrets: [String] { Self.secrets(settings.values) }
