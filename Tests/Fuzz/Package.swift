@@ -11,8 +11,8 @@ import PackageDescription
 ///
 /// For exports of Apple Health: `Tags`, `Zip`, and `Export`, which makes all records.
 /// For `hub-http-ingest`: `Phones`, the bodies, and `Door`, whole requests and messages of a broker with their answers.
-/// For scales: the parsers alone (`Frames`, `Decoders`, `Lines`, `SIG`), which read ten million inputs in minutes, and whole sessions.
-let scales = ["Frames", "Decoders", "Lines", "SIG", "HS3", "HS4", "HS5", "HSL"]
+/// For scales: the parsers alone (`Frames`, `Decoders`, `Lines`), which read ten million inputs in minutes, and whole sessions.
+let scales = ["Frames", "Decoders", "Lines", "HS3", "HS4", "HS5", "HSL"]
 
 let exports = ["Tags", "Export", "Zip"]
 
