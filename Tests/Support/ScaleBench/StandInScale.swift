@@ -90,6 +90,8 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
         }
     }
 
+    deinit { runner.stop() }
+
     private final class Box: Sendable {
         let value: Mutex<State>
         init(_ state: State) { value = Mutex(state) }
@@ -132,6 +134,7 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
     /// Breaks the link now.
     public func cut() { runner.hangUp() }
 
+    /// Ends the link now and returns when all is closed; a scale that is released ends by itself.
     public func stop() async {
         runner.stop()
         await task.value

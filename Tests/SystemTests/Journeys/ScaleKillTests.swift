@@ -47,7 +47,6 @@ import Testing
         let weights = try await host.jsonLines("samples", "weight", as: Sample.self).map(\.value).sorted()
         #expect(weights == (0..<Self.kills).map { Double(700 + $0) / 10 }, "seed \(seed): \(weights)")
         #expect(await hub.stop() == 0)
-        await scale.stop()
     }
 
     private struct Sample: Decodable { var value: Double }

@@ -59,7 +59,6 @@ struct HS3KillTests {
         #expect(texts.count == expected.count, "seed \(seed)")
         #expect(Set(texts) == expected, "seed \(seed)")
         #expect(await bench.hub.violations == [], "seed \(seed)")
-        await scale.stop()
     }
 
     @Test func `the program describes itself with the manifest`() throws {

@@ -28,7 +28,6 @@ struct HS3SessionTests {
         #expect(await bench.hub.held.map(\.text) == expected)
         #expect(await bench.hub.duplicates == 0)
         #expect(await bench.hub.violations == [])
-        await scale.stop()
     }
 
     @Test(arguments: [
@@ -51,7 +50,6 @@ struct HS3SessionTests {
         #expect(Set(keys) == expected.union(scale.weighed.map(\.description)))
         #expect(keys.count == Set(keys).count)
         #expect(await bench.hub.duplicates == 0)
-        await scale.stop()
     }
 
     /// The scale sends about 280 bytes in a session with 25 records; each run cuts at another byte.
@@ -66,7 +64,6 @@ struct HS3SessionTests {
         #expect(await bench.end(run) == .done)
         #expect(Set(await bench.hub.held.map(\.text)) == Set(try memory.map { try HS3Bench.record($0) }))
         #expect(await bench.hub.duplicates == 0)
-        await scale.stop()
     }
 
     @Test func `a second session stores only new weighings`() async throws {
@@ -86,7 +83,6 @@ struct HS3SessionTests {
         #expect(await bench.end(third) == .done)
         #expect(await bench.hub.held.count == 31)
         #expect(await bench.hub.duplicates == 0)
-        await scale.stop()
     }
 
     @Test func `weighings with a wrong clock are marked, and a later session does not change the mark`() async throws {
@@ -112,7 +108,6 @@ struct HS3SessionTests {
         #expect(await bench.end(second) == .done)
         #expect(await bench.hub.held.map(\.text) == before)
         #expect(await bench.hub.duplicates == 0)
-        await right.stop()
     }
 
     @Test func `a changed zone corrects stored weighings in place and keeps their marks`() async throws {
@@ -131,7 +126,6 @@ struct HS3SessionTests {
         let texts = await bench.hub.held.map(\.text)
         #expect(texts.count == 3)
         #expect(texts.allSatisfy { $0.contains("+09:00\"") && $0.contains("\"clockSuspect\":true") })
-        await again.stop()
     }
 
     @Test func `a weighing without a date becomes no record and is reported once`() async throws {
@@ -151,7 +145,6 @@ struct HS3SessionTests {
         #expect(undated.allSatisfy { $0.text?.contains("no readable date") == true })
         await bench.hub.records(18)
         #expect(await bench.hub.held.count == 18)
-        await scale.stop()
     }
 
     @Test func `errors are reported with their class, and resolved when the scale works again`() async throws {
@@ -176,7 +169,6 @@ struct HS3SessionTests {
         #expect(await bench.events("disconnected").count == 1)
         #expect(await bench.events("error", 7).first { $0.code == 6 }?.severity == .info)
         #expect(await bench.end(run) == .done)
-        await scale.stop()
     }
 
     @Test func `progress of the memory rises to one`() async throws {
@@ -188,7 +180,6 @@ struct HS3SessionTests {
         #expect(progress == progress.sorted() && progress.count <= 11)
         #expect(await bench.hub.lives.allSatisfy { $0.device == HS3Scale.device && $0.value == nil })
         #expect(await bench.end(run) == .done)
-        await scale.stop()
     }
 
     @Test func `with a full spool the scale gets no acknowledgement until there is room`() async throws {
@@ -215,7 +206,6 @@ struct HS3SessionTests {
         #expect(await run.end() == .done)
         #expect(await hub.held.count == 11)
         #expect(await hub.duplicates == 0)
-        await scale.stop()
     }
 
     @Test func `once transfers the memory and ends`() async throws {
@@ -224,7 +214,6 @@ struct HS3SessionTests {
         let run = try await bench.run(scale.link, mode: .once)
         #expect(await run.end() == .done)
         #expect(await bench.hub.held.count == 30)
-        await scale.stop()
     }
 }
 

@@ -36,6 +36,8 @@ final class HS3Scale: PluginCase.FarSide {
         }
     }
 
+    deinit { simulator.stop() }
+
     /// A scale with this memory on a free TCP port or on a pty.
     convenience init(
         memory: [HS3RecordKey] = [], faults: [String] = [], skew: Int = 0, plan: [PlannedCommand] = [],

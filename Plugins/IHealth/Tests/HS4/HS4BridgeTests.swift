@@ -12,7 +12,6 @@ import Testing
 private final class PhoneBridge: Sendable {
     let link: String
     private let runner: LinkRunner
-    private let task: Task<Void, Never>
     private let heard = Heard()
 
     /// - Parameters:
@@ -25,7 +24,7 @@ private final class PhoneBridge: Sendable {
         let runner = try LinkRunner(try ScaleLink(place), pause: .milliseconds(5))
         self.runner = runner
         let heard = heard
-        task = Task {
+        Task {
             var (rest, number, hasWeighed) = ("", 0, false)
             func say(_ line: String) { runner.send(Array((line + "\n").utf8)) }
             func tell(_ event: String, _ data: String, ref: Int? = nil, rid: String? = nil) {
@@ -99,10 +98,7 @@ private final class PhoneBridge: Sendable {
 
     private final class Heard: Sendable { let lines = Mutex<[String]>([]) }
 
-    func stop() async {
-        runner.stop()
-        await task.value
-    }
+    deinit { runner.stop() }
 }
 
 @Suite(.timeLimit(.minutes(1)))
@@ -136,7 +132,6 @@ struct HS4BridgeTests {
         try state.close()
         #expect(await bench.hub.lives.contains { $0.value == 72.4 })
         #expect(await bench.events("authentication").first?.code == 2)
-        await bridge.stop()
     }
 
     @Test func `a bridge can connect while others hold connections`() async throws {
@@ -149,10 +144,10 @@ struct HS4BridgeTests {
             HS4Bench.plugin(), try HS4Bench.settings("hsl-accept://127.0.0.1:\(port)", auth: "bridge"))
         for runner in silent { while let event = await runner.next(), event != .opened {} }
         let bridge = try PhoneBridge(authentication: 2, dialling: port)
+        defer { withExtendedLifetime(bridge) {} }
         await bench.hub.records(4)
         #expect(await bench.end(run) == .done)
         #expect(await bench.samples.count == 4)
-        await bridge.stop()
         for runner in silent { runner.stop() }
     }
 
@@ -166,6 +161,5 @@ struct HS4BridgeTests {
         #expect(await bench.events("authentication").first?.code == Int64(code))
         #expect(await bench.end(run) == .done)
         #expect(await bench.samples.isEmpty)
-        await bridge.stop()
     }
 }

@@ -28,6 +28,5 @@ struct HS4KillTests {
         #expect(status == 0)
         #expect(await bench.weights.sorted() == expected)
         #expect(await bench.hub.violations == [])
-        await scale.stop()
     }
 }

@@ -47,7 +47,6 @@ struct HS4SessionTests {
         let passing = await bench.hub.lives.compactMap(\.value)
         #expect(passing.contains(81.3) && passing.count >= 4)
         #expect(await bench.hub.lives.compactMap(\.progress).last == 1)
-        await scale.stop()
     }
 
     /// Three records and a weighing are 430 bytes by Bluetooth LE and 240 on a serial port, both directions together.
@@ -69,7 +68,6 @@ struct HS4SessionTests {
             }
             #expect(await bench.end(run) == .done, "cut at \(byte)")
             #expect(await bench.weights.sorted() == [70, 70.1, 70.2, 81.2], "cut at \(byte)")
-            await scale.stop()
         }
     }
 
@@ -85,7 +83,6 @@ struct HS4SessionTests {
         #expect(await bench.end(run) == .done)
         #expect(await bench.weights.sorted() == (700...711).map { Double($0) / 10 })
         #expect(await bench.hub.duplicates == 0)
-        await scale.stop()
     }
 
     @Test func `a weighing that is read again from the memory is the same record`() async throws {
@@ -106,7 +103,6 @@ struct HS4SessionTests {
         await bench.hub.records(2)
         #expect(await bench.end(second) == .done)
         #expect(await bench.weights == [81.2, 81.2])
-        await scale.stop()
     }
 
     @Test func `an error of the scale is reported in words, and resolved by the next weighing`() async throws {
@@ -125,7 +121,6 @@ struct HS4SessionTests {
         let connected = try #require(await bench.events("connected").first)
         #expect(connected.data?.text.contains("\"name\":\"Body Scale\",\"firmware\":\"1.0.1\"") == true)
         #expect(await bench.end(run) == .done)
-        await scale.stop()
     }
 
     @Test func `the log-in uses the vendor's key, and a wrong key is error 5`() async throws {
@@ -144,7 +139,6 @@ struct HS4SessionTests {
             try HS4Bench.settings(scale.link, ",\"auth_key\":\"000102030405060708090a0b0c0d0e0f\""))
         await bench.hub.records(2)
         #expect(await bench.end(right) == .done)
-        await scale.stop()
     }
 
     @Test func `the unit of the display is switched and remembered`() async throws {
@@ -158,6 +152,5 @@ struct HS4SessionTests {
         }
         #expect(await bench.end(run) == .done)
         #expect(try await PluginState(directory: bench.place.state).integer("unit") == 2)
-        await scale.stop()
     }
 }

@@ -32,6 +32,5 @@ struct HS5KillTests {
         #expect(status == 0)
         #expect(await bench.weights.sorted() == expected)
         #expect(await bench.hub.violations == [])
-        await scale.stop()
     }
 }

@@ -68,7 +68,6 @@ struct HS5OpenAPITests {
         let suspect = samples.filter { $0.metadata?.text.contains("clockSuspect") == true }
         #expect(suspect.map(\.value) == [.quantity(60.7, unit: "kg")], "its date is meant in another zone")
         #expect(cloud.service.requests.filter { $0.contains("weight.json") }.count >= 7)
-        await scale.stop()
     }
 
     @Test(arguments: [(1, 158.73, 72.0), (2, 11.338, 72.0)])
@@ -89,6 +88,5 @@ struct HS5OpenAPITests {
         #expect(await bench.weights == [kilograms])
         #expect(
             await bench.samples.map(\.type.rawValue) == ["weight", "bodyFatPercentage"], "no bone in an unknown unit")
-        await scale.stop()
     }
 }

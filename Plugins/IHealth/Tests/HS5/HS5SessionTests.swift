@@ -53,7 +53,6 @@ struct HS5SessionTests {
             #expect(sample.metadata?.text == "{\"local\":\"2024-03-15 19:06:30\"\(part.4)}")
         }
         #expect(await bench.hub.violations == [])
-        await scale.stop()
     }
 
     @Test func `an idle scale with five users sends events for new records only`() async throws {
@@ -75,7 +74,6 @@ struct HS5SessionTests {
         let events = await bench.hub.events
         #expect(events.count { $0.event == "memory-end" } == 6 && events.count { $0.event == "users" } == 1)
         #expect(events.count { $0.event == "error" && $0.code == 14 } == 1, "\(events.map(\.event))")
-        await scale.stop()
     }
 
     @Test func `memories of all users and weighings arrive once, each with its slot`() async throws {
@@ -100,7 +98,6 @@ struct HS5SessionTests {
         #expect(alone.metadata?.text == "{\"datedByHub\":true,\"scaleUser\":77}")
         #expect(await bench.hub.lives.contains { $0.value == 81.1 && $0.subject == .slot(5) })
         #expect(await bench.hub.duplicates == 0)
-        await scale.stop()
     }
 
     @Test func `the only user's measurement is kept open without a setting`() async throws {
@@ -110,7 +107,6 @@ struct HS5SessionTests {
         await Self.weigh(811, scale, bench)
         #expect(await bench.end(run) == .done)
         #expect(await bench.weights == [81.1])
-        await scale.stop()
     }
 
     /// A log-in, a memory of three and a weighing are 900 bytes; a cut loses the datagram and closes the scale's port.
@@ -129,7 +125,6 @@ struct HS5SessionTests {
             #expect(await bench.end(run) == .done, "cut at \(byte)")
             #expect(await bench.weights.sorted() == [70, 70.1, 70.2, 81.2], "cut at \(byte)")
             #expect(await bench.samples.count == 4 * 7, "cut at \(byte)")
-            await scale.stop()
         }
     }
 
@@ -142,7 +137,6 @@ struct HS5SessionTests {
         let muscle = await bench.samples.first { $0.type.rawValue == "x.ihealth.muscleMass" }
         #expect(muscle?.value == .quantity(41.3, unit: "kg"))
         #expect(await bench.hub.violations == [])
-        await scale.stop()
     }
 
     @Test func `a scale with a log-in is accessed with its key`() async throws {
@@ -154,7 +148,6 @@ struct HS5SessionTests {
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link, key))
         await bench.hub.records(2 * 7)
         #expect(await bench.end(run) == .done)
-        await scale.stop()
     }
 
     @Test(arguments: ["deaf=4", "lose=5", "bad-checksum=4", "repeat=2", "power-off=15", "busy=2"])
@@ -166,7 +159,6 @@ struct HS5SessionTests {
         #expect(await bench.end(run) == .done)
         #expect(await bench.weights.sorted() == (700..<734).map { Double($0) / 10 })
         #expect(await bench.hub.duplicates == 0)
-        await scale.stop()
     }
 
     @Test(arguments: [4, 0])
@@ -187,7 +179,6 @@ struct HS5SessionTests {
         #expect(samples.count == 7)
         #expect(await bench.hub.violations == [])
         #expect(Set(samples.map(\.group)).count == 1 && Set(samples.map(\.start)).count == 1)
-        await scale.stop()
     }
 
     /// Checks that there is one complete weighing: its weight, its composition, and the impedance weight.
@@ -216,7 +207,6 @@ struct HS5SessionTests {
         while !scale.device.isIdle { try await Task.sleep(for: .milliseconds(5)) }
         #expect(await bench.end(run) == .done)
         await Self.isWhole(bench)
-        await scale.stop()
     }
 
     @Test(arguments: [false, true])
@@ -239,7 +229,6 @@ struct HS5SessionTests {
         #expect(await bench.end(run) == .done)
         let samples = await bench.samples
         #expect(samples.count == 7 && Set(samples.map(\.start)).count == 1 && Set(samples.map(\.group)).count == 1)
-        await scale.stop()
     }
 
     @Test func `the plugin binds to the first scale that answers and ignores others`() async throws {
@@ -258,6 +247,5 @@ struct HS5SessionTests {
         #expect(await bench.end(second) == .done)
         #expect(await bench.weights == [70])
         #expect(!other.events.contains { if case .sessionOpened = $0 { true } else { false } })
-        await other.stop()
     }
 }

@@ -61,7 +61,6 @@ struct HS5UserTests {
         #expect(try await Self.ask(bench, "users-create", #"{"person":"anna","position":1}"#) == made)
         #expect(await bench.events("users").count >= 2)
         #expect(await bench.end(run) == .done)
-        await scale.stop()
     }
 
     @Test func `a user for a person is created only at the person's position in hub.conf`() async throws {
@@ -96,7 +95,6 @@ struct HS5UserTests {
             try await Self.ask(bench, "users-create", #"{"person":"carl"}"#)
                 == #"{"person":"carl","position":2,"serialNumber":1}"#)
         #expect(await bench.end(run) == .done)
-        await scale.stop()
     }
 
     @Test func `the list names the owner of the position, even if the user was created for another person`()
@@ -118,7 +116,6 @@ struct HS5UserTests {
             try await Self.ask(bench, "users-list")
                 == #"[{"createdFor":"anna","person":"ben","position":0,"serialNumber":1}]"#)
         #expect(await bench.end(run) == .done)
-        await scale.stop()
     }
 
     @Test func `a number of one person is never given to another, and a refused creation assigns none`() async throws {
@@ -146,7 +143,6 @@ struct HS5UserTests {
         let made = try await [ben, carl]
         #expect(Set([scale.device.users[3], scale.device.users[4]]) == [2, 3], "\(made)")
         #expect(await bench.end(run) == .done)
-        await scale.stop()
     }
 
     @Test func `missing body data is requested, and a full scale is reported`() async throws {
@@ -169,6 +165,5 @@ struct HS5UserTests {
         #expect(try await Self.ask(bench, "users-delete", #"{"serial":9}"#).contains("no user 9"))
         #expect(try await Self.ask(bench, "cloud").contains("hsl link"))
         #expect(await bench.end(run) == .done)
-        await scale.stop()
     }
 }

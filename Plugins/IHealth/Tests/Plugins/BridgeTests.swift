@@ -57,7 +57,6 @@ struct BridgeTests {
         await bench.hub.records(6)
         #expect(await devices() == ["020000003001"] + expected)
         #expect(await bench.end(again) == .done)
-        await bridge.stop()
     }
 
     @Test func `with device_id the other scale behind the bridge is left alone`() async throws {
@@ -71,7 +70,6 @@ struct BridgeTests {
         #expect(await bench.events("protocol").contains { $0.text?.contains("HS3:020000003001") == true })
         #expect(await bench.end(run) == .done)
         #expect(await bench.samples.allSatisfy { $0.source.device == "020000003002" })
-        await bridge.stop()
     }
 
     @Test
@@ -107,7 +105,6 @@ struct BridgeTests {
         #expect(try await ask(bench, "auto-connect", #"{"on":false,"device":"02:00:00:00:30:02"}"#) == "done")
         #expect(both.device.scales.map(\.callsByItself) == [true, false])
         #expect(await bench.end(second) == .done)
-        await both.stop()
     }
 
     @Test func `a HS4 behind a bridge shows its unit again after a restart`() async throws {
@@ -125,7 +122,6 @@ struct BridgeTests {
         await bridge.becomes { $0.scales[0].unit != nil }
         #expect(bridge.device.scales[0].unit == .pounds, "the first measurement has it")
         #expect(await bench.end(again) == .done)
-        await bridge.stop()
     }
 
     @Test(arguments: ScaleModel.allCases)
@@ -148,6 +144,5 @@ struct BridgeTests {
         await bench.hub.records(1)
         #expect(bridge.device.scales[0].height == 168)
         #expect(await bench.end(run) == .done)
-        await bridge.stop()
     }
 }

@@ -64,7 +64,6 @@ struct CheckTests {
             _ = try await check(.hs3, toml(scale.link, HS3Scale.device), patience: .seconds(2))
         }
         #expect(failure.message.contains("nothing answers like an HS3"), "\(failure)")
-        await scale.stop()
     }
 
     /// A machine without Bluetooth cannot pair, and the other cases need pairing.
@@ -111,7 +110,6 @@ struct CheckTests {
         #expect(try await check("00") == "The HS4 020000004001 answers: Body Scale, firmware 1.0.1.")
         let failure = try await #require(throws: PluginFailure.self) { _ = try await check("ff") }
         #expect(failure.exit == .unavailable && failure.message.contains("see auth_key"), "\(failure)")
-        await scale.stop()
     }
 
     @Test func `a check of a HS5 only finds the scale's id`() async throws {
@@ -121,6 +119,5 @@ struct CheckTests {
         #expect(
             found.hasPrefix("The HS5 020000005001 answers: iHealth HS5, firmware 1.0.2. Without auth_key"), "\(found)")
         #expect(!scale.events.contains { if case .clockSet = $0 { true } else { false } })
-        await scale.stop()
     }
 }

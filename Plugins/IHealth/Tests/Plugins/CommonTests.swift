@@ -73,6 +73,5 @@ struct CommonTests {
         let again = try await bench.run(model, settings)
         #expect(await bench.events("authentication", told + 1)[told].code == 2)
         #expect(await bench.end(again) == .done)
-        await bridge.stop()
     }
 }

@@ -40,7 +40,6 @@ struct OpenAPITests {
         await weigh(bridge, bench)
         #expect(await bench.end(run) == .done)
         #expect(await bench.hub.tokens["ihealth"]?.json?.text.contains("u1b2c3d4") == true)
-        await bridge.stop()
     }
 
     private static let faults = ["status=503", "cut-before", "html", "half", "too-many=3600"]
@@ -60,7 +59,6 @@ struct OpenAPITests {
             if model != .hs5 { await weigh(bridge, bench) }
             #expect(await bench.end(run) == .done)
             if model == .hs5 { #expect(await bench.samples.isEmpty) }
-            await bridge.stop()
         }
     }
 
@@ -81,7 +79,6 @@ struct OpenAPITests {
         let codes = await bench.events("authentication").map(\.code)
         #expect(Set(codes).isSubset(of: [2, 3]), "linked, says the cloud; logged in, says the bridge")
         #expect(await bench.end(run) == .done)
-        await bridge.stop()
     }
 
     /// The change of the account, and the code that the person gets.
@@ -102,7 +99,6 @@ struct OpenAPITests {
         let run = try await run(model, cloud, bridge, bench)
         #expect(await bench.events("authentication").first?.code == change.rawValue)
         #expect(await bench.end(run) == .done)
-        await bridge.stop()
     }
 
     @Test(arguments: ScaleModel.allCases)
@@ -125,6 +121,5 @@ struct OpenAPITests {
         }
         #expect(code == "settings" && reason.contains("auth_mode"))
         #expect(await bench.end(run) == .done)
-        await bridge.stop()
     }
 }

@@ -36,6 +36,5 @@ struct UntimedTests {
         #expect(after.map(\.key) == [before.key] && after.map(\.zone) == [zone])
         #expect(await bench.hub.duplicates == 0)
         #expect(await bench.hub.violations == [])
-        await bridge.stop()
     }
 }
