@@ -69,10 +69,10 @@ struct HostDriver {
     /// Short delays, because the simulated scale also repeats after short ones.
     init() {
         var settings = HS3Host.Settings()
-        settings.openAfter = .zero
-        (settings.firstResend, settings.nextResend) = (.milliseconds(150), .milliseconds(150))
-        (settings.openTimeout, settings.answerTimeout) = (.milliseconds(800), .milliseconds(1500))
-        settings.partialFrameTimeout = .milliseconds(50)
+        settings.timing.openAfter = .zero
+        (settings.timing.firstResend, settings.timing.nextResend) = (.milliseconds(150), .milliseconds(150))
+        (settings.openTimeout, settings.timing.answerTimeout) = (.milliseconds(800), .milliseconds(1500))
+        settings.timing.partialFrameTimeout = .milliseconds(50)
         host = HS3Host(settings: settings)
     }
 

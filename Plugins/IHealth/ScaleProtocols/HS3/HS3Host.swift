@@ -20,24 +20,9 @@ public struct HS3Host: ScaleHost {
         ///
         /// The scale sends its whole memory whatever the value; `nil` sends the vendor's default, 2011-01-02 12:12:12.
         public var lastKnown: WallTime?
-        /// The delay from the connection to the first command.
-        ///
-        /// The captures show about half a second.
-        public var openAfter = Duration.milliseconds(500)
-        /// The delay from a command to its first repetition.
-        public var firstResend = Duration.milliseconds(800)
-        /// The delay from one repetition to the next, and from the last one to giving up.
-        public var nextResend = Duration.milliseconds(300)
-        /// The number of repetitions of a command.
-        public var resends = 3
+        public var timing = HostTiming()
         /// How long an unanswered `23` may take before a scale that only sends weights is accepted as it is.
         public var openTimeout = Duration.seconds(3)
-        /// How long the next frame of the dialogue may take.
-        ///
-        /// It is longer than the 4.8 s after which the scale repeats a frame.
-        public var answerTimeout = Duration.seconds(6)
-        /// How long a frame may stay incomplete before its bytes are dropped.
-        public var partialFrameTimeout = Duration.seconds(1)
 
         /// The defaults.
         public init() {}
@@ -116,7 +101,7 @@ public struct HS3Host: ScaleHost {
         var times = [answerBy, openAt].compactMap(\.self)
         if let request, request.repeatsLeft >= 0, !isResendPending { times.append(request.repeatAt) }
         if phase == .opening, hasSeenWeight, let openedAt { times.append(openedAt + settings.openTimeout) }
-        if scanner.isInsideFrame, let lastReceived { times.append(lastReceived + settings.partialFrameTimeout) }
+        if scanner.isInsideFrame, let lastReceived { times.append(lastReceived + settings.timing.partialFrameTimeout) }
         return times.min()
     }
 
@@ -124,13 +109,12 @@ public struct HS3Host: ScaleHost {
 
     mutating func open() {
         phase = .waiting
-        openAt = now.uptime + settings.openAfter
+        openAt = now.uptime + settings.timing.openAfter
         tick()
     }
 
     mutating func endSession(isError: Bool) {
-        if isError { report(.disconnected(Self.model)) }
-        report(.disconnected)
+        reportEnd(isError: isError)
         stopWaiting()
         scanner.reset()
         recentFrames.removeAll()
@@ -157,7 +141,7 @@ public struct HS3Host: ScaleHost {
     }
 
     mutating func tick() {
-        if scanner.isInsideFrame, let last = lastReceived, now.uptime >= last + settings.partialFrameTimeout {
+        if scanner.isInsideFrame, let last = lastReceived, now.uptime >= last + settings.timing.partialFrameTimeout {
             take { $0.flush() }
         }
         if let due = openAt, now.uptime >= due {
@@ -165,7 +149,7 @@ public struct HS3Host: ScaleHost {
             counter = 1
             phase = .opening
             openedAt = now.uptime
-            answerBy = now.uptime + settings.answerTimeout
+            answerBy = now.uptime + settings.timing.answerTimeout
             send(.open)
         }
         if phase == .opening, hasSeenWeight, let openedAt, now.uptime >= openedAt + settings.openTimeout {
@@ -188,7 +172,7 @@ public struct HS3Host: ScaleHost {
         }
         // An unanswered 23 is not repeated any more: a weight may still arrive until `answerBy`.
         pending.repeatsLeft -= 1
-        pending.repeatAt = now.uptime + settings.nextResend
+        pending.repeatAt = now.uptime + settings.timing.nextResend
         request = pending
     }
 
@@ -204,8 +188,9 @@ public struct HS3Host: ScaleHost {
         let bytes = HS3Frame(checked: .host, command.rawValue, counter, data).bytes
         actions.append(.send(bytes))
         request = HostRequest(
-            command: command.rawValue, sequence: counter, frames: [bytes], repeatAt: now.uptime + settings.firstResend,
-            repeatsLeft: settings.resends)
+            command: command.rawValue, sequence: counter, frames: [bytes],
+            repeatAt: now.uptime + settings.timing.firstResend,
+            repeatsLeft: settings.timing.resends)
         counter &+= 2
     }
 

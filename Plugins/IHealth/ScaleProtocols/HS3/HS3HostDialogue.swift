@@ -51,7 +51,7 @@ extension HS3Host {
     private mutating func wait(_ phase: Phase) {
         request = nil
         self.phase = phase
-        answerBy = now.uptime + settings.answerTimeout
+        answerBy = now.uptime + settings.timing.answerTimeout
     }
 
     /// Handles a frame without a weighing.
@@ -120,7 +120,7 @@ extension HS3Host {
             isComplete = isComplete || index == 0
         }
         guard phase == .transferring, let current = transfer else { return }
-        guard isComplete else { return answerBy = now.uptime + settings.answerTimeout }
+        guard isComplete else { return answerBy = now.uptime + settings.timing.answerTimeout }
         if current.slots != current.announced {
             warn(.memoryCountDiffers(announced: current.announced, received: current.slots))
         }
@@ -192,12 +192,12 @@ extension HS3Host {
         let seen = recentFrames.firstIndex { $0.waitsFor == token }
         guard isKept else {
             if let seen { recentFrames.remove(at: seen) }
-            if phase == .transferring, item.source == .memory { answerBy = now.uptime + settings.answerTimeout }
+            if phase == .transferring, item.source == .memory { answerBy = now.uptime + settings.timing.answerTimeout }
             return
         }
         if let seen { recentFrames[seen].waitsFor = nil }
         acknowledge(item.context.sequence)
         report(item.context.slots, item.source)
-        if phase == .opening { request?.repeatAt = now.uptime + settings.nextResend }
+        if phase == .opening { request?.repeatAt = now.uptime + settings.timing.nextResend }
     }
 }

@@ -44,24 +44,13 @@ public struct HS4Host: ScaleHost {
         public var user: UInt32 = 1
         /// Maps error bytes to the vendor's numbers.
         public var errors = ScaleError.defaultTable(of: .hs4)
-        /// The delay from the connection to the first command.
-        public var openAfter = Duration.milliseconds(500)
-        /// The delay from a command to its first repetition.
-        public var firstResend = Duration.milliseconds(800)
-        /// The delay from one repetition to the next, and from the last one to giving up.
-        public var nextResend = Duration.milliseconds(300)
-        /// The number of repetitions of a command.
-        public var resends = 3
-        /// How long the next message of the dialogue may take after a command has arrived.
-        public var answerTimeout = Duration.seconds(6)
+        public var timing = HostTiming()
         /// How long each step of the log-in may take.
         public var logInTimeout = Duration.seconds(4)
         /// How long the scale may be silent between the weights of one weighing.
         public var weighingTimeout = Duration.seconds(4)
         /// The delay from a weighing, or a failed one, to the next measurement.
         public var measureAgainAfter = Duration.milliseconds(500)
-        /// How long a frame may stay incomplete before its bytes are dropped.
-        public var partialFrameTimeout = Duration.seconds(1)
 
         public init() {}
     }
@@ -127,7 +116,7 @@ public struct HS4Host: ScaleHost {
 
     public var deadline: Duration? {
         var times = [answerBy, beginAt, request?.repeatAt].compactMap(\.self)
-        if link.isInsideFrame, let lastReceived { times.append(lastReceived + settings.partialFrameTimeout) }
+        if link.isInsideFrame, let lastReceived { times.append(lastReceived + settings.timing.partialFrameTimeout) }
         return times.min()
     }
 
@@ -135,13 +124,12 @@ public struct HS4Host: ScaleHost {
 
     mutating func open() {
         phase = .waiting
-        beginAt = now.uptime + settings.openAfter
+        beginAt = now.uptime + settings.timing.openAfter
         tick()
     }
 
     mutating func endSession(isError: Bool) {
-        if isError { report(.disconnected(Self.model)) }
-        report(.disconnected)
+        reportEnd(isError: isError)
         stopWaiting()
         link.reset()
         (lastReceived, isWeighing) = (nil, false)
@@ -170,7 +158,7 @@ public struct HS4Host: ScaleHost {
     // MARK: Time
 
     mutating func tick() {
-        if link.isInsideFrame, let last = lastReceived, now.uptime >= last + settings.partialFrameTimeout {
+        if link.isInsideFrame, let last = lastReceived, now.uptime >= last + settings.timing.partialFrameTimeout {
             receive(link.flush())
         }
         if let due = beginAt, now.uptime >= due {
@@ -178,15 +166,7 @@ public struct HS4Host: ScaleHost {
             if phase == .waiting { begin() } else { stop(then: .measurement) }
         }
         if let due = answerBy, now.uptime >= due { return timeIsOver() }
-        resend()
-    }
-
-    private mutating func resend() {
-        guard let pending = request, now.uptime >= pending.repeatAt else { return }
-        guard pending.repeatsLeft > 0 else { return timeIsOver() }
-        request?.repeatsLeft -= 1
-        request?.repeatAt = now.uptime + settings.nextResend
-        actions += pending.frames.map(ScaleAction.send)
+        if !resend(after: settings.timing.nextResend) { timeIsOver() }
     }
 
     private mutating func timeIsOver() {
@@ -211,8 +191,8 @@ public struct HS4Host: ScaleHost {
         let frames = link.frames(content.command, data)
         actions += frames.map(ScaleAction.send)
         request = HostRequest(
-            command: content.command, frames: frames, repeatAt: now.uptime + settings.firstResend,
-            repeatsLeft: settings.resends)
+            command: content.command, frames: frames, repeatAt: now.uptime + settings.timing.firstResend,
+            repeatsLeft: settings.timing.resends)
     }
 
     /// Sends a message that the scale does not answer.
@@ -224,7 +204,7 @@ public struct HS4Host: ScaleHost {
     mutating func wait(_ phase: Phase, for time: Duration? = nil) {
         request = nil
         self.phase = phase
-        answerBy = now.uptime + (time ?? settings.answerTimeout)
+        answerBy = now.uptime + (time ?? settings.timing.answerTimeout)
     }
 
     mutating func receive(_ bytes: [UInt8]) {

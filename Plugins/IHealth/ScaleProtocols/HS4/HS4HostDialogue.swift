@@ -184,7 +184,7 @@ extension HS4Host {
             // If the link repeats nothing, a new connection makes the scale send it again.
             if settings.link == .serialPort { return close() }
             link.forget(item.context.arrival.message)
-            if phase == .transferring { answerBy = now.uptime + settings.answerTimeout }
+            if phase == .transferring { answerBy = now.uptime + settings.timing.answerTimeout }
             return
         }
         acknowledge(item.context.arrival)

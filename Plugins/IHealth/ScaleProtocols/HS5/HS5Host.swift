@@ -172,10 +172,7 @@ public struct HS5Host: ScaleHost {
         (last, counter, unansweredSearches) = (nil, 1, 0)
         (round, users, confirmations) = ([], [], [])
         deliveries.endConnection()
-        if wasThere {
-            if isError { report(.disconnected(Self.model)) }
-            report(.disconnected)
-        }
+        if wasThere { reportEnd(isError: isError) }
         if isLinked { phase = .searching }
     }
 
@@ -188,15 +185,7 @@ public struct HS5Host: ScaleHost {
             if command == .end, phase == .measuring { beginRound() }
         }
         if let due = searchAt, now.uptime >= due { search() }
-        if let pending = request, now.uptime >= pending.repeatAt {
-            if pending.repeatsLeft > 0 {
-                request?.repeatsLeft -= 1
-                request?.repeatAt = now.uptime + settings.repeatAfter
-                actions += pending.frames.map(ScaleAction.send)
-            } else {
-                giveUp()
-            }
-        }
+        if !resend(after: settings.repeatAfter) { giveUp() }
         if let due = weighingBy, now.uptime >= due {
             // This comes before the error, which ends a weighing.
             endWeighing()

@@ -108,7 +108,24 @@ extension ScaleHost {
     // The protocols of HS3 and HS4 have no commands that wait for their turn.
     mutating func withdraw() {}
 
+    /// Repeats the request if it is due; returns false if it has been repeated often enough.
+    mutating func resend(after pause: Duration) -> Bool {
+        guard var pending = request, now.uptime >= pending.repeatAt else { return true }
+        guard pending.repeatsLeft > 0 else { return false }
+        pending.repeatsLeft -= 1
+        pending.repeatAt = now.uptime + pause
+        request = pending
+        actions += pending.frames.map(ScaleAction.send)
+        return true
+    }
+
     // MARK: Reporting
+
+    /// Reports the end of a session; an error if the link did not end from this side.
+    mutating func reportEnd(isError: Bool) {
+        if isError { report(.disconnected(Self.model)) }
+        report(.disconnected)
+    }
 
     mutating func report(_ events: ScaleEvent...) { actions += events.map(ScaleAction.event) }
 

@@ -125,10 +125,10 @@ enum HS3Bench {
     static func plugin() -> IHealthHS3 {
         var plugin = IHealthHS3()
         plugin.timing = ScaleTiming(pause: .milliseconds(5)) { settings in
-            settings.openAfter = .zero
-            (settings.firstResend, settings.nextResend) = (.milliseconds(150), .milliseconds(150))
-            (settings.openTimeout, settings.answerTimeout) = (.milliseconds(800), .milliseconds(1500))
-            settings.partialFrameTimeout = .milliseconds(50)
+            settings.timing.openAfter = .zero
+            (settings.timing.firstResend, settings.timing.nextResend) = (.milliseconds(150), .milliseconds(150))
+            (settings.openTimeout, settings.timing.answerTimeout) = (.milliseconds(800), .milliseconds(1500))
+            settings.timing.partialFrameTimeout = .milliseconds(50)
         }
         return plugin
     }

@@ -67,11 +67,11 @@ enum HS4Bench {
     static func plugin() -> IHealthHS4 {
         var plugin = IHealthHS4()
         plugin.timing = ScaleTiming(pause: .milliseconds(5)) { settings in
-            settings.openAfter = .zero
-            (settings.firstResend, settings.nextResend) = (.milliseconds(150), .milliseconds(150))
-            (settings.answerTimeout, settings.logInTimeout) = (.milliseconds(1500), .milliseconds(1500))
+            settings.timing.openAfter = .zero
+            (settings.timing.firstResend, settings.timing.nextResend) = (.milliseconds(150), .milliseconds(150))
+            (settings.timing.answerTimeout, settings.logInTimeout) = (.milliseconds(1500), .milliseconds(1500))
             (settings.weighingTimeout, settings.measureAgainAfter) = (.milliseconds(800), .milliseconds(20))
-            settings.partialFrameTimeout = .milliseconds(50)
+            settings.timing.partialFrameTimeout = .milliseconds(50)
         }
         return plugin
     }

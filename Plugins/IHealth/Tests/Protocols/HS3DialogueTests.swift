@@ -10,7 +10,7 @@ struct HS3DialogueTests {
 
     static func settings() -> HS3Host.Settings {
         var settings = HS3Host.Settings()
-        settings.openAfter = .milliseconds(100)
+        settings.timing.openAfter = .milliseconds(100)
         return settings
     }
 

@@ -12,7 +12,7 @@ struct HS3HostTests {
     init() throws {
         wall = try #require(WallTime("2026-11-20 07:30:00"))
         var settings = HS3Host.Settings()
-        settings.openAfter = .zero
+        settings.timing.openAfter = .zero
         host = HS3Host(settings: settings)
     }
 

@@ -21,7 +21,7 @@ struct ScriptCutTests {
 
         init(_ wall: String, openAfter: Duration) throws {
             var settings = HS3Host.Settings()
-            settings.openAfter = openAfter
+            settings.timing.openAfter = openAfter
             host = HS3Host(settings: settings)
             self.wall = try #require(WallTime(wall))
         }

@@ -28,7 +28,7 @@ struct SessionReplayTests {
         host: [[UInt8]], kept: [ScaleReading], events: [ScaleEvent]
     ) {
         var settings = HS3Host.Settings()
-        settings.openAfter = openAfter
+        settings.timing.openAfter = openAfter
         var host = HS3Host(settings: settings)
         let wall = try #require(WallTime(wall))
         var (uptime, sent): (Duration, [[UInt8]]) = (.zero, [])
