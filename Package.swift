@@ -231,7 +231,7 @@ let plugins: [Target] = [
 
 let simulators: [Target] = [
     library("Simulators/Scales/Sources/ScaleStandIns", "JSON Platform ScaleProtocols"),
-    library("Simulators/Scales/Sources/ScaleSimulation", "Platform Samples ScaleProtocols ScaleStandIns"),
+    library("Simulators/Scales/Sources/ScaleSimulation", "JSON Platform Samples ScaleProtocols ScaleStandIns"),
     program("Simulators/Scales/Sources/hub-scale-sim", "ArgumentParser ScaleProtocols ScaleSimulation ScaleStandIns"),
     library("Simulators/WebFaults/Sources", httpServer, "JSON NIOHTTP1 NIOWebSocket Platform Samples"),
     library("Simulators/IHealthCloud/Sources", as: "IHealthCloudSimulation", "WebFaults"),

@@ -1,3 +1,4 @@
+import JSON
 import Platform
 public import ScaleProtocols
 public import ScaleStandIns
@@ -64,9 +65,7 @@ public enum SimulatorEvent: Sendable, Hashable {
 
     /// One JSON object without line break.
     public var json: String {
-        "{"
-            + members.map { "\(SimulatorEvent.quoted($0.name)):\(SimulatorEvent.quoted($0.value))" }.joined(
-                separator: ",") + "}"
+        JSONTree.object(members.map { JSONTree.Member($0.name, .text($0.value)) }).json
     }
 
     /// A line for people.
@@ -79,18 +78,5 @@ public enum SimulatorEvent: Sendable, Hashable {
 
     static func hex(_ bytes: [UInt8]) -> String {
         bytes.map { [$0].hexadecimal }.joined(separator: " ")
-    }
-
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": quoted += "\\" + String(scalar)
-            case _ where scalar.value < 0x20:
-                quoted += "\\u" + scalar.value.hexadecimal(digits: 4)
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
     }
 }
