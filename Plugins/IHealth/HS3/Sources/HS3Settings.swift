@@ -5,10 +5,7 @@ import ScaleProtocols
 enum HS3Settings {
     static let declarations: [SettingDeclaration] =
         [
-            ScaleSettings.linkDeclaration(
-                ["rfcomm", "rfcomm-accept", "tcp", "tcp-accept", "unix", "unix-accept", "serial", "hsl", "hsl-accept"],
-                expected: "rfcomm://00:4D:32:1A:2B:3C, rfcomm-accept://…, tcp://HOST:PORT, tcp-accept://…, "
-                    + "unix:///PATH, unix-accept:///…, serial:///dev/…, hsl://HOST:PORT or hsl-accept://HOST:PORT",
+            ScaleSettings.streamLinkDeclaration(
                 example: "rfcomm://00:4D:32:1A:2B:3C",
                 help: "The link to the scale; for Bluetooth rfcomm:// and its address, as bluetoothctl shows it.")
         ]

@@ -11,13 +11,7 @@ enum HS4Settings {
 
     static let declarations: [SettingDeclaration] =
         [
-            ScaleSettings.linkDeclaration(
-                [
-                    "rfcomm", "rfcomm-accept", "tcp", "tcp-accept", "unix", "unix-accept", "serial", "hsl",
-                    "hsl-accept",
-                ],
-                expected: "rfcomm://00:4D:32:1A:2B:3C, rfcomm-accept://…, tcp://HOST:PORT, tcp-accept://…, "
-                    + "unix:///PATH, unix-accept:///…, serial:///dev/…, hsl://HOST:PORT or hsl-accept://HOST:PORT",
+            ScaleSettings.streamLinkDeclaration(
                 example: "hsl-accept://127.0.0.1:4714",
                 help:
                     "The link to the scale: a program that speaks HSL/1, a HS4S by Bluetooth, or whatever carries "

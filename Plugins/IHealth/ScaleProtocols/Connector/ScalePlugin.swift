@@ -44,12 +44,7 @@ extension ScalePlugin {
     /// The argument that selects the scale for a command.
     public static var deviceArgument: SettingDeclaration {
         SettingDeclaration(
-            "device",
-            .string(
-                TextRule(
-                    pattern: "[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){5}", expected: "twelve hex digits",
-                    example: "004D321A2B3C")),
-            help: "The scale, if several are behind an hsl link.")
+            "device", ScaleSettings.addressType, help: "The scale, if several are behind an hsl link.")
     }
 
     /// The commands that every scale's plugin has.

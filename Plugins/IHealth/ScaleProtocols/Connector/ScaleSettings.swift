@@ -134,19 +134,27 @@ extension ScaleSettings {
             help: help, default: `default`, required: `default` == nil, access: .link)
     }
 
+    /// The setting `link` of a scale whose own frames come as a stream of bytes.
+    public static func streamLinkDeclaration(example: String, help: String) -> SettingDeclaration {
+        linkDeclaration(
+            ["rfcomm", "rfcomm-accept", "tcp", "tcp-accept", "unix", "unix-accept", "serial", "hsl", "hsl-accept"],
+            expected: "rfcomm://00:4D:32:1A:2B:3C, rfcomm-accept://…, tcp://HOST:PORT, tcp-accept://…, "
+                + "unix:///PATH, unix-accept:///…, serial:///dev/…, hsl://HOST:PORT or hsl-accept://HOST:PORT",
+            example: example, help: help)
+    }
+
     /// The access that the links and the Open API need.
     public static let reaches: [PluginReach] = [.network, .listening, .bluetooth]
+
+    /// The type of a setting or argument that is a scale's address.
+    static let addressType = SettingType.string(
+        TextRule(
+            pattern: "[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){5}", expected: "twelve hex digits", example: "004D321A2B3C"))
 
     /// The settings `device_id` and `zone`.
     public static func placeDeclarations(deviceHelp: String) -> [SettingDeclaration] {
         [
-            SettingDeclaration(
-                "device_id",
-                .string(
-                    TextRule(
-                        pattern: "[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){5}", expected: "twelve hex digits",
-                        example: "004D321A2B3C")),
-                help: deviceHelp),
+            SettingDeclaration("device_id", addressType, help: deviceHelp),
             SettingDeclaration(
                 "zone", .timeZone,
                 help:
