@@ -76,7 +76,8 @@ struct ScaleInputTests {
             """
         let script = try SimulatorScript(json: Data(json.utf8), file: "day.json")
         #expect(script.deviceId == "020000003001")
-        #expect(script.memory.map(\.tenthsOfKilogram) == [723])
+        let time = try #require(WallTime("2026-11-19T07:30:05"))
+        #expect(script.weighings == [StandInWeighing(tenthsOfKilogram: 723, time: time)])
         #expect(
             script.events == [
                 PlannedCommand(
@@ -85,7 +86,7 @@ struct ScaleInputTests {
                 PlannedCommand(after: .seconds(5), command: .fail(0xE7)),
             ])
         var options = ScaleSimulator.Options(link: .pty, device: HS3Device())
-        for fault in script.faults { options.add(fault) }
+        for fault in script.faults { options.add(try FaultOption(fault)) }
         #expect(options.device.faults.badChecksumEvery == 3)
         #expect(options.hangUpAfter == 9)
     }

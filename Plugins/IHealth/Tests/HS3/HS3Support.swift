@@ -60,8 +60,11 @@ final class HS3Scale: PluginCase.FarSide {
     /// A scale that plays a script of the simulator.
     convenience init(script: Data) throws {
         let script = try SimulatorScript(json: script, file: "script.json")
-        try self.init(memory: script.memory, skew: script.clockSkewSeconds, plan: script.events)
-        for fault in script.faults { simulator.submit(.fault(fault)) }
+        let memory = script.weighings.compactMap { weighing in
+            weighing.time.flatMap { HS3Record($0, tenthsOfKilogram: weighing.tenthsOfKilogram)?.key }
+        }
+        try self.init(memory: memory, skew: script.clockSkewSeconds, plan: script.events)
+        for fault in script.faults { simulator.submit(.fault(try FaultOption(fault))) }
     }
 
     var link: String {

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import ScaleProtocols
+import ScaleProtocols
 public import ScaleStandIns
 
 /// A scale and its day, from a JSON file.
@@ -24,23 +24,11 @@ public struct SimulatorScript: Sendable, Hashable {
     public var weighings: [StandInWeighing] = []
     /// The planned events with their times, counted from the first session.
     public var events: [PlannedCommand] = []
-    /// The faults.
-    public var faults: [FaultOption] = []
-    /// The same faults as written, because a name may mean another fault on another scale.
-    public var faultNames: [String] = []
-
-    private let hourMode: HS3HourMode
-
-    /// The memory in the form of a HS3.
-    public var memory: [HS3RecordKey] {
-        weighings.compactMap { weighing in
-            weighing.time.flatMap { HS3Record($0, tenthsOfKilogram: weighing.tenthsOfKilogram, mode: hourMode)?.key }
-        }
-    }
+    /// The faults as written, because a name may mean another fault on another scale.
+    public var faults: [String] = []
 
     /// Parses a script; errors contain `file`, the place and the expected value.
-    public init(json: Data, file: String, hourMode: HS3HourMode = .sdk12) throws(SimulatorError) {
-        self.hourMode = hourMode
+    public init(json: Data, file: String) throws(SimulatorError) {
         let raw: Raw
         do { raw = try JSONDecoder().decode(Strict<Raw>.self, from: json).value } catch {
             throw SimulatorError(.script, "\(file): \(SimulatorScript.explain(error))")
@@ -71,8 +59,8 @@ public struct SimulatorScript: Sendable, Hashable {
                     throw SimulatorError(.script, "an event needs either kg or error")
                 }
             }
-            faultNames = raw.faults ?? []
-            for name in faultNames { faults.append(try FaultOption(name)) }
+            faults = raw.faults ?? []
+            for fault in faults { _ = try FaultOption(fault) }
         } catch {
             throw SimulatorError(.script, "\(file): \(error)")
         }

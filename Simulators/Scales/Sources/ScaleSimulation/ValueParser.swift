@@ -1,5 +1,5 @@
 /// Parses the small values that people type: weights, durations, bytes.
-enum ValueParser {
+public enum ValueParser {
     /// Tenths of a kilogram from `72.4` or `72`; at most 999.9 with one decimal, because the scale has no other values.
     static func tenths(_ text: some StringProtocol) throws(SimulatorError) -> Int {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -13,7 +13,7 @@ enum ValueParser {
     }
 
     /// A duration from `0.8s`, `300ms`, `2m`, `1h`, `1d`; a bare number means seconds.
-    static func duration(_ text: some StringProtocol) throws(SimulatorError) -> Duration {
+    public static func duration(_ text: some StringProtocol) throws(SimulatorError) -> Duration {
         let units = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("d", 86400)]
         let unit = units.first { text.hasSuffix($0.0) } ?? ("", 1)
         guard let number = Double(text.dropLast(unit.0.count)), number.isFinite, number >= 0, number <= 1e6 else {
@@ -23,7 +23,7 @@ enum ValueParser {
     }
 
     /// Seconds from `+46s`, `-1h`, `90`.
-    static func signedSeconds(_ text: some StringProtocol) throws(SimulatorError) -> Int {
+    public static func signedSeconds(_ text: some StringProtocol) throws(SimulatorError) -> Int {
         let isNegative = text.hasPrefix("-")
         let size = try duration(isNegative || text.hasPrefix("+") ? String(text.dropFirst()) : String(text))
         return (isNegative ? -1 : 1) * Int(size.components.seconds)
@@ -42,15 +42,5 @@ enum ValueParser {
 
     static func digits(_ text: some StringProtocol) -> Int? {
         text.utf8.count <= 9 && text.utf8.allSatisfy { (48...57).contains($0) } ? Int(text) : nil
-    }
-}
-
-extension Duration {
-    /// Parses `0.8s`, `300ms`, `2m`, `1h`, `1d`; a bare number means seconds.
-    public static func parse(_ text: String) throws(SimulatorError) -> Duration { try ValueParser.duration(text) }
-
-    /// Parses whole seconds with a sign: `+46s`, `-1h`, `90`.
-    public static func signedSeconds(_ text: String) throws(SimulatorError) -> Int {
-        try ValueParser.signedSeconds(text)
     }
 }

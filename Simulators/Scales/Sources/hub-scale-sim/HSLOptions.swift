@@ -68,7 +68,7 @@ struct HSLOptions: ParsableArguments {
             profile.token = secret
         }
         profile.seed = (0..<32).map { _ in UInt8.random(in: 0...255) }
-        profile.pace = try Duration.parse(pace)
+        profile.pace = try ValueParser.duration(pace)
         return HSLDevice(scale, memory: memory, profile: profile)
     }
 }

@@ -68,16 +68,16 @@ struct ScaleOptions: ParsableArguments {
     }
 
     /// - Throws: ``SimulatorError``; its kind is usage for mistakes of the user.
-    func story(users: [UInt32] = [], hourMode: HS3HourMode = .sdk12) throws -> Story {
+    func story(users: [UInt32] = []) throws -> Story {
         guard (0...255).contains(memory), (0...100_000).contains(play) else {
             throw SimulatorError(.usage, "--memory takes 0 to 255 weighings, --play 0 to 100000")
         }
         var story = Story()
         story.clock = try SimulationClock(clock)
-        story.skewSeconds = try Duration.signedSeconds(skew)
+        story.skewSeconds = try ValueParser.signedSeconds(skew)
         if let script {
-            let written = try read(script, hourMode: hourMode)
-            (story.plan, story.held, story.faults) = (written.events, written.weighings, written.faultNames)
+            let written = try SimulatorScript(json: try ScaleOptions.bytes(of: script), file: script)
+            (story.plan, story.held, story.faults) = (written.events, written.weighings, written.faults)
             story.deviceId = written.deviceId
             if skew == "0s" { story.skewSeconds = written.clockSkewSeconds }
         }
@@ -89,7 +89,7 @@ struct ScaleOptions: ParsableArguments {
             story.held.append(
                 StandInWeighing(tenthsOfKilogram: day.tenthsOfKilogram, user: user, time: day.time))
         }
-        let pause = try Duration.parse(every)
+        let pause = try ValueParser.duration(every)
         for place in 0..<play {
             let command: SimulatorCommand =
                 if dates == .daily, memory + place < days.count {
@@ -102,10 +102,6 @@ struct ScaleOptions: ParsableArguments {
         story.plan.sort { $0.after < $1.after }
         story.faults += fault
         return story
-    }
-
-    private func read(_ path: String, hourMode: HS3HourMode) throws -> SimulatorScript {
-        try SimulatorScript(json: try ScaleOptions.bytes(of: path), file: path, hourMode: hourMode)
     }
 
     static func bytes(of path: String) throws -> Data {

@@ -31,14 +31,14 @@ struct SimulateHS3Command: ParsableCommand {
 
     func run() throws {
         try scale.run {
-            let story = try scale.story(hourMode: hourMode)
+            let story = try scale.story()
             guard !bridge.hsl else {
                 return try scale.options(try scale.stream(), try bridge.device(.hs3, story), story)
             }
             var profile = HS3Device.Profile()
             (profile.hourMode, profile.clockMode) = (hourMode, clockMode)
             profile.skewSeconds = story.skewSeconds
-            profile.repeatAfter = try Duration.parse(repeatAfter)
+            profile.repeatAfter = try ValueParser.duration(repeatAfter)
             profile.memoryLimit = max(200, story.held.count)
             let held = story.held.compactMap { weighing in
                 weighing.time.flatMap {

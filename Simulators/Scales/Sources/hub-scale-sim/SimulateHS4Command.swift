@@ -45,7 +45,7 @@ struct SimulateHS4Command: ParsableCommand {
             profile.key = try ScaleOptions.key(testKey)
             profile.skewSeconds = story.skewSeconds
             if let firmware = bridge.firmware { profile.identity.firmware = try HSLOptions.version(firmware) }
-            profile.repeatAfter = try Duration.parse(repeatAfter)
+            profile.repeatAfter = try ValueParser.duration(repeatAfter)
             profile.memoryLimit = max(200, story.held.count)
             let held = story.held.compactMap { weighing in
                 weighing.time.flatMap { HS4Record($0, tenthsOfKilogram: weighing.tenthsOfKilogram, more: 1) }

@@ -52,7 +52,7 @@ struct SimulateHS5Command: ParsableCommand {
             profile.key = try ScaleOptions.key(testKey)
             profile.skewSeconds = story.skewSeconds
             if let firmware = bridge.firmware { profile.identity.firmware = try HSLOptions.version(firmware) }
-            profile.repeatAfter = try Duration.parse(repeatAfter)
+            profile.repeatAfter = try ValueParser.duration(repeatAfter)
             profile.memoryLimit = max(200, story.held.count)
             let identity = try ScaleSimulator.Options.deviceId(story.deviceId ?? ScaleOptions.deviceId(of: .hs5))
             if let bytes = [UInt8](hexadecimal: identity), let id = HS5SenderID(bytes) { profile.id = id }
