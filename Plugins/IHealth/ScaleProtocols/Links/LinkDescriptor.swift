@@ -100,4 +100,10 @@ package struct Wakeup: Sendable {
     package func wake() { _ = writingEnd.write([1]) }
 
     package func clear() { _ = descriptor.read() }
+
+    /// The timeout of `poll` in milliseconds, rounded up, at most a minute; −1 if there is no deadline.
+    package static func timeout(_ left: Duration?) -> Int32 {
+        guard let left = left?.components else { return -1 }
+        return Int32(max(0, min(60_000, left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1)))
+    }
 }

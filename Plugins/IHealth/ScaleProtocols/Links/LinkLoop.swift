@@ -92,7 +92,8 @@ struct LinkLoop {
 
         var due = [orders.alarm, opening?.deadline, pending?.deadline].compactMap(\.self)
         if mayBegin, opening == nil, listener == nil || link.dialled != nil { due.append(tryAt) }
-        guard poll(&files, nfds_t(files.count), LinkLoop.timeout(until: due.min())) > 0 else { return }
+        let left: Duration? = due.min().map { $0 - ContinuousClock.now }
+        guard poll(&files, nfds_t(files.count), Wakeup.timeout(left)) > 0 else { return }
         if files[0].revents != 0 { wakeup.clear() }
         pending?.serve(files[3...], at: .now)
         if files[2].revents != 0, let caller = listener?.accept() {
@@ -108,13 +109,6 @@ struct LinkLoop {
             if files[1].revents & Int16(POLLOUT) != 0 { flush() }
             if orders.hasRoom, files[1].revents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { read() }
         }
-    }
-
-    /// Milliseconds, rounded up; −1 if there is no deadline.
-    private static func timeout(until instant: ContinuousClock.Instant?) -> Int32 {
-        guard let instant else { return -1 }
-        let left = (instant - .now).components
-        return Int32(max(0, min(60_000, left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1)))
     }
 
     private mutating func reportGuests() {

@@ -29,7 +29,7 @@ extension SimulatorLoop {
         isLinked = true
         unsent = []
         report(.connected)
-        perform(device.handle(.linkOpened, at: now))
+        give(.linkOpened)
     }
 
     mutating func serve(_ events: Int16) {
@@ -39,7 +39,7 @@ extension SimulatorLoop {
         guard !bytes.isEmpty else { return }
         report(.wire(.host, bytes))
         lastTraffic = uptime
-        perform(device.handle(.received(bytes), at: now))
+        give(.received(bytes))
     }
 
     mutating func hearDatagrams() {
@@ -49,7 +49,7 @@ extension SimulatorLoop {
             if !isLinked { linked() }
             report(.wire(.host, bytes))
             lastTraffic = uptime
-            perform(device.handle(.received(bytes), at: now))
+            give(.received(bytes))
         }
     }
 
@@ -63,7 +63,7 @@ extension SimulatorLoop {
         (isLinked, unsent, socket) = (false, [], nil)
         dialAt = uptime + .seconds(1)
         report(.disconnected)
-        perform(device.handle(.linkClosed, at: now))
+        give(.linkClosed)
     }
 
     /// Notices when a program opens the terminal.

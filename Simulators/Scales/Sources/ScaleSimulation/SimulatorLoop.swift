@@ -56,12 +56,12 @@ struct SimulatorLoop {
         while !hasEnded {
             dialWhenDue()
             wait(wakeup)
-            for command in commands() where !hasEnded { try carryOut(command) }
+            for command in commands() where !hasEnded { carryOut(command) }
             if hasEnded { break }
             try watchTerminal()
-            if let deadline = device.deadline, uptime >= deadline { try give(.tick) }
+            if let deadline = device.deadline, uptime >= deadline { give(.tick) }
             while !hasEnded, let place = plan.firstIndex(where: { due($0).map { $0 <= uptime } ?? false }) {
-                try carryOut(plan.remove(at: place).command)
+                carryOut(plan.remove(at: place).command)
             }
             reportWhenDone()
         }
@@ -103,9 +103,7 @@ struct SimulatorLoop {
         if let doneAt { due.append(doneAt) }
         // The kernel does not report when a program opens a terminal.
         if isTerminal, !isLinked, !isAway { due.append(uptime + .milliseconds(20)) }
-        guard let first = due.min() else { return -1 }
-        let left = (first - uptime).components
-        return Int32(max(0, min(60_000, left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1)))
+        return Wakeup.timeout(due.min().map { $0 - uptime })
     }
 
     /// The time of a planned command; `nil` until its starting event has happened.
@@ -116,30 +114,28 @@ struct SimulatorLoop {
 
     // MARK: The scale
 
-    mutating func give(_ input: StandInInput) throws(SimulatorError) {
-        perform(device.handle(input, at: now))
-    }
+    mutating func give(_ input: StandInInput) { perform(device.handle(input, at: now)) }
 
-    mutating func carryOut(_ command: SimulatorCommand) throws(SimulatorError) {
+    mutating func carryOut(_ command: SimulatorCommand) {
         switch command {
         case .stepOn(let tenths, let time, let user, let hasShoes):
             let body = hasShoes ? nil : HS5Record.Composition.invented(tenthsOfKilogram: tenths)
             let weighing = StandInWeighing(tenthsOfKilogram: tenths, composition: body, user: user, time: time)
             report(.weighing(weighing, isStored: false))
-            try give(.weigh(weighing))
+            give(.weigh(weighing))
         case .store(let tenths, let time, let user):
             let body = HS5Record.Composition.invented(tenthsOfKilogram: tenths)
             let weighing = StandInWeighing(tenthsOfKilogram: tenths, composition: body, user: user, time: time)
             report(.weighing(weighing, isStored: true))
-            try give(.store(weighing, at: time ?? now.wall))
-        case .fail(let raw): try give(.fail(raw))
+            give(.store(weighing, at: time ?? now.wall))
+        case .fail(let raw): give(.fail(raw))
         case .disconnect: drop()
         case .away:
             isAway = true
             drop()
         case .back: (isAway, dialAt) = (false, uptime)
-        case .restart: try give(.restart)
-        case .clock(let seconds): try give(.moveClock(seconds: seconds))
+        case .restart: give(.restart)
+        case .clock(let seconds): give(.moveClock(seconds: seconds))
         case .fault(let fault) where fault.scales.isDisjoint(with: type(of: device).kind):
             report(.scale(.refused("this scale has no fault \(fault.name)")))
         case .fault(let fault): hangUpAfter = fault.begin(on: &device) ?? hangUpAfter
