@@ -146,12 +146,12 @@ public struct ScaleReading: Sendable, Hashable {
     /// The time on the scale's clock, or the host's time for a weight that came without one.
     ///
     /// It is `nil` if the bits are not a date, or only a date in UTC is known.
-    public let time: WallTime?
+    public private(set) var time: WallTime?
     public let tenthsOfKilogram: Int
     /// The body composition in the protocol's numbers; `nil` if the scale does not measure it.
     public let composition: HS5Record.Composition?
     /// The scale's number of the person; `nil` on a scale without users.
-    public let user: UInt32?
+    public private(set) var user: UInt32?
     /// The bytes of the reading.
     public let raw: [UInt8]
     /// Whether ``time`` is the host's time, because the weight came without one.
@@ -159,7 +159,7 @@ public struct ScaleReading: Sendable, Hashable {
     /// The instant in seconds since 2000-01-01T00:00:00Z, if it is known instead of a wall time.
     public let instant: Int?
     /// The key of the weight alone, if the weight came before its composition and has another key: both are one weighing.
-    public let shownAs: [UInt8]?
+    public private(set) var shownAs: [UInt8]?
 
     public init(
         key: [UInt8], time: WallTime?, tenthsOfKilogram: Int, composition: HS5Record.Composition? = nil,
@@ -173,19 +173,19 @@ public struct ScaleReading: Sendable, Hashable {
 
     /// The same weighing with the wall time of its ``instant``.
     public func placed(at wall: WallTime) -> ScaleReading {
-        ScaleReading(
-            key: key, time: wall, tenthsOfKilogram: tenthsOfKilogram, composition: composition, user: user, raw: raw,
-            isDatedByHost: isDatedByHost, instant: instant, shownAs: shownAs)
+        var copy = self
+        copy.time = wall
+        return copy
     }
 
     /// Combines the reading with the `weight` of the same weighing that came alone; unchanged if they cannot be the same weighing.
     func following(_ weight: ScaleReading) -> ScaleReading {
         let isSameUser = user == weight.user || user == nil || weight.user == nil
         guard tenthsOfKilogram == weight.tenthsOfKilogram, isSameUser else { return self }
-        return ScaleReading(
-            key: key, time: time, tenthsOfKilogram: tenthsOfKilogram, composition: composition,
-            user: user ?? weight.user, raw: raw, isDatedByHost: isDatedByHost, instant: instant,
-            shownAs: weight.key == key ? nil : weight.key)
+        var copy = self
+        copy.user = user ?? weight.user
+        copy.shownAs = weight.key == key ? nil : weight.key
+        return copy
     }
 
     /// Whether more than the weight was measured.
