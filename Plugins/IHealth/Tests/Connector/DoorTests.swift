@@ -12,7 +12,6 @@ struct DoorTests {
     final class Connector: Sendable {
         let port = Ports.next()
         private let runner: LinkRunner
-        private let task: Task<Void, Never>
         private let seen = Box<[LinkRunner.Event]>([])
 
         init(pongTimeout: Duration) throws {
@@ -24,7 +23,7 @@ struct DoorTests {
             let runner = try LinkRunner(link, pause: .milliseconds(1), dialogue: dialogue)
             self.runner = runner
             let (startedAt, seen) = (ContinuousClock.now, seen)
-            task = Task {
+            Task {
                 var dialogue = dialogue
                 while let event = await runner.next() {
                     seen.change { $0.append(event) }
@@ -53,16 +52,12 @@ struct DoorTests {
             return (events.count { $0 == .opened }, events.count { if case .closed = $0 { true } else { false } })
         }
 
-        func stop() async {
-            runner.stop()
-            await task.value
-        }
+        deinit { runner.stop() }
     }
 
     /// A program at the other end, which authenticates itself or only dials.
     final class Caller: Sendable {
         private let runner: LinkRunner
-        private let task: Task<Void, Never>
         private let state = Box((isDeaf: false, sessions: 0, byes: 0))
 
         init(_ port: UInt16, isSilent: Bool = false) throws {
@@ -72,7 +67,7 @@ struct DoorTests {
             var profile = HSLDevice.Profile()
             profile.token = HSLToken("secret")
             let (startedAt, state, made) = (ContinuousClock.now, state, HSLDevice(.init(id), profile: profile))
-            task = Task {
+            Task {
                 var device = made
                 while let event = await runner.next() {
                     guard !isSilent, !state.value.isDeaf else { continue }
@@ -105,10 +100,9 @@ struct DoorTests {
         /// Stops receiving and answering without closing the connection, like a phone whose network is gone.
         func vanish() { state.change { $0.isDeaf = true } }
 
-        func stop() async {
-            runner.stop()
-            await task.value
-        }
+        func stop() { runner.stop() }
+
+        deinit { stop() }
     }
 
     final class Box<Value: Sendable>: Sendable {
@@ -128,11 +122,9 @@ struct DoorTests {
         for _ in 0..<3 {
             let phone = try Caller(connector.port)
             try await Self.until { phone.sessions > 0 }
-            await phone.stop()
         }
         #expect(connector.links.begun == 3, "a silent caller never has the link")
-        for caller in silent { await caller.stop() }
-        await connector.stop()
+        for caller in silent { caller.stop() }
     }
 
     @Test func `a phone that lost its network gets its place back from the connection it left behind`() async throws {
@@ -145,8 +137,6 @@ struct DoorTests {
         #expect(connector.links == (2, 1))
         // Data that was under way when the network disappeared counts once as a sign of life.
         #expect(back.byes <= 1)
-        for caller in [lost, back] { await caller.stop() }
-        await connector.stop()
     }
 
     @Test func `a live session is not replaced, and the other caller gets a reason`() async throws {
@@ -156,9 +146,7 @@ struct DoorTests {
         let second = try Caller(connector.port)
         try await Self.until { second.byes >= 2 }
         #expect(connector.links == (1, 0) && second.sessions == 0 && first.byes == 0)
-        await first.stop()
+        first.stop()
         try await Self.until { second.sessions == 1 }
-        await second.stop()
-        await connector.stop()
     }
 }

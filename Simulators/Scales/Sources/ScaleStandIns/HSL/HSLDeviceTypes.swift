@@ -61,11 +61,6 @@ extension HSLDevice {
         }
     }
 
-    /// Forgets the values that hosts have set.
-    public mutating func forgetRequests() {
-        for place in scales.indices { (scales[place].unit, scales[place].height) = (nil, nil) }
-    }
-
     /// The properties of the whole device.
     public struct Profile: Sendable, Hashable {
         public var token: HSLToken?
