@@ -18,12 +18,6 @@ struct HS3MappingTests {
         return try #require(samples.first)
     }
 
-    static func text(_ sample: Sample) -> String {
-        var bytes: [UInt8] = []
-        RecordEncoder.append(.sample(sample), to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
     /// The reading that the dialogue makes of a weighing.
     static func reading(_ key: HS3RecordKey, _ mode: HS3HourMode = .sdk12) -> ScaleReading? {
         var settings = HS3Host.Settings()
@@ -47,7 +41,7 @@ struct HS3MappingTests {
                 text.contains("\"value\":\(tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"),"))
             let sample = try Self.sample(try #require(Self.reading(key)))
             #expect(sample.value == .quantity(Double("\(tenths / 10).\(tenths % 10)") ?? -1, unit: "kg"))
-            #expect(Self.text(sample) == text)
+            #expect(sample.encoded == text)
         }
     }
 

@@ -19,12 +19,6 @@ struct HS5SessionTests {
         await bench.hub.records(count + (composition == nil ? 1 : 7))
     }
 
-    static func text(_ sample: Sample) -> String {
-        var bytes: [UInt8] = []
-        RecordEncoder.append(.sample(sample), to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
     @Test func `a weigh-in of the memory becomes one group of exactly seven records`() async throws {
         let bench = try await ScaleBench()
         let time = try #require(WallTime("2024-03-15 19:06:30"))
@@ -45,7 +39,7 @@ struct HS5SessionTests {
         let samples = await bench.samples
         #expect(samples.count == expected.count)
         for (sample, part) in zip(samples, expected) {
-            let text = Self.text(sample)
+            let text = sample.encoded
             #expect(text.contains("\"type\":\"\(part.0)\",\"value\":\(part.1),\"unit\":\"\(part.2)\""), "\(text)")
             #expect(sample.key.text == key + part.3 && sample.group == key)
             #expect(sample.subject == .slot(2) && sample.source.device == HS5Scale.id && sample.zone == "Europe/Berlin")

@@ -21,44 +21,32 @@ struct HS5UserTests {
                 athlete: nil))
     }
 
-    static func ask(_ bench: ScaleBench, _ command: String, _ arguments: String = "{}", dryRun: Bool = false)
-        async throws
-        -> String
-    {
-        let outcome = await bench.hub.command(command, try #require(RawJSON(arguments)), isDryRun: dryRun)
-        switch outcome {
-        case .done(let result): return result?.text ?? "null"
-        case .failed(let code, let reason): return "\(code): \(reason)"
-        default: return "\(outcome)"
-        }
-    }
-
     @Test func `users are listed, created for a person, modified and deleted`() async throws {
         let bench = try await ScaleBench(persons: [Self.anna])
         let scale = try HS5Scale(users: [0: 1, 3: 500])
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
         _ = await bench.events("connected")
         #expect(
-            try await Self.ask(bench, "users-list")
+            try await bench.ask("users-list")
                 == #"[{"position":0,"serialNumber":1},{"position":3,"serialNumber":500}]"#)
         // Number 1 and position 0 are taken.
         let made = #"{"person":"anna","position":1,"serialNumber":2}"#
-        #expect(try await Self.ask(bench, "users-create", #"{"person":"anna"}"#, dryRun: true) == made)
+        #expect(try await bench.ask("users-create", #"{"person":"anna"}"#, dryRun: true) == made)
         #expect(scale.device.users[1] == nil, "a dry run changes nothing")
-        #expect(try await Self.ask(bench, "users-create", #"{"person":"anna"}"#) == made)
+        #expect(try await bench.ask("users-create", #"{"person":"anna"}"#) == made)
         #expect(scale.device.users[1] == 2)
         #expect(
-            try await Self.ask(bench, "users-create", #"{"person":"anna"}"#)
+            try await bench.ask("users-create", #"{"person":"anna"}"#)
                 == "refused: HS5: a user is at this position already")
         // The command has reported the refusal, so it is not an error that hub status should keep showing.
         await bench.hub.wait { $0.events.contains { $0.code == 5 } }
         let told = await bench.hub.events.filter { $0.code == 5 }
         #expect(told.allSatisfy { $0.event == "error" && $0.severity == .info }, "\(told)")
-        #expect(try await Self.ask(bench, "users-modify", #"{"person":"anna","height":173}"#) == made)
-        #expect(try await Self.ask(bench, "users-delete", #"{"person":"anna"}"#) == made)
+        #expect(try await bench.ask("users-modify", #"{"person":"anna","height":173}"#) == made)
+        #expect(try await bench.ask("users-delete", #"{"person":"anna"}"#) == made)
         #expect(scale.device.users[1] == nil)
         // The number and the position stay the person's.
-        #expect(try await Self.ask(bench, "users-create", #"{"person":"anna","position":1}"#) == made)
+        #expect(try await bench.ask("users-create", #"{"person":"anna","position":1}"#) == made)
         #expect(await bench.events("users").count >= 2)
         #expect(await bench.end(run) == .done)
     }
@@ -70,29 +58,29 @@ struct HS5UserTests {
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
         _ = await bench.events("connected")
         #expect(
-            try await Self.ask(bench, "users-delete", #"{"serial":1}"#)
+            try await bench.ask("users-delete", #"{"serial":1}"#)
                 == #"{"person":"anna","position":0,"serialNumber":1}"#)
         // Position 0 is free now, but still belongs to anna.
         for arguments in [#"{"person":"ben"}"#, #"{"person":"ben","position":0}"#] {
             for dryRun in [true, false] {
-                let answer = try await Self.ask(bench, "users-create", arguments, dryRun: dryRun)
+                let answer = try await bench.ask("users-create", arguments, dryRun: dryRun)
                 #expect(
                     answer.hasPrefix("refused: ben has no position on this scale in hub.conf")
                         && answer.hasSuffix("hub device ihealth-hs5 slot ben 1"), "\(answer)")
             }
         }
-        let other = try await Self.ask(bench, "users-create", #"{"person":"carl","position":5}"#)
+        let other = try await bench.ask("users-create", #"{"person":"carl","position":5}"#)
         #expect(
             other.contains("hub.conf gives carl position 2") && other.hasSuffix("slot carl 5"), "\(other)")
         let body = #""height":180,"sex":"male","birth_date":"1980-01-01""#
-        let guest = try await Self.ask(bench, "users-create", "{\"serial\":7,\"position\":0,\(body)}")
+        let guest = try await bench.ask("users-create", "{\"serial\":7,\"position\":0,\(body)}")
         #expect(guest.hasPrefix("refused: position: 0 is anna's in hub.conf"), "\(guest)")
         #expect(scale.device.users.allSatisfy { $0 == nil }, "nothing was created")
         // A guest gets the first position without an owner.
         #expect(
-            try await Self.ask(bench, "users-create", "{\"serial\":7,\(body)}") == #"{"position":1,"serialNumber":7}"#)
+            try await bench.ask("users-create", "{\"serial\":7,\(body)}") == #"{"position":1,"serialNumber":7}"#)
         #expect(
-            try await Self.ask(bench, "users-create", #"{"person":"carl"}"#)
+            try await bench.ask("users-create", #"{"person":"carl"}"#)
                 == #"{"person":"carl","position":2,"serialNumber":1}"#)
         #expect(await bench.end(run) == .done)
     }
@@ -105,7 +93,7 @@ struct HS5UserTests {
         var run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
         _ = await bench.events("connected")
         #expect(
-            try await Self.ask(bench, "users-create", #"{"person":"anna"}"#)
+            try await bench.ask("users-create", #"{"person":"anna"}"#)
                 == #"{"person":"anna","position":0,"serialNumber":1}"#)
         #expect(await bench.end(run) == .done)
         // Now hub.conf gives the position to ben.
@@ -113,7 +101,7 @@ struct HS5UserTests {
         run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
         _ = await bench.events("connected", 2)
         #expect(
-            try await Self.ask(bench, "users-list")
+            try await bench.ask("users-list")
                 == #"[{"createdFor":"anna","person":"ben","position":0,"serialNumber":1}]"#)
         #expect(await bench.end(run) == .done)
     }
@@ -126,20 +114,20 @@ struct HS5UserTests {
         _ = await bench.events("connected")
         let body = #""height":180,"sex":"male","birth_date":"1980-01-01""#
         #expect(
-            try await Self.ask(bench, "users-create", #"{"person":"anna"}"#)
+            try await bench.ask("users-create", #"{"person":"anna"}"#)
                 == #"{"person":"anna","position":0,"serialNumber":1}"#)
         #expect(
-            try await Self.ask(bench, "users-create", "{\"person\":\"ben\",\"serial\":1,\(body)}")
+            try await bench.ask("users-create", "{\"person\":\"ben\",\"serial\":1,\(body)}")
                 == "command: serial: 1 is another person's", "also while the scale has it")
         #expect(
-            try await Self.ask(bench, "users-create", "{\"person\":\"ben\",\"position\":0,\(body)}")
+            try await bench.ask("users-create", "{\"person\":\"ben\",\"position\":0,\(body)}")
                 .hasPrefix("refused:"))
-        let taken = try await Self.ask(bench, "users-create", #"{"person":"anna"}"#)
+        let taken = try await bench.ask("users-create", #"{"person":"anna"}"#)
         #expect(taken == "refused: HS5: a user is at this position already")
-        #expect(try await Self.ask(bench, "users-delete", #"{"person":"ben"}"#).contains("no user of the scale"))
+        #expect(try await bench.ask("users-delete", #"{"person":"ben"}"#).contains("no user of the scale"))
         // Both at once.
-        async let ben = Self.ask(bench, "users-create", "{\"person\":\"ben\",\"position\":3,\(body)}")
-        async let carl = Self.ask(bench, "users-create", "{\"person\":\"carl\",\"position\":4,\(body)}")
+        async let ben = bench.ask("users-create", "{\"person\":\"ben\",\"position\":3,\(body)}")
+        async let carl = bench.ask("users-create", "{\"person\":\"carl\",\"position\":4,\(body)}")
         let made = try await [ben, carl]
         #expect(Set([scale.device.users[3], scale.device.users[4]]) == [2, 3], "\(made)")
         #expect(await bench.end(run) == .done)
@@ -152,18 +140,18 @@ struct HS5UserTests {
         let scale = try HS5Scale(users: all)
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link, ",\"user\":100"))
         _ = await bench.events("connected")
-        #expect(try await Self.ask(bench, "users-create", #"{"person":"anna"}"#).contains("all 20 positions are taken"))
+        #expect(try await bench.ask("users-create", #"{"person":"anna"}"#).contains("all 20 positions are taken"))
         #expect(
-            try await Self.ask(bench, "users-create", #"{"person":"dora"}"#).contains("at this position already"))
-        #expect(try await Self.ask(bench, "users-create", #"{"person":"ben"}"#).contains("needs height and birth_date"))
-        #expect(try await Self.ask(bench, "users-create", #"{"person":"carl"}"#).contains("no \"carl\""))
-        #expect(try await Self.ask(bench, "users-create").contains("give person, or serial"))
+            try await bench.ask("users-create", #"{"person":"dora"}"#).contains("at this position already"))
+        #expect(try await bench.ask("users-create", #"{"person":"ben"}"#).contains("needs height and birth_date"))
+        #expect(try await bench.ask("users-create", #"{"person":"carl"}"#).contains("no \"carl\""))
+        #expect(try await bench.ask("users-create").contains("give person, or serial"))
         #expect(
-            try await Self.ask(
-                bench, "users-create", #"{"serial":7,"height":180,"sex":"male","birth_date":"2024-01-01"}"#
+            try await bench.ask(
+                "users-create", #"{"serial":7,"height":180,"sex":"male","birth_date":"2024-01-01"}"#
             ).contains("7 to 99 years"))
-        #expect(try await Self.ask(bench, "users-delete", #"{"serial":9}"#).contains("no user 9"))
-        #expect(try await Self.ask(bench, "cloud").contains("hsl link"))
+        #expect(try await bench.ask("users-delete", #"{"serial":9}"#).contains("no user 9"))
+        #expect(try await bench.ask("cloud").contains("hsl link"))
         #expect(await bench.end(run) == .done)
     }
 }

@@ -30,14 +30,6 @@ struct BridgeTests {
             link: "hsl://127.0.0.1:\(port)", clock: ScaleBench.clock, zone: ScaleBench.zone)
     }
 
-    private func ask(_ bench: ScaleBench, _ command: String, _ arguments: String) async throws -> String {
-        switch await bench.hub.command(command, try #require(RawJSON(arguments))) {
-        case .done: "done"
-        case .failed(let code, let reason): "\(code): \(reason)"
-        case let other: "\(other)"
-        }
-    }
-
     @Test(arguments: [ScaleModel.hs3, .hs4])
     func `two scales behind one bridge are both served, each under its own id`(model: ScaleModel) async throws {
         let bench = try await ScaleBench()
@@ -84,13 +76,14 @@ struct BridgeTests {
             [try Self.scale(.hs3, "020000003001", try Self.memory(30, from: 700))], profile: profile)
         let run = try await bench.run(.hs3, "link = \"\(bridge.link)\"")
         _ = await bench.events("memory")
-        async let off = ask(bench, "auto-connect", #"{"on":false}"#)
-        async let on = ask(bench, "auto-connect", #"{"on":true}"#)
-        async let other = ask(bench, "auto-connect", #"{"on":true,"device":"020000003009"}"#)
+        async let off = bench.ask("auto-connect", #"{"on":false}"#)
+        async let on = bench.ask("auto-connect", #"{"on":true}"#)
+        async let other = bench.ask("auto-connect", #"{"on":true,"device":"020000003009"}"#)
         let answers = try await [off, on, other]
         #expect(
             answers == [
-                "done", "done", "refused: HS3: no scale 020000003009 is connected, only 020000003001",
+                #"{"autoConnect":false}"#, #"{"autoConnect":true}"#,
+                "refused: HS3: no scale 020000003009 is connected, only 020000003001",
             ])
         await bench.hub.records(30)
         #expect(await bench.end(run) == .done)
@@ -99,11 +92,13 @@ struct BridgeTests {
         let both = try Self.bridge([try Self.scale(.hs3, "020000003001"), try Self.scale(.hs3, "020000003002")])
         let second = try await bench.run(.hs3, "link = \"\(both.link)\"")
         _ = await bench.events("connected", 3)
-        let which = try await ask(bench, "auto-connect", #"{"on":false}"#)
+        let which = try await bench.ask("auto-connect", #"{"on":false}"#)
         #expect(
             which
                 == "refused: HS3: several scales are connected; say which: device=020000003001 or device=020000003002")
-        #expect(try await ask(bench, "auto-connect", #"{"on":false,"device":"02:00:00:00:30:02"}"#) == "done")
+        #expect(
+            try await bench.ask("auto-connect", #"{"on":false,"device":"02:00:00:00:30:02"}"#)
+                == #"{"autoConnect":false}"#)
         #expect(both.device.scales.map(\.callsByItself) == [true, false])
         #expect(await bench.end(second) == .done)
     }
@@ -114,7 +109,7 @@ struct BridgeTests {
         let settings = "link = \"\(bridge.link)\""
         let run = try await bench.run(.hs4, settings)
         _ = await bench.events("connected")
-        #expect(try await ask(bench, "units", #"{"unit":"lb"}"#) == "done")
+        #expect(try await bench.ask("units", #"{"unit":"lb"}"#) == #"{"unit":"lb"}"#)
         // The measurement is opened again with the new unit.
         await bridge.becomes { $0.scales[0].unit == .pounds }
         #expect(await bench.end(run) == .done)

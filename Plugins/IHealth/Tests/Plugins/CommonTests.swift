@@ -56,12 +56,7 @@ struct CommonTests {
         let command = "hub do ihealth-\(model.rawValue.lowercased()) disclaimer accept=true"
         #expect(refusal.severity == .error && refusal.text?.contains(command) == true)
         #expect(bridge.events.isEmpty, "no link was opened")
-        let accepting = RawJSON(trusted: Array(#"{"accept":true}"#.utf8))
-        guard case .done(let text?) = await bench.hub.command("disclaimer", accepting) else {
-            Issue.record("not accepted")
-            return
-        }
-        #expect(text.text.contains("\"accepted\":true"))
+        #expect(try await bench.ask("disclaimer", #"{"accept":true}"#).contains("\"accepted\":true"))
         bridge.step(on: 811)
         await bench.hub.records(1)
         #expect(await bench.events("authentication").contains { $0.code == 1 })

@@ -38,6 +38,15 @@ extension ScaleModel {
     func setup(_ toml: String) throws -> ScaleSetup { try plugin.setup(try settings(toml)) }
 }
 
+extension Sample {
+    /// The record as a source writes it.
+    var encoded: String {
+        var bytes: [UInt8] = []
+        RecordEncoder.append(.sample(self), to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
 extension StandInFaults {
     /// A fault as on the command line of the simulator.
     init(_ option: String) throws {
@@ -77,5 +86,14 @@ extension ScaleBench {
         let settings = RawJSON(trusted: Array(try JSONEncoder().encode(values)))
         func start<P: ScalePlugin>(_ plugin: P) async -> PluginRun { await run(plugin, settings) }
         return await start(model.plugin)
+    }
+
+    /// The result of a command as JSON, or the code and the reason of its failure.
+    func ask(_ command: String, _ arguments: String = "{}", dryRun: Bool = false) async throws -> String {
+        switch await hub.command(command, try #require(RawJSON(arguments)), isDryRun: dryRun) {
+        case .done(let result): result?.text ?? "null"
+        case .failed(let code, let reason): "\(code): \(reason)"
+        case let other: "\(other)"
+        }
     }
 }
