@@ -35,7 +35,7 @@ extension KnownWeighings.Row {
         return rows
     }
 
-    var bytes: [UInt8] { turn.octets(8) + entry.bytes }
+    var bytes: [UInt8] { turn.bigEndianBytes(8) + entry.bytes }
 }
 
 extension KnownWeighings.Entry {
@@ -91,7 +91,7 @@ extension KnownWeighings.Entry {
         func bytes(_ key: KnownWeighings.Key) -> [UInt8] {
             let isOtherwise = (key.user != nil) != (self.key.user != nil)
             let count = key.bytes.count | (isOtherwise ? Flag.otherwise : 0)
-            return count.octets(1) + key.bytes + (key.user?.octets(4) ?? [])
+            return count.bigEndianBytes(1) + key.bytes + (key.user?.bigEndianBytes(4) ?? [])
         }
         var flags = 0
         if isClockSuspect { flags |= Flag.suspect }
@@ -102,22 +102,15 @@ extension KnownWeighings.Entry {
         if impedanceWeight != nil { flags |= Flag.impedance }
         if twin != nil { flags |= Flag.twin }
         if isTwin { flags |= Flag.isTwin }
-        var output = flags.octets(1) + bytes(key)
-        output += (tenthsOfKilogram | (isComposed ? Flag.composed : 0)).octets(2)
+        var output = flags.bigEndianBytes(1) + bytes(key)
+        output += (tenthsOfKilogram | (isComposed ? Flag.composed : 0)).bigEndianBytes(2)
         if flags & Flag.timed != 0 {
-            output += hostTime.map(Int.init)?.octets(8) ?? Self.none.octets(8)
-            output += (liveWall ?? Self.none).octets(8)
+            output += hostTime.map(Int.init)?.bigEndianBytes(8) ?? Self.none.bigEndianBytes(8)
+            output += (liveWall ?? Self.none).bigEndianBytes(8)
         }
-        if let impedanceWeight { output += impedanceWeight.octets(2) }
+        if let impedanceWeight { output += impedanceWeight.bigEndianBytes(2) }
         if let twin { output += bytes(twin) }
         return output
-    }
-}
-
-extension FixedWidthInteger {
-    /// The lowest bytes in big-endian order.
-    fileprivate func octets(_ count: Int) -> [UInt8] {
-        (0..<count).map { UInt8(truncatingIfNeeded: self >> (8 * (count - 1 - $0))) }
     }
 }
 

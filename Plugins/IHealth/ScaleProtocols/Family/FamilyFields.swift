@@ -55,7 +55,7 @@ extension WallTime {
     /// Year (two bytes), month, day, 24-hour clock; `nil` if two bytes cannot hold the year.
     package var family7: [UInt8]? {
         guard let year = UInt16(exactly: year) else { return nil }
-        return [UInt8(year >> 8), UInt8(truncatingIfNeeded: year)] + lowerBytes
+        return year.bigEndianBytes() + lowerBytes
     }
 
     /// Reads year − 2000, month, day, hour, minute, second; `nil` if they are not a time.
@@ -79,8 +79,9 @@ extension Int {
     package init(bigEndian bytes: ArraySlice<UInt8>) { self = bytes.reduce(0) { $0 << 8 | Int($1) } }
 }
 
-extension UInt32 {
-    package var bigEndianBytes: [UInt8] {
-        stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> $0) }
+extension FixedWidthInteger {
+    /// The lowest `count` bytes, or all.
+    package func bigEndianBytes(_ count: Int = Self.bitWidth / 8) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: self >> (8 * (count - 1 - $0))) }
     }
 }

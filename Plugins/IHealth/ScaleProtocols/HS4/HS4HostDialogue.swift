@@ -160,9 +160,8 @@ extension HS4Host {
             if tenths > Self.model.capacity { report(.overCapacity(Self.model)) }
             return measureAgain()
         }
-        let weight = [UInt8(truncatingIfNeeded: tenths >> 8), UInt8(truncatingIfNeeded: tenths)]
         let reading = ScaleReading(
-            key: date + weight, time: now.wall, tenthsOfKilogram: tenths, raw: arrival.message.data,
+            key: date + tenths.bigEndianBytes(2), time: now.wall, tenthsOfKilogram: tenths, raw: arrival.message.data,
             isDatedByHost: true)
         (answerBy, isWeighing) = (nil, false)
         deliver(reading, .weighing, arrival, more: false)

@@ -70,7 +70,7 @@ public enum HS4HostMessage: Sendable, Hashable {
         }
         switch self {
         case .measure(let time, let unit, let user):
-            return plain(.measure, time.family7.map { $0 + [unit.rawValue] + user.bigEndianBytes })
+            return plain(.measure, time.family7.map { $0 + [unit.rawValue] + user.bigEndianBytes() })
         case .openMemory(let time): return plain(.openMemory, time.family7)
         case .memorySummary: return plain(.memorySummary)
         case .memoryRecord: return plain(.memoryRecords)
@@ -98,7 +98,7 @@ public struct HS4Record: Sendable, Hashable {
     /// A record of a weighing; `nil` outside the years 0–65535 or 0–6553.5 kg.
     public init?(_ time: WallTime, tenthsOfKilogram: Int, more: UInt8) {
         guard let date = time.family7, let weight = UInt16(exactly: tenthsOfKilogram) else { return nil }
-        bytes = [0, 0, 1, more] + date + [UInt8(weight >> 8), UInt8(truncatingIfNeeded: weight), 0, 0, 0]
+        bytes = [0, 0, 1, more] + date + weight.bigEndianBytes() + [0, 0, 0]
     }
 
     /// If not 0, more records follow, perhaps in this number.

@@ -68,7 +68,7 @@ extension HS5Host {
 
     /// A key includes the user, and whether there is a composition, because a weight alone does not make its later composition known.
     private func key(of reading: ScaleReading) -> [UInt8] {
-        reading.key + (reading.user ?? 0).bigEndianBytes + [reading.isComposed ? 1 : 0]
+        reading.key + (reading.user ?? 0).bigEndianBytes() + [reading.isComposed ? 1 : 0]
     }
 
     // MARK: Keeping

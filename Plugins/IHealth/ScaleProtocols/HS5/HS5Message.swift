@@ -141,10 +141,10 @@ public enum HS5HostMessage: Sendable, Hashable {
         case .users(let time): return plain(.users, time.family6)
         case .createUser(let place, let profile): return plain(.createUser, [place.index] + profile.bytes)
         case .modifyUser(let place, let profile): return plain(.modifyUser, [place.index] + profile.bytes)
-        case .deleteUser(let place, let serial): return plain(.deleteUser, [place.index] + serial.bigEndianBytes)
-        case .measure(let place, let serial): return plain(.measure, [place.index] + serial.bigEndianBytes)
+        case .deleteUser(let place, let serial): return plain(.deleteUser, [place.index] + serial.bigEndianBytes())
+        case .measure(let place, let serial): return plain(.measure, [place.index] + serial.bigEndianBytes())
         case .openMemory(let place, let serial, let time):
-            return plain(.openMemory, time.family6.map { [place.index] + serial.bigEndianBytes + $0 })
+            return plain(.openMemory, time.family6.map { [place.index] + serial.bigEndianBytes() + $0 })
         case .memorySummary: return plain(.memorySummary, [])
         case .memoryPacket: return plain(.memoryRecords, [])
         case .confirm(let command): return (command.rawValue, [], command == .end)

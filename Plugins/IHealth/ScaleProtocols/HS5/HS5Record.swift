@@ -37,7 +37,6 @@ public struct HS5Record: Sendable, Hashable {
             let visceral = UInt8(exactly: composition.visceralFat),
             let calories = UInt16(exactly: composition.dailyCalories)
         else { return nil }
-        func pair(_ number: UInt16) -> [UInt8] { [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)] }
         let date = [
             UInt8(time.year - 2000), UInt8(time.day & 7) << 5 | UInt8(time.hour),
             UInt8(time.day >> 3 & 1) << 7 | UInt8(time.minute), UInt8(time.day >> 4 & 1) << 7 | UInt8(time.second),
@@ -45,7 +44,8 @@ public struct HS5Record: Sendable, Hashable {
         let weight = [
             UInt8(time.month) << 4 | UInt8(tenthsOfKilogram >> 8), UInt8(truncatingIfNeeded: tenthsOfKilogram),
         ]
-        bytes = date + weight + pair(fat) + pair(water) + pair(muscle) + [bone, visceral] + pair(calories)
+        let shares = [fat, water, muscle].flatMap { $0.bigEndianBytes() }
+        bytes = date + weight + shares + [bone, visceral] + calories.bigEndianBytes()
     }
 
     /// The time on the scale's clock; `nil` if its bits are not a date.

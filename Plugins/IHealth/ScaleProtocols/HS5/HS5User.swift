@@ -43,7 +43,7 @@ public struct HS5Profile: Sendable, Hashable {
             isAthlete: bytes[6] == 1, isMale: bytes[7] == 1)
     }
 
-    var bytes: [UInt8] { serial.bigEndianBytes + [age, height, isAthlete ? 1 : 0, isMale ? 1 : 0] }
+    var bytes: [UInt8] { serial.bigEndianBytes() + [age, height, isAthlete ? 1 : 0, isMale ? 1 : 0] }
 }
 
 /// One of the 20 positions for users on a HS5.

@@ -11,8 +11,7 @@ extension HS4Device {
         }
         guard isLinked, mode == .measuring else { return keep(record) }
         for part in [9, 11, 10] {
-            let settling = tenths * part / 10
-            let weight = [UInt8(truncatingIfNeeded: settling >> 8), UInt8(truncatingIfNeeded: settling)]
+            let weight = (tenths * part / 10).bigEndianBytes(2)
             actions.append(.send(link.stream(FamilyCommand.unstableWeight.rawValue, weight)))
         }
         enqueue(Outgoing(command: .stableWeight, data: Array(record.key.suffix(2)), record: record))

@@ -15,7 +15,7 @@ extension HS5Device {
             }
             return keep(record, of: user)
         }
-        let weight = [UInt8(record.tenthsOfKilogram >> 8), UInt8(truncatingIfNeeded: record.tenthsOfKilogram)]
+        let weight = record.tenthsOfKilogram.bigEndianBytes(2)
         say(.unstableWeight, weight)
         var steps: [(command: FamilyCommand, data: [UInt8])] = [(.stableWeight, weight)]
         if composition != .none { steps += [(.impedanceWeight, weight), (.composition, record.bytes)] }

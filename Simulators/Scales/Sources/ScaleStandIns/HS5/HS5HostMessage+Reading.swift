@@ -43,7 +43,7 @@ extension HS5ScaleMessage {
     /// The data of a list of users as a scale sends it; missing positions of the 20 are free.
     package static func listData(_ users: [UInt32?]) -> [UInt8] {
         (0..<HS5Position.count).flatMap { place in
-            (place < users.count ? users[place] ?? free : free).bigEndianBytes
+            (place < users.count ? users[place] ?? free : free).bigEndianBytes()
         }
     }
 }
