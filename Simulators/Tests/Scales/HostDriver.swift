@@ -57,23 +57,29 @@ final class JoinableThread: Sendable {
     func join() { handle.withLock { _ = pthread_join($0, nil) } }
 }
 
-/// A host on a real link: the dialogue of `ScaleProtocols`, driven by `poll` and the real clock, with an in-memory spool.
-struct HostDriver {
-    var host: HS3Host
+/// A host's dialogue on a real link, driven by `poll` and the real clock, with an in-memory spool.
+struct DialogueDriver<Host: ScaleDialogue> {
+    var host: Host
     private(set) var kept: [ScaleReading] = []
     private(set) var events: [ScaleEvent] = []
     private var link: LinkDescriptor?
+    /// The destination of datagrams; `nil` on a stream.
+    private var scale: SocketAddress?
     private let startedAt = ContinuousClock.now
     private var needsClose = false
 
-    /// Short delays, because the simulated scale also repeats after short ones.
-    init() {
-        var settings = HS3Host.Settings()
-        settings.timing.openAfter = .zero
-        (settings.timing.firstResend, settings.timing.nextResend) = (.milliseconds(150), .milliseconds(150))
-        (settings.openTimeout, settings.timing.answerTimeout) = (.milliseconds(800), .milliseconds(1500))
-        settings.timing.partialFrameTimeout = .milliseconds(50)
-        host = HS3Host(settings: settings)
+    init(_ host: Host) { self.host = host }
+
+    init(_ host: Host, stream link: LinkDescriptor) {
+        self.init(host)
+        use(link)
+    }
+
+    /// Creates a driver with a separate port of this machine.
+    init(_ host: Host, datagramsTo port: UInt16) throws {
+        self.init(host)
+        scale = SocketAddress(ip: 0x7F00_0001, port: port)
+        use(try LinkAddress("udp://127.0.0.1:0").listenForDatagrams().0)
     }
 
     private var now: ScaleMoment {
@@ -81,17 +87,6 @@ struct HostDriver {
     }
 
     var isConnected: Bool { link != nil }
-
-    mutating func connect(to address: String) throws {
-        let descriptor: LinkDescriptor
-        if address.hasPrefix("/dev") {
-            descriptor = LinkDescriptor(owning: Glibc.open(address, O_RDWR | O_NOCTTY))
-            try #require(descriptor.number >= 0)
-        } else {
-            descriptor = try LinkAddress(address).connect()
-        }
-        use(descriptor)
-    }
 
     mutating func use(_ descriptor: LinkDescriptor) {
         descriptor.setNonBlocking()
@@ -107,7 +102,8 @@ struct HostDriver {
     private mutating func give(_ input: ScaleInput) {
         for action in host.handle(input, at: now) {
             switch action {
-            case .send(let bytes), .search(let bytes): _ = link?.write(bytes[...])
+            case .send(let bytes), .search(let bytes):
+                if let scale { link?.send(bytes, to: scale) } else { _ = link?.write(bytes[...]) }
             case .deliver(let delivery):
                 kept += delivery.readings
                 give(.kept(delivery.token))
@@ -119,15 +115,18 @@ struct HostDriver {
     }
 
     /// Serves the link until `isEnough`, the end of the link, or ten seconds, which no correct session needs.
-    mutating func serve(until isEnough: (HostDriver) -> Bool) {
+    mutating func serve(until isEnough: (Self) -> Bool) {
         let limit = now.uptime + .seconds(10)
         while let link, !isEnough(self), now.uptime < limit {
             var file = pollfd(fd: link.number, events: Int16(POLLIN), revents: 0)
-            let due = (min(limit, host.deadline ?? limit) - now.uptime).components
-            _ = poll(&file, 1, Int32(max(0, due.seconds * 1000 + due.attoseconds / 1_000_000_000_000_000 + 1)))
+            _ = poll(&file, 1, Wakeup.timeout(min(limit, host.deadline ?? limit) - now.uptime))
             if file.revents != 0 {
-                guard let bytes = link.read().value(orLater: []) else { return close() }
-                give(.received(bytes))
+                if scale != nil {
+                    while let (bytes, _) = link.receive() { give(.received(bytes)) }
+                } else {
+                    guard let bytes = link.read().value(orLater: []) else { return close() }
+                    give(.received(bytes))
+                }
             }
             if let deadline = host.deadline, now.uptime >= deadline { give(.tick) }
             if needsClose {
@@ -135,6 +134,28 @@ struct HostDriver {
                 return close()
             }
         }
+    }
+}
+
+/// A driver for a HS3.
+typealias HostDriver = DialogueDriver<HS3Host>
+
+extension DialogueDriver where Host == HS3Host {
+    /// Short delays, because the simulated scale also repeats after short ones.
+    init() {
+        var settings = HS3Host.Settings()
+        settings.timing.openAfter = .zero
+        (settings.timing.firstResend, settings.timing.nextResend) = (.milliseconds(150), .milliseconds(150))
+        (settings.openTimeout, settings.timing.answerTimeout) = (.milliseconds(800), .milliseconds(1500))
+        settings.timing.partialFrameTimeout = .milliseconds(50)
+        self.init(HS3Host(settings: settings))
+    }
+
+    mutating func connect(to address: String) throws {
+        guard address.hasPrefix("/dev") else { return use(try LinkAddress(address).connect()) }
+        let terminal = LinkDescriptor(owning: Glibc.open(address, O_RDWR | O_NOCTTY))
+        try #require(terminal.number >= 0)
+        use(terminal)
     }
 
     var keptKeys: Set<HS3RecordKey> { Set(kept.compactMap { HS3Record($0.raw[...])?.key }) }

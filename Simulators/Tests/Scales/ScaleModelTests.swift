@@ -5,68 +5,6 @@ import Testing
 
 @testable import ScaleSimulation
 
-/// A host's dialogue on a real link, driven by `poll` and the real clock, with an in-memory spool.
-struct DialogueDriver<Host: ScaleDialogue> {
-    var host: Host
-    private(set) var kept: [ScaleReading] = []
-    private(set) var events: [ScaleEvent] = []
-    private let link: LinkDescriptor
-    /// The destination of datagrams; `nil` on a stream.
-    private var scale: SocketAddress?
-    private let startedAt = ContinuousClock.now
-
-    init(_ host: Host, stream link: LinkDescriptor) {
-        (self.host, self.link) = (host, link)
-        link.setNonBlocking()
-        give(.linkOpened)
-    }
-
-    /// Creates a driver with a separate port of this machine.
-    init(_ host: Host, datagramsTo port: UInt16) throws {
-        self.host = host
-        (link, _) = try LinkAddress("udp://127.0.0.1:0").listenForDatagrams()
-        scale = SocketAddress(ip: 0x7F00_0001, port: port)
-        give(.linkOpened)
-    }
-
-    private var now: ScaleMoment {
-        ScaleMoment(uptime: ContinuousClock.now - startedAt, wall: SimulationClock.system.wall)
-    }
-
-    private mutating func give(_ input: ScaleInput) {
-        for action in host.handle(input, at: now) {
-            switch action {
-            case .deliver(let delivery):
-                kept += delivery.readings
-                give(.kept(delivery.token))
-            case .event(let event): events.append(event)
-            case .close, .settle, .of: break
-            case .send(let bytes), .search(let bytes):
-                if let scale { link.send(bytes, to: scale) } else { _ = link.write(bytes[...]) }
-            }
-        }
-    }
-
-    /// Serves the link until `isEnough`, its end, or ten seconds, which no correct session needs.
-    mutating func serve(until isEnough: (Self) -> Bool) {
-        let limit = now.uptime + .seconds(10)
-        while !isEnough(self), now.uptime < limit {
-            var file = pollfd(fd: link.number, events: Int16(POLLIN), revents: 0)
-            let due = (min(limit, host.deadline ?? limit) - now.uptime).components
-            _ = poll(&file, 1, Int32(max(0, due.seconds * 1000 + due.attoseconds / 1_000_000_000_000_000 + 1)))
-            if file.revents != 0 {
-                if scale != nil {
-                    while let (bytes, _) = link.receive() { give(.received(bytes)) }
-                } else {
-                    guard let bytes = link.read().value(orLater: []) else { return }
-                    give(.received(bytes))
-                }
-            }
-            if let deadline = host.deadline, now.uptime >= deadline { give(.tick) }
-        }
-    }
-}
-
 /// HS4, HS5 and HSL/1 on real links.
 struct ScaleModelTests {
     private static let key = ScaleKey((0..<16).map { UInt8($0) })
