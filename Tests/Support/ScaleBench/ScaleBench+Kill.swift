@@ -4,9 +4,13 @@ import PluginTesting
 extension ScaleBench {
     /// Weighs repeatedly, each weight once, while the real program is killed again and again, mostly within a session.
     ///
+    /// HUB_TEST_KILLS in the environment changes the number of kills.
+    ///
+    /// - Parameter lives: how long each process lives, in milliseconds.
     /// - Returns: the weights in tenths of a kilogram.
     public func weighAndKill(
-        _ program: String, weighingEvery pause: Duration, weigh: @escaping @Sendable (Int) -> Void
+        _ program: String, weighingEvery pause: Duration, lives: ClosedRange<Int> = 600...1800,
+        weigh: @escaping @Sendable (Int) -> Void
     ) async throws -> Range<Int> {
         let weigher = Task {
             for tenths in 900... {
@@ -15,9 +19,9 @@ extension ScaleBench {
             }
             return 0
         }
-        for _ in 0..<6 {
+        for _ in 0..<(ProcessInfo.processInfo.environment["HUB_TEST_KILLS"].flatMap { Int($0) } ?? 6) {
             let process = try start(program)
-            try await Task.sleep(for: .milliseconds(Int.random(in: 600...1800)))
+            try await Task.sleep(for: .milliseconds(Int.random(in: lives)))
             kill(process.processIdentifier, SIGKILL)
             process.waitUntilExit()
         }

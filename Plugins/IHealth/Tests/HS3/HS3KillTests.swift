@@ -1,5 +1,4 @@
 import Foundation
-import Platform
 import PluginKit
 import PluginTesting
 import ScaleBench
@@ -19,46 +18,29 @@ struct HS3KillTests {
     ///
     /// Every record that the scale got acknowledged must be in the hub at the end, once and correct.
     @Test func `kill -9 at any instant loses nothing and doubles nothing`() async throws {
-        let kills = ProcessInfo.processInfo.environment["HUB_TEST_KILLS"].flatMap { Int($0) } ?? 6
-        let seed = UInt64.random(in: .min ... .max)
-        var generator = SeededGenerator(seed: seed)
         let bench = try await ScaleBench()
         let memory = HS3Scale.memory(60)
         let scale = try HS3Scale(memory: memory)
         let settings = try #require(RawJSON(HS3Bench.settings(scale.link)))
         await bench.hub.change { $0.settings = settings }
-        let weigher = Task {
-            var tenths = 700
-            while (try? await Task.sleep(for: .milliseconds(40))) != nil {
-                tenths = tenths == 800 ? 700 : tenths + 1
-                // Each gets a different time, because no one weighs twice a second.
-                let wall = WallTime(secondsSince2000: 847_627_200 + scale.weighed.count * 61)
-                scale.simulator.submit(.stepOn(tenthsOfKilogram: tenths, at: wall))
-            }
+        let weighed = try await bench.weighAndKill(
+            Self.program, weighingEvery: .milliseconds(40), lives: 100...1400
+        ) { tenths in
+            // Each gets a different time, because no one weighs twice a second.
+            let wall = WallTime(secondsSince2000: 847_627_200 + tenths * 61)
+            scale.simulator.submit(.stepOn(tenthsOfKilogram: 700 + tenths % 100, at: wall))
         }
-        for _ in 0..<kills {
-            let process = try bench.start(Self.program)
-            try await Task.sleep(for: .milliseconds(Int.random(in: 100...1400, using: &generator)))
-            kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
+        #expect(weighed.count > 6, "hardly anything was weighed")
+        let status = try await bench.runToTheEnd(Self.program, records: memory.count + weighed.count) {
+            scale.acknowledged.count == weighed.count
         }
-        weigher.cancel()
-        await weigher.value
-        let greetings = await bench.hub.hellos.count
-        let last = try bench.start(Self.program)
-        await bench.hub.hellos(greetings + 1)
-        await bench.hub.wait { hub in
-            scale.acknowledged.count == scale.weighed.count && hub.held.count >= memory.count + scale.weighed.count
-        }
-        kill(last.processIdentifier, SIGTERM)
-        last.waitUntilExit()
-        #expect(last.terminationStatus == 0, "seed \(seed)")
-        #expect(scale.weighed.count > kills, "seed \(seed): hardly anything was weighed")
+        #expect(status == 0)
+        #expect(scale.weighed.count == weighed.count)
         let expected = Set(try (memory + scale.weighed).map { try HS3Bench.record($0) })
         let texts = await bench.hub.held.map(\.text)
-        #expect(texts.count == expected.count, "seed \(seed)")
-        #expect(Set(texts) == expected, "seed \(seed)")
-        #expect(await bench.hub.violations == [], "seed \(seed)")
+        #expect(texts.count == expected.count)
+        #expect(Set(texts) == expected)
+        #expect(await bench.hub.violations == [])
     }
 
     @Test func `the program describes itself with the manifest`() throws {
