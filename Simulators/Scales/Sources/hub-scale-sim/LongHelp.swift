@@ -29,6 +29,14 @@ enum LongHelp {
         """
     }
 
+    /// The paragraph about the key of a simulated log-in.
+    static let testKey = """
+        The log-in needs a key that both sides have: invent 32 hex digits for
+        --test-key. A real scale's key is its vendor's and is not in here.
+
+
+        """
+
     private static func rows(_ isShown: (StandInKind) -> Bool) -> String {
         FaultOption.all.filter { isShown($0.scales) }.map(row).joined(separator: "\n")
     }

@@ -17,13 +17,7 @@ struct SimulateHS4Command: ParsableCommand {
             Bluetooth LE, in pieces of 20, each acknowledged; --serial is the HS4S. With
             --hsl the same scale is behind HSL/1, as an app with the vendor's library
             would deliver it.
-            """, faults: .hs4,
-            """
-            The log-in needs a key that both sides have: invent 32 hex digits for
-            --test-key. A real scale's key is its vendor's and is not in here.
-
-
-            """))
+            """, faults: .hs4, LongHelp.testKey))
 
     @OptionGroup var scale: ScaleOptions
     @OptionGroup var bridge: HSLOptions

@@ -19,13 +19,7 @@ struct SimulateHS5Command: ParsableCommand {
             HSL/1 (--listen or --connect tcp://HOST:PORT), as an app with the vendor's
             library would deliver it. A weighing of another user than that of the open
             measurement goes into the memory.
-            """, faults: .hs5,
-            """
-            The log-in needs a key that both sides have: invent 32 hex digits for
-            --test-key. A real scale's key is its vendor's and is not in here.
-
-
-            """))
+            """, faults: .hs5, LongHelp.testKey))
 
     @OptionGroup var scale: ScaleOptions
     @OptionGroup var bridge: HSLOptions
