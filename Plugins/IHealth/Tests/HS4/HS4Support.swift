@@ -38,11 +38,6 @@ extension StandInScale where Device == HS4Device {
         submit(.weigh(StandInWeighing(tenthsOfKilogram: tenths)), when: isTime)
     }
 
-    /// Adds a weighing to the scale's memory.
-    func store(_ tenths: Int, _ local: String) throws {
-        submit(.store(StandInWeighing(tenthsOfKilogram: tenths), at: try #require(WallTime(local))))
-    }
-
     /// Weighings on the mornings before the day of the tests, oldest first.
     static func mornings(_ count: Int) throws -> [HS4Record] {
         let first = try #require(WallTime("2026-07-01 07:10:03"))

@@ -7,7 +7,7 @@ import Testing
 struct SDKStage {
     var dialogue: HSLSession
     var device: HSLDevice
-    var uptime = Duration.zero
+    private let now = ScaleMoment(uptime: .zero, wall: SDKStage.wall)
     /// The requests, in order.
     var requests: [HSLRequest] = []
     var told: [HSLEvent] = []
@@ -43,8 +43,6 @@ struct SDKStage {
         device = HSLDevice(scale, memory: memory, profile: profile)
     }
 
-    var now: ScaleMoment { ScaleMoment(uptime: uptime, wall: Self.wall) }
-
     mutating func connect() {
         take(dialogue.handle(.linkOpened, at: now))
         take(device.handle(.linkOpened, at: now))
@@ -59,15 +57,6 @@ struct SDKStage {
     mutating func give(host input: ScaleInput) {
         take(dialogue.handle(input, at: now))
         flow()
-    }
-
-    mutating func pass(_ time: Duration) {
-        let end = uptime + time
-        while let next = dialogue.deadline, next <= end {
-            uptime = max(uptime, next)
-            give(host: .tick)
-        }
-        uptime = end
     }
 
     private mutating func take(_ actions: [StandInAction]) {
@@ -147,12 +136,5 @@ struct SDKStage {
         case .hs5Cloud: stage.give(host: .command(.cloud))
         }
         return stage
-    }
-
-    /// The same up to the request that is then open, so that a test can answer it.
-    static func open(_ operation: HSLOperation) throws -> (stage: SDKStage, ref: Int) {
-        let whole = try story(of: operation)
-        let ref = try #require(whole.requests.last { $0.operation == operation }?.id)
-        return (whole, ref)
     }
 }

@@ -150,12 +150,4 @@ struct SessionRig<Host: ScaleDialogue, Device: ScaleStandIn> {
     }
 
     var errors: [ScaleError] { events.compactMap { if case .deviceError(let error) = $0 { error } else { nil } } }
-
-    /// Whether the host has kept this weighing, within two seconds of this time.
-    func has(_ tenths: Int, at time: WallTime) -> Bool {
-        kept.contains { reading in
-            reading.tenthsOfKilogram == tenths
-                && reading.time.map { abs($0.secondsSince2000 - time.secondsSince2000) <= 2 } ?? false
-        }
-    }
 }
