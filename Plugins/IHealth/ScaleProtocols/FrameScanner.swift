@@ -41,22 +41,19 @@ public struct FrameScanner: Sendable {
     public private(set) var badChecksums = 0
 
     private let head: UInt8
-    private let lengths: ClosedRange<UInt8>
+    /// The valid values of `LEN`; no layout of the family is shorter than 3.
+    private static let lengths: ClosedRange<UInt8> = 3...255
     private let product: UInt8?
     private let productPlace: Int
     private var held: [UInt8] = []
 
     /// A scanner for the frames of one direction.
     /// - Parameters:
-    ///   - lengths: the valid values of `LEN`; any other value cannot start a frame. No layout of the family is shorter than 3.
     ///   - product: the byte that every body has at `productPlace`, if the layout has a fixed one (`A6` first on HS3). It rejects noise that
     ///     resembles a head there instead of only after `LEN` bytes.
     ///   - productPlace: the offset from the start of the body.
-    public init(
-        from origin: FrameOrigin, lengths: ClosedRange<UInt8> = 3...255, product: UInt8? = nil, productPlace: Int = 0
-    ) {
-        (head, self.lengths) = (origin.rawValue, lengths)
-        (self.product, self.productPlace) = (product, productPlace)
+    public init(from origin: FrameOrigin, product: UInt8? = nil, productPlace: Int = 0) {
+        (head, self.product, self.productPlace) = (origin.rawValue, product, productPlace)
     }
 
     /// Whether the start of a frame waits for the rest of it.
@@ -127,7 +124,7 @@ public struct FrameScanner: Sendable {
     private func candidate(at start: Int) -> Candidate {
         guard held[start] == head else { return .noFrame }
         guard start + 1 < held.count else { return .unfinished }
-        guard lengths.contains(held[start + 1]) else { return .noFrame }
+        guard Self.lengths.contains(held[start + 1]) else { return .noFrame }
         guard let product else { return .length(Int(held[start + 1])) }
         guard start + 2 + productPlace < held.count else { return .unfinished }
         return held[start + 2 + productPlace] == product ? .length(Int(held[start + 1])) : .noFrame

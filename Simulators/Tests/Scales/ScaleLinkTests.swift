@@ -172,7 +172,7 @@ struct ScaleLinkTests {
     @Test func `a host that never reads does not stop the scale`() throws {
         let scale = try RunningScale(ScaleLinkTests.options(ScaleLinkTests.loopback(), memory: 200))
         let idle = try LinkAddress(scale.simulator.address).connect()
-        let open = HS3Frame(from: .host, 0x23, sequence: 1)?.bytes ?? []
+        let open = HS3Frame(checked: .host, 0x23, 1, []).bytes
         _ = idle.write(open[...])
         for _ in 0..<2000 { scale.simulator.submit(.stepOn(tenthsOfKilogram: 700, at: nil)) }
         scale.simulator.submit(.quit)

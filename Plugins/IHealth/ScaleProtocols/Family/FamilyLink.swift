@@ -58,10 +58,10 @@ package struct FamilyLink: Sendable {
     // MARK: Sending
 
     /// The frames of a message; empty if the layout cannot carry it.
-    package mutating func frames(_ command: UInt8, _ data: [UInt8], isAnswer: Bool = false) -> [[UInt8]] {
+    package mutating func frames(_ command: UInt8, _ data: [UInt8]) -> [[UInt8]] {
         let frames =
             FamilyFrame.message(
-                from: side, product: product, command, data, sequence: counter, isAnswer: isAnswer,
+                from: side, product: product, command, data, sequence: counter,
                 fragmented: style == .lowEnergy) ?? []
         counter &+= UInt8(truncatingIfNeeded: 2 * frames.count)
         unacknowledged = Set(frames.map(\.sequence))

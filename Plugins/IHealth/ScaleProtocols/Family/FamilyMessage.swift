@@ -36,17 +36,15 @@ extension FamilyFrame {
     ///
     /// - Parameters:
     ///   - sequence: the counter of the first frame.
-    ///   - isAnswer: the answer form, which is never split.
     ///   - fragmented: whether to split a message of more than ``fragmentContent`` content bytes into fragments (Bluetooth LE).
     /// - Returns: `nil` if the layout cannot carry the message: 252 bytes in one frame, ten fragments otherwise.
     public static func message(
         from origin: FrameOrigin, product: Product, _ command: UInt8, _ data: [UInt8] = [], sequence: UInt8,
-        isAnswer: Bool = false, fragmented: Bool = false
+        fragmented: Bool = false
     ) -> [FamilyFrame]? {
         let content = [command] + data
-        let state = isAnswer ? FrameState.answer(0) : .single
-        guard fragmented, !isAnswer, content.count > fragmentContent else {
-            return FamilyFrame(from: origin, state, sequence: sequence, product: product.rawValue, content: content)
+        guard fragmented, content.count > fragmentContent else {
+            return FamilyFrame(from: origin, .single, sequence: sequence, product: product.rawValue, content: content)
                 .map { [$0] }
         }
         let count = (content.count + fragmentContent - 1) / fragmentContent
@@ -78,8 +76,6 @@ public struct FragmentCollector: Sendable {
     private var count = 0
     /// The counter of the first fragment, from which those of the others follow.
     private var base: UInt8 = 0
-    /// The number of fragments that were discarded because others arrived.
-    public private(set) var abandoned = 0
 
     public init() {}
 
@@ -93,7 +89,6 @@ public struct FragmentCollector: Sendable {
         let place = total - 1 - remaining
         let first = frame.sequence &- UInt8(truncatingIfNeeded: 2 * place)
         if total != count || first != base || pieces.values.contains(where: { $0.product != frame.product }) {
-            abandoned += pieces.count
             pieces.removeAll()
             (count, base) = (total, first)
         }

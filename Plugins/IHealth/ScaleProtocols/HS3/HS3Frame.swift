@@ -34,8 +34,6 @@ public enum HS3Command: UInt8, Sendable, Hashable, CaseIterable {
 public struct HS3Frame: Sendable, Hashable {
     /// The product byte of HS3 (and HS4).
     public static let product: UInt8 = 0xA6
-    /// The maximum number of data bytes in a frame.
-    public static let maximumData = 252
 
     /// The sender.
     public var origin: FrameOrigin
@@ -47,13 +45,7 @@ public struct HS3Frame: Sendable, Hashable {
     /// The bytes after the sequence number.
     public var data: [UInt8]
 
-    /// Creates a frame from its parts; `nil` if `data` is longer than ``maximumData``.
-    public init?(from origin: FrameOrigin, _ command: UInt8, sequence: UInt8, data: [UInt8] = []) {
-        guard data.count <= HS3Frame.maximumData else { return nil }
-        self.init(checked: origin, command, sequence, data)
-    }
-
-    /// For data whose length is fixed by the calling code.
+    /// Creates a frame from its parts; `data` has at most 252 bytes.
     package init(checked origin: FrameOrigin, _ command: UInt8, _ sequence: UInt8, _ data: [UInt8]) {
         (self.origin, self.command, self.sequence, self.data) = (origin, command, sequence, data)
     }

@@ -164,11 +164,11 @@ public struct ScaleReading: Sendable, Hashable {
     public init(
         key: [UInt8], time: WallTime?, tenthsOfKilogram: Int, composition: HS5Record.Composition? = nil,
         user: UInt32? = nil, raw: [UInt8], isDatedByHost: Bool = false,
-        instant: Int? = nil, shownAs: [UInt8]? = nil
+        instant: Int? = nil
     ) {
         (self.key, self.time, self.tenthsOfKilogram) = (key, time, tenthsOfKilogram)
         (self.composition, self.user, self.raw, self.isDatedByHost) = (composition, user, raw, isDatedByHost)
-        (self.instant, self.shownAs) = (instant, shownAs)
+        self.instant = instant
     }
 
     /// The same weighing with the wall time of its ``instant``.

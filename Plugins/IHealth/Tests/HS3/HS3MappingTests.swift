@@ -25,7 +25,7 @@ struct HS3MappingTests {
         var host = HS3Host(settings: settings)
         let moment = ScaleMoment(uptime: .zero, wall: .startOf2000)
         _ = host.handle(.linkOpened, at: moment)
-        guard let frame = HS3Frame(from: .scale, 0x28, sequence: 0, data: key.bytes) else { return nil }
+        let frame = HS3Frame(checked: .scale, 0x28, 0, key.bytes)
         for case .deliver(let delivery) in host.handle(.received(frame.bytes), at: moment) {
             return delivery.readings.first
         }

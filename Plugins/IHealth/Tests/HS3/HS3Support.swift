@@ -41,10 +41,10 @@ final class HS3Scale: PluginCase.FarSide {
     /// A scale with this memory on a free TCP port or on a pty.
     convenience init(
         memory: [HS3RecordKey] = [], faults: [String] = [], skew: Int = 0, plan: [PlannedCommand] = [],
-        link: ScaleSimulator.Link? = nil, hourMode: HS3HourMode = .sdk12, repeatAfter: Duration = .milliseconds(60)
+        link: ScaleSimulator.Link? = nil
     ) throws {
         var profile = HS3Device.Profile()
-        (profile.repeatAfter, profile.hourMode) = (repeatAfter, hourMode)
+        profile.repeatAfter = .milliseconds(60)
         let clock = try SimulationClock(ScaleBench.clock)
         // The simulator uses the machine's zone, and the hub of the tests uses Berlin.
         let hub = LocalClock(ScaleBench.zone).wall(at: try Timestamp(parsing: "2026-11-20T12:00:00Z").microseconds)

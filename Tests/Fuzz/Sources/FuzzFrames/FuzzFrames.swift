@@ -12,7 +12,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         case 0: FrameScanner(from: origin)
         case 1: FrameScanner(from: origin, product: 0xA6, productPlace: 2)
         case 2: FrameScanner(from: origin, product: 0xA9, productPlace: 2)
-        default: FrameScanner(from: origin, lengths: 3...143, product: 0xA6)
+        default: FrameScanner(from: origin, product: 0xA6)
         }
     check(Array(bytes.dropFirst()), scanner, step: Int(first & 31) + 1)
     if let frame = FamilyFrame(datagram: bytes) {
