@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import ScaleProtocols
 import Synchronization
@@ -8,23 +9,23 @@ import Testing
 /// A simulator on a separate thread, with its events.
 final class RunningScale: Sendable {
     let simulator: ScaleSimulator
-    private let told = Mutex<[SimulatorEvent]>([])
+    private let told = Told()
+    private let thread = DispatchGroup()
+
+    private final class Told: Sendable { let events = Mutex<[SimulatorEvent]>([]) }
 
     init(_ options: ScaleSimulator.Options) throws {
-        let box = Box()
-        simulator = try ScaleSimulator(options) { event in box.owner.withLock { $0 }?.tell(event) }
-        box.owner.withLock { $0 = self }
-        let thread = JoinableThread { [simulator] in try? simulator.run() }
-        thread.start()
-        self.thread.withLock { $0 = thread }
+        let (told, thread) = (told, thread)
+        let simulator = try ScaleSimulator(options) { event in told.events.withLock { $0.append(event) } }
+        self.simulator = simulator
+        thread.enter()
+        Thread {
+            try? simulator.run()
+            thread.leave()
+        }.start()
     }
 
-    private final class Box: Sendable { let owner = Mutex<RunningScale?>(nil) }
-    private let thread = Mutex<JoinableThread?>(nil)
-
-    private func tell(_ event: SimulatorEvent) { told.withLock { $0.append(event) } }
-
-    var events: [SimulatorEvent] { told.withLock { $0 } }
+    var events: [SimulatorEvent] { told.events.withLock { $0 } }
 
     /// Stops the simulator and waits for its thread.
     func stop() {
@@ -32,29 +33,7 @@ final class RunningScale: Sendable {
         waitForEnd()
     }
 
-    func waitForEnd() { thread.withLock { $0.take()?.join() } }
-}
-
-/// A POSIX thread that can be joined.
-final class JoinableThread: Sendable {
-    private let body: @Sendable () -> Void
-    private let handle = Mutex<pthread_t>(0)
-
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-
-    func start() {
-        let context = Unmanaged.passRetained(self).toOpaque()
-        handle.withLock { handle in
-            _ = pthread_create(
-                &handle, nil,
-                { context in
-                    context.map { Unmanaged<JoinableThread>.fromOpaque($0).takeRetainedValue().body() }
-                    return nil
-                }, context)
-        }
-    }
-
-    func join() { handle.withLock { _ = pthread_join($0, nil) } }
+    func waitForEnd() { thread.wait() }
 }
 
 /// A host's dialogue on a real link, driven by `poll` and the real clock, with an in-memory spool.
