@@ -35,7 +35,7 @@ public struct HS3RecordKey: Sendable, Hashable, Comparable, CustomStringConverti
     init(value: UInt64) { self.value = value & 0xFFFF_FFFF_FFFF }
 
     /// The six bytes `T0 T1 T2 T3 W0 W1`.
-    public var bytes: [UInt8] { (0..<6).map { UInt8(truncatingIfNeeded: value >> (40 - 8 * $0)) } }
+    public var bytes: [UInt8] { value.bigEndianBytes(6) }
 
     /// The 32 bits of the time.
     public var packedTime: UInt32 { UInt32(truncatingIfNeeded: value >> 16) }
