@@ -128,7 +128,7 @@ struct ScaleModelTests {
     }
 
     @Test func `a replayed script advances when the host has sent its part`() throws {
-        let script = "# a remark\n> 0 b0 03 a6 23 01 ca\n< 5 a0 03 a6 ff 01 a6\n> b0 03 a6 ff 02 a7\n< a0 <2 × ff> 01\n"
+        let script = "# note\n> 0 b0 03 a6 23 01 ca\n< 51 a0 03 a6 ff 01 a6\n> b0 03 a6 ff 02 a7\n< a0 <2 × ff> 01\n"
         let running = try RunningScale(
             .init(link: ScaleLinkTests.loopback(), device: try ReplayDevice(script: script)))
         defer { running.stop() }

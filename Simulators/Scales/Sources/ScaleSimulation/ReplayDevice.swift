@@ -4,7 +4,7 @@ public import ScaleStandIns
 /// A scale that replays a script; it continues when the host has sent its part.
 ///
 /// A line consists of a direction (`<` scale to host, `>` host to scale), optionally the milliseconds since the previous line, and bytes in
-/// hex. `<68 × ff>` repeats that byte, and a line that begins with `#` is a comment.
+/// hex. If the bytes begin with two decimal digits, the time is needed. `<68 × ff>` repeats that byte, and a line that begins with `#` is a comment.
 public struct ReplayDevice: ScaleStandIn {
     /// A line of a script.
     public struct Line: Sendable, Hashable {
@@ -40,8 +40,7 @@ public struct ReplayDevice: ScaleStandIn {
         guard direction == "<" || direction == ">" else { throw wrong("expected < or > at its start") }
         var words = text.dropFirst().split(whereSeparator: \.isWhitespace).map(String.init)
         var after = Duration.zero
-        // A byte has two digits, so a word of another length is a time.
-        if let first = words.first, first.utf8.count != 2, !first.hasPrefix("<"), let time = ValueParser.digits(first) {
+        if let first = words.first, let time = ValueParser.digits(first) {
             after = .milliseconds(time)
             words.removeFirst()
         }
