@@ -165,9 +165,8 @@ import Testing
         }
         // An empty name is not an address.
         #expect(try await scene.send("/persons//configure", "{}", manage).status == 404)
-        let huge = try scene.write(
-            Self.assignments(("zone", "\"" + String(repeating: "x", count: 1_048_576) + "\"")), to: "huge")
-        #expect(try await scene.send("/persons/ben/configure", "@\(huge)", manage).status == 413)
+        let huge = Self.assignments(("zone", "\"" + String(repeating: "x", count: 1_048_576) + "\""))
+        #expect(try await scene.send("/persons/ben/configure", huge, manage).status == 413)
 
         // Values that the rules of hub.conf forbid get the same message as in hub configure.
         for (section, name, value) in [

@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import Testing
 
 /// Names of persons in any script, on the pages and in the API.
@@ -37,8 +38,7 @@ import Testing
         let plan = try await scene.post("/setup", "\(token)&name=Zo%C3%AB+M", cookie: owner)
         let id = try #require(Scene.field("change", in: plan.body), "\(plan)")
         #expect(try await scene.post("/setup/save", "\(token)&change=\(id)", cookie: owner).status == 200)
-        var page = Scene.Answer()
-        while !page.body.contains("Zoë M (zoe-m)") { page = try await scene.get("/setup", cookie: owner) }
+        try await eventually { try await scene.get("/setup", cookie: owner).body.contains("Zoë M (zoe-m)") }
         let added = try scene.configuration
         #expect(added.contains("[person.zoe-m]\ndisplay_name = \"Zoë M\"\n"), "\(before) \(added)")
     }

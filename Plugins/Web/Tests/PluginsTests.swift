@@ -220,10 +220,11 @@ import Testing
         let login = "/plugins/exist/login"
         // The plugin may still be starting.
         var body = ""
-        while !body.contains("Open the page of the service") {
+        try await eventually {
             let begun = try await Self.send(scene, login, "", owner)
             #expect(begun.status == 303)
             body = try await scene.get(begun.fields["location"] ?? login, cookie: owner).body
+            return body.contains("Open the page of the service")
         }
         #expect(body.contains("href=\"http://127.0.0.1:9/") && body.contains("rel=\"noreferrer noopener\""), "\(body)")
         #expect(body.contains("http://127.0.0.1:8737/"), "the address it ends on: \(body)")
@@ -246,7 +247,7 @@ import Testing
         #expect(
             try await scene.get(login, cookie: other).body.contains("Another browser, or a program, is logging in now"))
         _ = try await scene.command("restart", "exist")
-        while try await !scene.get(login, cookie: other).body.contains(">Begin</button>") {}
+        try await eventually { try await scene.get(login, cookie: other).body.contains(">Begin</button>") }
     }
 
     @Test func `a program leads a log-in for a person, and no other token or browser sees the questions`() async throws
@@ -258,10 +259,10 @@ import Testing
         func state(_ answer: Scene.Answer) throws -> String? { try Told(answer.body).text("state") }
         var asked = Scene.Answer()
         // The plugin may still be starting.
-        repeat {
-            try Task.checkCancellation()
+        try await eventually {
             asked = try await scene.send(login, "{}", manage)
-        } while try state(asked) == "failed"
+            return try state(asked) != "failed"
+        }
         let told = try Told(asked.body)
         #expect(asked.status == 200 && told.text("state") == "asking" && told.number("question") == 1, "\(asked)")
         #expect(told.text("url")?.hasPrefix("http://127.0.0.1:9/") == true, "\(asked)")
@@ -332,7 +333,10 @@ import Testing
         }
         let owner = try await scene.logIn()
         var page = ""
-        while !page.contains("resting") { page = try await scene.get("/plugins/json-lines", cookie: owner).body }
+        try await eventually {
+            page = try await scene.get("/plugins/json-lines", cookie: owner).body
+            return page.contains("resting")
+        }
         #expect(page.contains("<span class=\"good\">resting"), "\(page)")
         #expect(try await scene.get("/plugins", cookie: owner).body.contains("All 2 plugins are well"))
         #expect(try await !scene.get("/system", cookie: owner).body.contains("json-lines has no session"))

@@ -3,7 +3,7 @@ import Glibc
 import HubProcess
 import Testing
 
-/// A hub with the page, and curl as its browser.
+/// A hub with the page, and its browser.
 final class Scene: Sendable {
     private let host: HubHost
     private let hub: ChildProcess
@@ -33,7 +33,7 @@ final class Scene: Sendable {
                 \(plugins(path))
                 """)
         hub = try await host.start()
-        try await eventually { try await curl(["/login"]).status != 0 }
+        try await eventually { try await get("/login").status != 0 }
     }
 
     func command(_ arguments: String...) async throws -> [String] { try await command(arguments) }
@@ -103,34 +103,61 @@ final class Scene: Sendable {
         var body = ""
     }
 
-    /// - Parameter arguments: the last is the path.
-    private func curl(_ arguments: [String]) async throws -> Answer {
-        let words =
-            ["curl", "-s", "-i", "--max-time", "20"] + arguments.dropLast() + [
-                "http://127.0.0.1:\(port)\(arguments.last ?? "/")"
-            ]
-        let result = try await ChildProcess("/usr/bin/env", words).result()
-        guard let end = result.output.range(of: "\r\n\r\n") else { return Answer() }
-        let lines = result.output[..<end.lowerBound].components(separatedBy: "\r\n")
-        var answer = Answer(
-            status: Int(lines[0].split(separator: " ")[1]) ?? 0, body: String(result.output[end.upperBound...]))
+    /// Sends a request on a new connection, and reads its answer off the cooperative threads.
+    private func send(
+        _ method: String, _ path: String, cookie: String?, fields: [String], body: String? = nil
+    ) async throws -> Answer {
+        var lines = ["\(method) \(path) HTTP/1.1", "Connection: close"] + fields
+        func add(_ name: String, _ value: String) {
+            if !fields.contains(where: { $0.hasPrefix("\(name):") }) { lines.append("\(name): \(value)") }
+        }
+        add("Host", "127.0.0.1:\(port)")
+        if let cookie { add("Cookie", cookie) }
+        if let body {
+            add("Content-Length", "\(body.utf8.count)")
+            add("Content-Type", "application/x-www-form-urlencoded")
+        }
+        let request = lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? "")
+        let bytes = try await onThread { [port] () -> [UInt8] in
+            guard let connection = try? RawConnection(port) else { return [] }
+            connection.send(request)
+            return (try? connection.takeAll(within: 20)) ?? []
+        }
+        return Self.answer(bytes)
+    }
+
+    private static func answer(_ bytes: [UInt8]) -> Answer {
+        guard let end = Data(bytes).range(of: Data("\r\n\r\n".utf8)) else { return Answer() }
+        let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
+        var answer = Answer(status: Int(lines[0].split(separator: " ")[1]) ?? 0)
         for line in lines.dropFirst() {
             let parts = line.split(separator: ":", maxSplits: 1)
             answer.fields[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
         }
+        let isChunked = answer.fields["transfer-encoding"] == "chunked"
+        let body = bytes[end.upperBound...]
+        answer.body = String(decoding: isChunked ? joined(chunks: body) : Array(body), as: UTF8.self)
         return answer
     }
 
+    /// The body of an answer that comes in chunks.
+    private static func joined(chunks: ArraySlice<UInt8>) -> [UInt8] {
+        var (rest, body) = (chunks, [UInt8]())
+        while let end = rest.firstIndex(of: UInt8(ascii: "\r")),
+            let size = Int(String(decoding: rest[..<end], as: UTF8.self), radix: 16), size > 0
+        {
+            body += rest.dropFirst(end - rest.startIndex + 2).prefix(size)
+            rest = rest.dropFirst(end - rest.startIndex + 2 + size + 2)
+        }
+        return body
+    }
+
     func get(_ path: String, cookie: String? = nil, fields: [String] = []) async throws -> Answer {
-        try await curl(Self.words(cookie, fields) + ["--path-as-is", path])
+        try await send("GET", path, cookie: cookie, fields: fields)
     }
 
     func post(_ path: String, _ form: String, cookie: String? = nil, fields: [String] = []) async throws -> Answer {
-        try await curl(Self.words(cookie, fields) + ["-d", form, path])
-    }
-
-    private static func words(_ cookie: String?, _ fields: [String]) -> [String] {
-        (fields + (cookie.map { ["Cookie: \($0)"] } ?? [])).flatMap { ["-H", $0] }
+        try await send("POST", path, cookie: cookie, fields: fields, body: form)
     }
 
     // MARK: - A log-in

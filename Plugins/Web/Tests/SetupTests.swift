@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import Testing
 
 /// The page Set up: persons and the household, as in `hub setup`.
@@ -40,8 +41,7 @@ import Testing
         #expect(try scene.configuration == before)
         let away = try await Self.save(scene, plan, owner)
         #expect(away.status == 200 && away.body.contains("is away for a moment"), "\(away)")
-        var now = Scene.Answer()
-        while !now.body.contains("id=\"anna-zone\"") { now = try await scene.get("/setup", cookie: owner) }
+        try await eventually { try await scene.get("/setup", cookie: owner).body.contains("id=\"anna-zone\"") }
         let added = before.replacing("[person.clara]  # third\n", with: "[person.clara]  # third\n\n[person.anna]\n")
         #expect(try scene.configuration == added)
     }
