@@ -17,15 +17,19 @@ final class CentralScene: Sendable {
     ///
     /// - Parameter settings: settings of the server.
     static func centre(settings: [String] = []) async throws -> PostgreSQLServer {
-        let server = try await PostgreSQLServer(settings: settings)
-        try await server.sql("SET synchronous_commit = local; CREATE DATABASE central")
+        try await PostgreSQLServer(copying: try await prepared.value, settings: settings)
+    }
+
+    /// The files of a centre, which is made once, because the schema takes longer than a copy.
+    private static let prepared = Task {
+        let server = try await PostgreSQLServer()
+        try await server.sql("CREATE DATABASE central")
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Schema")
             .standardizedFileURL
         let migrations = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
             .filter { $0.hasSuffix(".sql") }.map { try String(contentsOf: folder.appending(path: $0), encoding: .utf8) }
         try await server.sql(
-            migrations.map { "BEGIN; SET LOCAL synchronous_commit = local;\n\($0)\n;COMMIT;\n" }.joined() + """
-                SET synchronous_commit = local;
+            migrations.map { "BEGIN;\n\($0)\n;COMMIT;\n" }.joined() + """
                 CREATE ROLE hub_house LOGIN IN ROLE hub;
                 CREATE ROLE heart_reader IN ROLE staff;
                 INSERT INTO central.hub (login) VALUES ('hub_house');
@@ -34,7 +38,7 @@ final class CentralScene: Sendable {
                     ('heart', 'Hearts', 'We look at weights.', 'heart_reader', (SELECT array_agg(type_no) FROM central.type WHERE id <> 'heartRate'));
                 INSERT INTO central.offer SELECT hub_no, study_no FROM central.hub, central.study;
                 """, database: "central")
-        return server
+        return try await server.stopAndKeepFiles()
     }
 
     /// - Parameters:

@@ -27,12 +27,15 @@ public final class PostgreSQLServer: Sendable {
 
     /// Makes a cluster and starts it.
     ///
-    /// - Parameter settings: lines of `postgresql.conf` beside the usual ones.
-    public init(settings: [String] = []) async throws {
+    /// - Parameters:
+    ///   - files: a result of ``stopAndKeepFiles()``, which the server begins with; an empty cluster if not given.
+    ///   - settings: lines of `postgresql.conf` beside the usual ones.
+    public init(copying files: String? = nil, settings: [String] = []) async throws {
         folder = try TemporaryFolder()
         port = try FreePort.next()
         try Self.own(folder.path)
-        try await Self.run("cp", ["-a", "--reflink=auto", try await Self.cluster.value, data])
+        let cluster = try await Self.cluster.value
+        try await Self.run("cp", ["-a", "--reflink=auto", files ?? cluster, data])
         try await Self.openssl([
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
             "-subj", "/CN=An authority", "-keyout", authorityKey, "-out", authority,
@@ -78,7 +81,7 @@ public final class PostgreSQLServer: Sendable {
     }
 
     /// The folder of a cluster that no server has used, and that each server copies, because initdb takes ten times as long.
-    private static let cluster = Task {
+    public static let cluster = Task {
         let folder = "/tmp/hub-cluster-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         // `atexit` takes no closure with a context.
@@ -140,6 +143,18 @@ public final class PostgreSQLServer: Sendable {
         guard let child = process.withLock({ $0.take() }) else { return }
         let all = [child.pid] + Self.children(of: child.pid)
         for pid in all { Glibc.kill(pid, SIGKILL) }
+    }
+
+    /// Ends the server in order.
+    ///
+    /// - Returns: its files, which stay until the end of the tests, for servers that begin with a copy of them.
+    public func stopAndKeepFiles() async throws -> String {
+        let child = process.withLock { $0.take() }
+        child?.signal(SIGINT)
+        _ = await child?.waitForExit()
+        let files = "\(try await Self.cluster.value)-\(port)"
+        try FileManager.default.moveItem(atPath: data, toPath: files)
+        return files
     }
 
     /// Stops every process of the server, or lets them continue.
