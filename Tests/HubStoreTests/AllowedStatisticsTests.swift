@@ -160,7 +160,7 @@ import Testing
         func found(_ others: Int64) async throws -> (pieces: Int, counts: [Int64], hasNext: Bool) {
             try await pieces(others, own: [-500_000, others - 100, others + 90_000], limit: limit)
         }
-        let most: Int64 = Thoroughness.isWhole ? 24_000 : 9_000
+        let most: Int64 = Thoroughness.isWhole ? 24_000 : 6_000
         let (few, many) = (try await found(most / 3), try await found(most))
         #expect(few.counts == (limit == 1 ? [1] : [1, 1, 1]) && few.hasNext == (limit == 1))
         #expect(many.counts == few.counts && many.hasNext == few.hasNext)

@@ -5,6 +5,9 @@ import Testing
 /// A real Chromium, led by its driver, checks the pages of a real hub with the programs of the folder `Browser`.
 @Suite(.serialized, .enabled(if: Need.browser.isMet, "\(Need.browser.reason)"), .timeLimit(.minutes(10)))
 struct BrowserTests {
+    /// With `make test` only some pages, and one text instead of two in each field.
+    private static let extent = Thoroughness.isWhole ? [] : ["--brief"]
+
     /// Runs one of the programs, which prints a line for each fault, and a summary of its checks at the end.
     private func run(_ name: String, _ arguments: [String] = []) async throws {
         let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Programs/\(name).py")
@@ -20,10 +23,10 @@ struct BrowserTests {
     func
         `each page, light and dark and at three sizes, is accessible, loads nothing from elsewhere and works without JavaScript`()
         async throws
-    { try await run("pages", Thoroughness.isWhole ? [] : ["--brief"]) }
+    { try await run("pages", Self.extent) }
 
     @Test func `no text that a person or a plugin can choose becomes markup or script on any page`() async throws {
-        try await run("hostile")
+        try await run("hostile", Self.extent)
     }
 
     @Test
@@ -40,5 +43,5 @@ struct BrowserTests {
 
     @Test func `after a month of the demo every plugin is well, and the page shows the same figures as the commands`()
         async throws
-    { try await run("demo", ["60"]) }
+    { try await run("demo", [Thoroughness.isWhole ? "60" : "30"] + Self.extent) }
 }

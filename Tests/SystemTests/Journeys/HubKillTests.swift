@@ -9,8 +9,8 @@ import Testing
 @Suite(.serialized) struct HubKillTests {
     /// The number of kills of the hub in one run, which `HUB_KILLS` can change; `make test-all` has 20 while it gives 100,000 records.
     private static let kills =
-        ProcessInfo.processInfo.environment["HUB_KILLS"].flatMap(Int.init) ?? (Thoroughness.isWhole ? 20 : 8)
-    private static let recordsOfEach = Thoroughness.isWhole ? 25_000 : 10_000
+        ProcessInfo.processInfo.environment["HUB_KILLS"].flatMap(Int.init) ?? (Thoroughness.isWhole ? 20 : 5)
+    private static let recordsOfEach = Thoroughness.isWhole ? 25_000 : 5_000
 
     @Test func `R5.1 R5.7 Each record of four sources is stored once while the hub is killed`() async throws {
         let seed = ProcessInfo.processInfo.environment["HUB_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)

@@ -1,7 +1,7 @@
-"""Plays `hub demo` while a browser reads its pages: demo.py PROGRAMS [SECONDS]. Prints faults; exit code 1 if there is one.
+"""Plays `hub demo` while a browser reads its pages: demo.py PROGRAMS [SECONDS] [--brief]. Prints faults; exit code 1 if there is one.
 
-The link comes first, and logs the browser in. While the month passes, every page of the hub can be read. In the end every plugin is well, the
-account adds up, and the page has the figures of `hub days --json` and `hub stats --json`.
+The link comes first, and logs the browser in. While the month passes, every page of the hub can be read, with --brief the first
+ten. In the end every plugin is well, the account adds up, and the page has the figures of `hub days --json` and `hub stats --json`.
 """
 import json, re, sys, time
 
@@ -13,7 +13,7 @@ from month import Month
 PERSONS = ["anna", "ben", "carl"]
 
 
-def main(programs, seconds, verbose):
+def main(programs, seconds, brief, verbose):
     found, pages = [], {}
     month = Month(programs, seconds, verbose)
     link = month.link()
@@ -28,7 +28,7 @@ def main(programs, seconds, verbose):
         def look(path, _):
             found.extend(f"{path}: {fault}" for fault in browser.value(LAYOUT) + browser.complaints())
 
-        pages = crawl(browser, look)
+        pages = crawl(browser, look, most=10 if brief else None)
         month.end_of_month(browser.origin)
         found += unwell(month.hub)
         if not any("Every weigh-in is stored once" in line for line in month.told):
@@ -113,4 +113,4 @@ def figures(browser, hub):
 
 if __name__ == "__main__":
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
-    sys.exit(main(words[0], words[1] if len(words) > 1 else "60", "--verbose" in sys.argv))
+    sys.exit(main(words[0], words[1] if len(words) > 1 else "60", "--brief" in sys.argv, "--verbose" in sys.argv))

@@ -1,8 +1,8 @@
-"""Puts texts of markup and script wherever a person or a plugin can put a text: hostile.py PROGRAMS.
+"""Puts texts of markup and script wherever a person or a plugin can put a text: hostile.py PROGRAMS [--brief].
 
 The hub's plugin writes them into its log, its manifest, its events and its records. Its owner writes them as notes and settings. The
 browser sends them in every parameter of a page and in every form. They must have no effect in the browser: no dialogue, no element, no
-message on the console.
+message on the console. With --brief each field gets one text instead of two.
 """
 import json, os, sys, time
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -87,8 +87,8 @@ def records(is_own=False):
     return found
 
 
-def main(programs, verbose):
-    home, found = Household(programs), []
+def main(programs, brief, verbose):
+    home, found, most = Household(programs), [], 1 if brief else 2
     begin = time.monotonic()
 
     def say(text):
@@ -129,7 +129,7 @@ def main(programs, verbose):
         # Returns the addresses of all links, and those that can be requested of any page.
         names = {name for name, _ in parse_qsl(urlsplit(path).query)} | {"person"}
         names |= {feature.split("?")[1].split("=")[0] for feature in pages if feature.startswith(kind + "?")}
-        for text in ["\"><evil-x>'<img src=x onerror=evil(1)>", "javascript:evil(2)//</title><script>evil(3)</script>"]:
+        for text in ["\"><evil-x>'<img src=x onerror=evil(1)>", "javascript:evil(2)//</title><script>evil(3)</script>"][:most]:
             for name in sorted(names):
                 others = [(other, value) for other, value in parse_qsl(urlsplit(path).query) if other != name]
                 address = f"{urlsplit(path).path}?{urlencode(others + [(name, text)])}"
@@ -140,7 +140,7 @@ def main(programs, verbose):
             look(address, is_refused=True)
     say("parameters")
     for action, (path, place) in forms.items():
-        for text in ["\"><evil-x><script>evil(5)</script>", "'-evil(6)-'</textarea><img src=x onerror=evil(7)>"]:
+        for text in ["\"><evil-x><script>evil(5)</script>", "'-evil(6)-'</textarea><img src=x onerror=evil(7)>"][:most]:
             browser.open(path)
             has = browser.value("""
                 const form = document.forms[arguments[0]], fields = [...form?.elements ?? []].filter(one =>
@@ -161,8 +161,8 @@ def main(programs, verbose):
     for fault in found:
         print(fault)
     print(f"{taken} records, {sum(map(len, pages.values()))} pages, {len(forms)} forms, texts seen on {shown} kinds of pages, {len(found)} faults")
-    return bool(found) or taken < len(TEXTS) or shown < 2
+    return bool(found) or taken < len(TEXTS) or shown < 2 or not forms
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], "--verbose" in sys.argv))
+    sys.exit(main(sys.argv[1], "--brief" in sys.argv, "--verbose" in sys.argv))
