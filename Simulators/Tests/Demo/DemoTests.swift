@@ -110,7 +110,9 @@ import Testing
         #expect(story.count { $0.hasPrefix("        look: ") } >= 4, "\(demo.errors)")
     }
 
-    @Test func `a month adds up to its second cut link, and interrupted memories are read completely`() async throws {
+    /// `BrowserTests` plays a whole month in `make test`.
+    @Test(.enabled(if: Thoroughness.isWhole, "a part of make test-all"))
+    func `a month adds up to its second cut link, and interrupted memories are read completely`() async throws {
         let demo = try await Programs.hub(["demo", "--days", "23", "--for", "10", "--seed", "2", "--json"])
         let account = try account(demo)
         #expect(account.addsUp && account.problems.isEmpty)

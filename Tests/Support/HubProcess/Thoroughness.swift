@@ -5,8 +5,10 @@ public enum Thoroughness {
     /// Whether the tests do all of it, as with `make test-all`; with `make test` they do one of each.
     public static let isWhole = ProcessInfo.processInfo.environment["HUB_TESTS"] == "all"
 
-    /// The seeds of a repeated random test: all of them with `make test-all`, the first with `make test`.
-    public static func some<Seed>(_ seeds: [Seed]) -> [Seed] { isWhole ? seeds : Array(seeds.prefix(1)) }
+    /// The seeds or variants of a repeated test: all of them with `make test-all`, the first with `make test`.
+    public static func some<Variant>(_ variants: [Variant]) -> [Variant] {
+        isWhole ? variants : Array(variants.prefix(1))
+    }
 
     /// The number of rounds: all with `make test-all`, a tenth with `make test`.
     public static func rounds(_ count: Int) -> Int { isWhole ? count : count / 10 }

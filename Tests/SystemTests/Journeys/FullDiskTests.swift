@@ -124,7 +124,7 @@ import Testing
         var accounts: [Account]
     }
 
-    private func statusReport(_ host: HubHost) async throws -> Report { try await host.json("status") }
+    private func statusReport(_ host: HubHost) async throws -> Report { try await host.status() }
 
     /// Waits until the store has this state.
     private func state(of host: HubHost, _ isMeant: (Report.Store) -> Bool) async throws {

@@ -1,7 +1,5 @@
 import Foundation
-import HubClient
 import HubProcess
-import HubWire
 import Platform
 import Testing
 
@@ -52,13 +50,8 @@ import Testing
         var accounts: [Account]
     }
 
-    /// Asked without the program `hub`, which would take longer to start than the hub takes for hundreds of records.
     private func storedRecords(_ host: HubHost) async throws -> Int {
-        let door = host.door
-        return try await blocking {
-            let status = try DoorClient(endpoint: door, command: "status").ask(.status)
-            return try Int(JSONDecoder().decode(Status.self, from: Data(status.text.utf8)).records)
-        }
+        Int(try await host.status(as: Status.self).records)
     }
 
     /// Waits until the hub has `count` records, or all of them.

@@ -24,7 +24,7 @@ import Testing
             // At random moments of the sink's work, measured in deliveries that the hub has counted.
             let before = try await Self.account(host)?.delivered ?? 0
             let goal = before + Int64.random(in: 1...2_000, using: &generator)
-            while try await Self.account(host)?.delivered ?? 0 < min(goal, Int64(Self.records)) {}
+            try await eventually { try await Self.account(host)?.delivered ?? 0 >= min(goal, Int64(Self.records)) }
             let victims = Int.random(in: 0..<3, using: &generator)
             if victims != 0 { await hub.killAndWait() }
             if victims != 1 { await sink.killAndWait() }
@@ -55,7 +55,7 @@ import Testing
     /// The sink's account; `nil` if there is none, or if no hub answers.
     private static func account(_ host: HubHost) async throws -> Account? {
         struct Status: Decodable { var sinks: [Account] }
-        return try? await host.json("status", as: Status.self).sinks.first
+        return try? await host.status(as: Status.self).sinks.first
     }
 
     private static func startSink(_ host: HubHost) throws -> ChildProcess {
