@@ -7,6 +7,8 @@ sys.path.insert(0, os.path.join(ROOT, ".build/python-central"))
 import psycopg2  # noqa: E402
 
 SCHEMA = sorted(glob.glob(os.path.join(ROOT, "Plugins/Central/Schema/*.sql")))
+# Whether only some of the repeated tests run, as with make test.
+BRIEF = "HUB_BRIEF" in os.environ
 BIN = max(glob.glob("/usr/lib/postgresql/*/bin"), default="/usr/bin")
 
 

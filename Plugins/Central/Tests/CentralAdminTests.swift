@@ -18,9 +18,10 @@ struct CentralAdminTests {
     @Test(arguments: ["functions", "attack", "erasure", "admin", "follower"])
     func `the centre answers as its document says`(_ script: String) async throws {
         let program = ["erasure", "admin", "follower"].contains(script) ? [Programs.path("hub-central-admin")] : []
+        var environment = ["HUB_CLUSTER": try await PostgreSQLServer.cluster.value]
+        if !Thoroughness.isWhole { environment["HUB_BRIEF"] = "1" }
         let result = try await ChildProcess(
-            "/usr/bin/python3", ["\(Self.folder)/\(script).py"] + program,
-            environment: ["HUB_CLUSTER": try await PostgreSQLServer.cluster.value]
+            "/usr/bin/python3", ["\(Self.folder)/\(script).py"] + program, environment: environment
         ).result()
         #expect(result.code == 0, "\(result.output)\n\(result.errors)")
     }
