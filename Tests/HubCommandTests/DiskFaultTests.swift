@@ -14,6 +14,13 @@ import Testing
         #"{"type":"weight","value":71.3,"unit":"kg","start":"2026-03-01T07:30:05+01:00","key":"\#(key)"}"#
     }
 
+    /// A running hub, and the faults of its disk and clock, of which there are none yet.
+    private func faultyHub() async throws -> (TestHub, Faults) {
+        let folder = try TemporaryFolder()
+        let faults = Faults(in: folder)
+        return (try await TestHub(in: folder, under: faults.environment), faults)
+    }
+
     private func status(_ hub: TestHub) async throws -> (code: Int32, HubStatus) {
         let result = try await hub.run(["status", "--json"])
         return (result.code, try JSON.decode(HubStatus.self, from: result.output.utf8))
@@ -32,9 +39,7 @@ import Testing
 
     @Test func `the status shows failing reads as a store fault, and clears it when reads succeed again`() async throws
     {
-        let folder = try TemporaryFolder()
-        let faults = Faults(in: folder)
-        let hub = try await TestHub(in: folder, under: faults.environment)
+        let (hub, faults) = try await faultyHub()
         try hub.give([DiskFaultTests.weight(1)])
         try faults.begin("read eio hub.sqlite", "read eio hub.sqlite-wal")
         let (code, failing) = try await status(hub)
@@ -51,12 +56,10 @@ import Testing
     }
 
     @Test func `an import into a hub with a full disk ends with the reason instead of waiting`() async throws {
-        let folder = try TemporaryFolder()
-        let faults = Faults(in: folder)
-        let hub = try await TestHub(in: folder, under: faults.environment)
+        let (hub, faults) = try await faultyHub()
         let record =
             "<Record type=\"HKQuantityTypeIdentifierBodyMass\" sourceName=\"Scale\" unit=\"kg\" value=\"80\" startDate=\"2026-01-01 07:00:00 +0100\" endDate=\"2026-01-01 07:00:00 +0100\"/>"
-        let file = folder.path + "/export.xml"
+        let file = hub.folder.path + "/export.xml"
         try "<HealthData>\n\(record)\n</HealthData>".write(toFile: file, atomically: true, encoding: .utf8)
         try faults.begin("write full hub.sqlite", "write full hub.sqlite-wal")
         let full = try await hub.run(["import", file])
@@ -68,9 +71,7 @@ import Testing
     }
 
     @Test func `the hub itself reports a disk that hangs, and never advises to kill it`() async throws {
-        let folder = try TemporaryFolder()
-        let faults = Faults(in: folder)
-        let hub = try await TestHub(in: folder, under: faults.environment)
+        let (hub, faults) = try await faultyHub()
         try hub.give([DiskFaultTests.weight(1)])
         try faults.begin("read hang hub.sqlite", "read hang hub.sqlite-wal")
         let text = try await hub.run(["status"])
@@ -83,9 +84,7 @@ import Testing
     }
 
     @Test func `the status shows a commit that does not return`() async throws {
-        let folder = try TemporaryFolder()
-        let faults = Faults(in: folder)
-        let hub = try await TestHub(in: folder, under: faults.environment)
+        let (hub, faults) = try await faultyHub()
         try faults.begin("sync hang hub.sqlite-wal")
         try hub.give([DiskFaultTests.weight(1)]) {}
         let hanging = try await status(hub) { $0.store.state == "hanging" }
@@ -96,9 +95,7 @@ import Testing
 
     @Test func `no record is confirmed while the sequences cannot be reserved, and all are once they can`() async throws
     {
-        let folder = try TemporaryFolder()
-        let faults = Faults(in: folder)
-        let hub = try await TestHub(in: folder, under: faults.environment)
+        let (hub, faults) = try await faultyHub()
         try faults.begin("sync eio hub.sqlite.sequences")
         do {
             // The peer goes out of scope before the test waits: the test may resume on another thread, which must not
@@ -151,9 +148,7 @@ import Testing
     }
 
     @Test func `the status warns of a log that cannot be checkpointed before the log fills the disk`() async throws {
-        let folder = try TemporaryFolder()
-        let faults = Faults(in: folder)
-        let hub = try await TestHub(in: folder, under: faults.environment)
+        let (hub, faults) = try await faultyHub()
         try faults.begin("write eio hub.sqlite")
         var key = 0
         var warned = try await status(hub)

@@ -64,11 +64,11 @@ struct KeyPair {
             [report.file, "--identity", mine.file], "sudo apt-get install age", environment: ["PATH=\(folder.path)"])
         let whole = try Data(contentsOf: URL(filePath: report.file))
         let damaged = folder.path + "/hub-20260101T000000Z.sqlite.age"
-        for length in [whole.count - 1, whole.count / 2, 300, 30] {
+        for length in Thoroughness.some([whole.count / 2, whole.count - 1, 300, 30]) {
             try whole.prefix(length).write(to: URL(filePath: damaged))
             try await refused([damaged, "--identity", mine.file], damaged)
         }
-        for place in [25, 150, 250, whole.count / 2, whole.count - 2] {
+        for place in Thoroughness.some([whole.count / 2, 25, 150, 250, whole.count - 2]) {
             var flipped = whole
             flipped[place] ^= 4
             try flipped.write(to: URL(filePath: damaged))

@@ -12,7 +12,7 @@ extension Attack {
         holds: "a small query is answered within 50 ms, and a record is STORED within 20 ms"
     ) { scene in
         let host = try HubHost()
-        let count = scene.size(FilledStore.size(2_000_000), quick: 20_000)
+        let count = scene.size(FilledStore.size(2_000_000), quick: 8_000)
         let begin = ContinuousClock.now
         try await household(count, host)
         scene.note("records", Double(count), "")
@@ -50,7 +50,7 @@ extension Attack {
         holds: "the memory of their answers is returned to the system"
     ) { scene in
         let host = try HubHost()
-        try await household(scene.size(200_000, quick: 20_000), host)
+        try await household(scene.size(200_000, quick: 5_000), host)
         let hub = try await host.start()
         let (door, count) = (host.door, scene.size(150, quick: 60))
         let most = MostMemory(of: hub)

@@ -11,7 +11,7 @@ extension Attack {
         holds: "the hub starts within a second and below 100 MiB, and answers each command of the owner within a second"
     ) { scene in
         let host = try HubHost()
-        let count = scene.size(FilledStore.size(500_000), quick: 8_000)
+        let count = scene.size(FilledStore.size(500_000), quick: 4_000)
         let begin = ContinuousClock.now
         let versioned = try await leaveBehind(count, host, scene)
         scene.note("time to write the records", begin.duration(to: .now) / .seconds(1), "s")

@@ -5,8 +5,9 @@ import Testing
 
 /// Changes by hand are complete or not there if the hub is killed meanwhile, and can safely be repeated.
 @Suite(.serialized) struct HandKillTests {
-    /// The number of kills of each action, which `HAND_KILLS` can change.
-    private static let kills = ProcessInfo.processInfo.environment["HAND_KILLS"].flatMap(Int.init) ?? 3
+    /// The number of kills of each action, which `HAND_KILLS` can change; three with `make test-all`.
+    private static let kills =
+        ProcessInfo.processInfo.environment["HAND_KILLS"].flatMap(Int.init) ?? (Thoroughness.isWhole ? 3 : 1)
     private static let count = 300
 
     @Test(.timeLimit(.minutes(5)))

@@ -2,7 +2,7 @@
 
 The hub's plugin writes them into its log, its manifest, its events and its records. Its owner writes them as notes and settings. The
 browser sends them in every parameter of a page and in every form. They must have no effect in the browser: no dialogue, no element, no
-message on the console. With --brief each field gets one text instead of two.
+message on the console. With --brief it goes to the first twenty pages, and each field gets one text instead of two.
 """
 import json, os, sys, time
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -117,7 +117,7 @@ def main(programs, brief, verbose):
             if action.startswith("post ") and not action.endswith("/logout"):
                 forms.setdefault(action.split("?")[0], (path, place))
 
-    pages = crawl(browser, look_and_list)
+    pages = crawl(browser, look_and_list, most=20 if brief else None)
     found += browser.faults
     say(f"{sum(map(len, pages.values()))} pages, {len(forms)} forms")
     shown = 0
