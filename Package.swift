@@ -131,7 +131,7 @@ let contract: [Target] = [
     library("Sources/Contract/HealthText", "HubWire JSON Samples"),
     library("Sources/Contract/HealthExports", "JSON Platform Samples"),
     library("Sources/Contract/RecordDatabase", "GRDB HealthExports Samples"),
-    tests("Tests/HubWireTests", "HubSettings HubWire JSON Platform PluginKit Samples"),
+    tests("Tests/HubWireTests", "HubProcess HubSettings HubWire JSON Platform PluginKit Samples"),
     tests("Tests/HealthTextTests", "HealthText HubWire Samples", resources: ["formatter-vectors.csv"]),
     tests("Tests/HealthExportsTests", "HealthExports JSON Samples"),
 ]

@@ -1,3 +1,4 @@
+import HubProcess
 import HubStore
 import HubWire
 import Platform
@@ -48,7 +49,7 @@ import Testing
         #expect(queue.isEmpty && queue.records == 0)
     }
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    @Test(arguments: Thoroughness.seeds(20))
     func `each batch is taken once, and the batches of a session in order`(
         seed: UInt64
     ) throws {

@@ -1,3 +1,4 @@
+import HubProcess
 import Platform
 import Testing
 
@@ -142,7 +143,7 @@ import Testing
         #expect(failed.handle(.restart, at: 2) == [.launch])
     }
 
-    @Test(arguments: 0..<200)
+    @Test(arguments: Thoroughness.seeds(200))
     func `for any events there is one process at a time, pauses are limited, and no wait is endless`(
         _ seed: UInt64
     ) {

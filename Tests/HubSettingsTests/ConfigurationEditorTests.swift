@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import HubSettings
 import HubWire
 import Platform
@@ -239,8 +240,8 @@ import Testing
 
     private static let values = [SettingValue.integer(9), .string("a \" b"), .list([.boolean(true)])]
 
-    @Test(arguments: 0..<60) func `no change touches a line of another table`(_ seed: Int) throws {
-        var random = SeededGenerator(seed: UInt64(seed))
+    @Test(arguments: Thoroughness.seeds(60)) func `no change touches a line of another table`(_ seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
         let text = Self.file(&random)
         let table = ["plugin", "b"]
         let key = try #require(["one", "two", "three", "five", "six", "seven", "nine"].randomElement(using: &random))
@@ -259,10 +260,9 @@ import Testing
         #expect(new.1.split(separator: ending).count - old.1.split(separator: ending).count <= 1)
     }
 
-    @Test(arguments: 0..<200) func `a change that is undone leaves the file as it was, byte for byte`(_ seed: Int)
-        throws
-    {
-        var random = SeededGenerator(seed: UInt64(seed))
+    @Test(arguments: Thoroughness.seeds(200))
+    func `a change that is undone leaves the file as it was, byte for byte`(_ seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
         let text = Self.file(&random)
         let table = ["plugin", try #require(["a", "b", "c", "d.e"].randomElement(using: &random))]
         let value = try #require(Self.values.randomElement(using: &random))

@@ -1,9 +1,11 @@
 import Foundation
+import HubProcess
 import HubSettings
 import HubWire
 
 /// The number of mutations per seed, or `HUB_MUTATION_ROUNDS` for a long run.
-let mutationRounds = ProcessInfo.processInfo.environment["HUB_MUTATION_ROUNDS"].flatMap { Int($0) } ?? 60
+let mutationRounds =
+    ProcessInfo.processInfo.environment["HUB_MUTATION_ROUNDS"].flatMap { Int($0) } ?? (Thoroughness.isWhole ? 60 : 10)
 
 extension SettingsEnvironment {
     /// An environment with a home, two variables and one file.

@@ -1,3 +1,4 @@
+import HubProcess
 import HubWire
 import Platform
 import Testing
@@ -135,7 +136,7 @@ import Testing
 
     private struct Unexpected: Error {}
 
-    @Test(arguments: 0..<40 as Range<UInt64>)
+    @Test(arguments: Thoroughness.seeds(40))
     func `R8.11 each command has exactly one outcome for any order of events`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var model = RelayModel()

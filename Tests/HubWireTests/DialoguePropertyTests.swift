@@ -1,3 +1,4 @@
+import HubProcess
 import HubWire
 import Platform
 import PluginKit
@@ -5,7 +6,7 @@ import Testing
 
 /// Simulates clients and a hub with cut links, hub restarts and store failures: no batch is lost or answered twice.
 @Suite struct DialoguePropertyTests {
-    @Test(arguments: 0..<100 as Range<UInt64>)
+    @Test(arguments: Thoroughness.seeds(100))
     func `R4.2 R4.12 R4.18 R5.6 R5.7 despite faults each batch is stored and answered once, in order, within credit`(
         seed: UInt64
     ) throws {

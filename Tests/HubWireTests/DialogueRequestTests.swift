@@ -1,3 +1,4 @@
+import HubProcess
 import HubWire
 import Platform
 import Testing
@@ -139,7 +140,7 @@ import Testing
         #expect(table.answer(.outcome(done), to: .command(1), in: session).isEmpty)
     }
 
-    @Test(arguments: 0..<50 as Range<UInt64>)
+    @Test(arguments: Thoroughness.seeds(50))
     func `R4.15 credit is never negative, never revoked and never lost`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let granted = Credit(records: 20, bytes: 500)

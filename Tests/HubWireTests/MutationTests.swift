@@ -1,3 +1,4 @@
+import HubProcess
 import HubWire
 import Platform
 import Samples
@@ -5,7 +6,7 @@ import Testing
 
 /// Feeds thousands of mutated inputs: nothing may crash, and accepted records must round-trip.
 @Suite struct MutationTests {
-    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    @Test(arguments: Thoroughness.seeds(20))
     func `mutated messages are refused or round-trip`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var decoder = RecordDecoder(plugin: "kitchen-script")
@@ -24,7 +25,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    @Test(arguments: Thoroughness.seeds(10))
     func `mutated stored records are refused or round-trip`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<300 {

@@ -1,3 +1,4 @@
+import HubProcess
 import JSON
 import Platform
 import Samples
@@ -21,7 +22,7 @@ import Testing
         return string(output)
     }
 
-    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    @Test(arguments: Thoroughness.seeds(10))
     func `any double except negative zero round-trips through its text bit for bit`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<2_000 {
@@ -31,7 +32,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    @Test(arguments: Thoroughness.seeds(10))
     func `a double is written with the fewest digits, the same as Swift's`(seed: UInt64) {
         func digits(_ text: String) -> Substring {
             let mantissa = text.prefix { $0 != "e" }.filter(\.isNumber)
@@ -50,7 +51,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    @Test(arguments: Thoroughness.seeds(10))
     func `a decimal text is read as the nearest double`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<2_000 {

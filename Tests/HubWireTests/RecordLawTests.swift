@@ -1,3 +1,4 @@
+import HubProcess
 import HubWire
 import Platform
 import Samples
@@ -9,7 +10,7 @@ import Testing
 @Suite struct RecordLawTests {
     private static let plugin = "kitchen-script"
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    @Test(arguments: Thoroughness.seeds(20))
     func `a source's record round-trips`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<100 {
@@ -21,7 +22,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    @Test(arguments: Thoroughness.seeds(20))
     func `a stored record round-trips`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<100 {
@@ -34,7 +35,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    @Test(arguments: Thoroughness.seeds(10))
     func `the order of members and white space do not matter`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<50 {
@@ -55,7 +56,7 @@ import Testing
         #expect(try message.records.map { try $0.get() } == records)
     }
 
-    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    @Test(arguments: Thoroughness.seeds(10))
     func `a record is not affected by the previous one, however similar their texts are`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let metadata = [

@@ -1,3 +1,4 @@
+import HubProcess
 import HubWire
 import Platform
 import Samples
@@ -146,7 +147,7 @@ import Testing
         #expect(Self.error(#"{"userEntered":true}"#, #","since":"k7qz2m5a-3""#) == nil)
     }
 
-    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    @Test(arguments: Thoroughness.seeds(10))
     func `a mutated expression is refused or round-trips`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let whole =

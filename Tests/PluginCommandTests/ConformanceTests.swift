@@ -90,8 +90,9 @@ import Testing
             Set(broken.map(\.0.rule)) == Set(Rule.all.map(\.name)), "each rule needs a faulty plugin that breaks it")
         #expect(Self.bundled.count >= (Thoroughness.isWhole ? 7 : 1))
         var examinations: [@Sendable () async throws -> Void] = []
+        var places = [try Place(source: true), try Place(source: false)]
         // The walks of Docs/Plugins.md examine another plugin in shell.
-        let places = [try Place(source: true), try Place(source: false)] + (Thoroughness.isWhole ? [try Place()] : [])
+        if Thoroughness.isWhole { places.append(try Place()) }
         for place in places { examinations.append { try await self.good(place) } }
         // It differs from the sink only when it logs in.
         let logsIn = try Place(source: false, BrokenPlugin.logIn, logsIn: true)

@@ -73,7 +73,7 @@ import Testing
         "confined",
     ]
     private static let walked = ["python", "swift", "sh"]
-    private static let others: [Exam] = languages.flatMap { language in
+    private static let others: [Exam] = languages.flatMap { language -> [Exam] in
         let named = exam(language, ["--source", "sleepAnalysis"], rules: ["manifest", "gives"])
         // A build in Swift takes seconds.
         guard Thoroughness.isWhole || language != "swift" else { return [named] }

@@ -69,9 +69,9 @@ import Testing
             #expect(try await send(scene, blown(to: 1 << 20)).count("stored") == 1)
             let larger = try await send(scene, blown(to: 1 << 20 + 1))
             #expect(larger.status == 413 && larger.body.contains("1048576"))
-            // 300 MB in 300 kB, of which only the beginning is sent; the server neither reads it to the end nor waits for it.
+            // 64 MB in 64 kB, of which only the beginning is sent; the server neither reads it to the end nor waits for it.
             var bomb = GzipWriter()
-            for _ in 0..<300 { bomb.write([UInt8](repeating: 0x20, count: 1 << 20)) }
+            for _ in 0..<64 { bomb.write([UInt8](repeating: 0x20, count: 1 << 20)) }
             let packed = bomb.end()
             #expect(packed.count < 1 << 20)
             let head = Scene.head("POST", "/ingest/hae", length: packed.count, fields: ["Content-Encoding": "gzip"])
@@ -141,7 +141,8 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...20) func `A packed body is the same in pieces of any size`(seed: UInt64) throws {
+    @Test(arguments: Thoroughness.seeds(20))
+    func `A packed body is the same in pieces of any size`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let folder = try TemporaryFolder()
         // Small bodies stay in memory, others go to a file.

@@ -1,12 +1,13 @@
+import HubProcess
 import Platform
 import Samples
 import Testing
 
 /// Properties that hold for every history.
 ///
-/// Each test checks them on random histories, most on a hundred.
+/// Each test checks them on random histories, most on a hundred with `make test-all`.
 @Suite struct LawTests {
-    private static let seeds = (0..<100).map { _ in UInt64.random(in: 0 ... .max) }
+    private static let seeds = Thoroughness.seeds(100).map(Thoroughness.seed)
 
     private func eachHistory(
         _ count: Int = seeds.count, _ body: (inout SeededGenerator, [Reading], [SeriesRules]) throws -> Void

@@ -1,10 +1,11 @@
+import HubProcess
 import Platform
 import Samples
 import Testing
 
 /// The day series and the statistics by day compute the same numbers.
 @Suite struct StatisticsTests {
-    private static let seeds = (0..<60).map { _ in UInt64.random(in: 0 ... .max) }
+    private static let seeds = Thoroughness.seeds(60).map(Thoroughness.seed)
     private static let zones = ["Europe/Berlin", "America/Sao_Paulo", "Asia/Kathmandu", "UTC"]
 
     /// Readings of three weeks around a clock change, all by one clock.

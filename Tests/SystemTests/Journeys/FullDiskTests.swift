@@ -3,7 +3,7 @@ import HubProcess
 import Testing
 
 /// A disk that becomes full, or refuses writes, while sources send.
-@Suite(.timeLimit(.minutes(3))) struct FullDiskTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct FullDiskTests {
     @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
     func `R5.5 R5.7 if the disk fills while four sources send, each record is stored once when there is room again`()
         async throws
