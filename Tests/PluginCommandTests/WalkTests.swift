@@ -117,9 +117,8 @@ import Testing
         try await expectWalk("sh")
     }
 
-    @Test func `hub plugin new leads to a record on the feed, with make test-all in each available language`()
-        async throws
-    {
+    @Test(.enabled(if: Thoroughness.isWhole || Need.pyzmq.isMet, "\(Need.pyzmq.reason)"))
+    func `hub plugin new leads to a record on the feed, with make test-all in each available language`() async throws {
         for (language, first) in Self.firsts {
             let result = try await first.value.result
             #expect(result.code == 0 && result.output.contains("  heartRate  "), "\(language): \(result)")
