@@ -49,11 +49,11 @@ final class Typist: Sendable {
 
     func wait(for text: String) async throws {
         let start = place.withLock { $0 }
-        let wanted = Array(text.utf8)
-        await seen.wait(upTo: .seconds(60)) { $0[start...].firstRange(of: wanted) != nil }
-        let range = seen.value[start...].firstRange(of: wanted)
+        let wanted = Data(text.utf8)
+        await seen.wait(upTo: .seconds(60)) { Data($0[start...]).range(of: wanted) != nil }
+        let range = Data(seen.value[start...]).range(of: wanted)
         let found = try #require(range, "\(text) was not asked:\n\(screen)")
-        place.withLock { $0 = found.upperBound }
+        place.withLock { $0 = start + found.upperBound }
     }
 }
 
