@@ -117,8 +117,7 @@ import Testing
                     let hub = try await TestHub(section + "confine = \(!isKilled)\n", in: folder)
                     try await Self.wait(for: "on", in: "begun", of: hub)
                     if isKilled {
-                        hub.signal(SIGKILL)
-                        await hub.waitForEnd()
+                        await hub.kill()
                     } else {
                         #expect(try await hub.stop() == 0)
                     }

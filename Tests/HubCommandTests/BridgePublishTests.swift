@@ -110,8 +110,7 @@ import Testing
         }
         for share in 1...4 {
             #expect(await program.lines(count: count * share / 5).count >= count * share / 5)
-            hub.signal(SIGKILL)
-            await hub.waitForEnd()
+            await hub.kill()
             try await hub.restart()
         }
         try await writer.value

@@ -79,8 +79,7 @@ import Testing
             words + [try Self.program("echo \"{\\\"delivery\\\":$d,\\\"result\\\":\\\"delivered\\\"}\"", in: good)])
         try await eventually { Self.seen(good).count >= 2 }
         #expect(Set(Self.seen(good)) == ["2", "3"])
-        hub.signal(SIGKILL)
-        await hub.waitForEnd()
+        await hub.kill()
         try await hub.restart()
         try hub.give(CareTests.weights(4...4))
         try await eventually { Self.seen(good).contains("4") }

@@ -140,8 +140,7 @@ import Testing
             let call = try hub.start(["configure", "probe", "poll_every=\(round + 2)min"])
             // The time of the kill moves through the call: it grows a little each round.
             try await Task.sleep(for: .milliseconds(60 * round))
-            hub.signal(SIGKILL)
-            await hub.waitForEnd()
+            await hub.kill()
             // The command would look for the hub for several seconds.
             call.signal(SIGKILL)
             _ = await call.result()

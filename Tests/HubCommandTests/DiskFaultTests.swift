@@ -290,8 +290,7 @@ import Testing
         }
         try answerRetry()
         _ = try await status(hub) { $0.sinks.first?.retrying == 1 }
-        hub.signal(SIGKILL)
-        await hub.waitForEnd()
+        await hub.kill()
 
         // The store is open, with its waits by the clock that is ahead, but the rest of the hub has not started yet.
         try faults.begin("clock 31536000", "read hang secrets.db")

@@ -133,8 +133,7 @@ import Testing
         let hanging = try report(try await hub.run(["doctor", "--json"]))
         #expect(hanging.faults("endpoints").first?.text.contains("does not answer") == true)
         #expect(hanging.faults("endpoints").first?.text.contains("(process ") == true)
-        hub.signal(SIGKILL)
-        await hub.waitForEnd()
+        await hub.kill()
         let killed = try report(try await hub.run(["doctor", "--json"]))
         #expect(killed.faults("endpoints").isEmpty)
         #expect(

@@ -81,8 +81,7 @@ let scriptedWelcome =
         }
         _ = await sessions.first { _ in true }
         // The query may or may not have been sent by then.
-        hub.signal(SIGKILL)
-        await hub.waitForEnd()
+        await hub.kill()
         try await hub.restart()
         #expect(try await answer.contains("\"records\":0"))
     }
@@ -101,8 +100,7 @@ let scriptedWelcome =
             return try #require(throws: Failure.self) { try client.ask(.status) }
         }
         _ = await sessions.first { _ in true }
-        hub.signal(SIGKILL)
-        await hub.waitForEnd()
+        await hub.kill()
         #expect(try await failure == DoorClient.absent(endpoint))
     }
 

@@ -77,8 +77,7 @@ import Testing
         try copy(LostEndTests.files, from: hub.data, to: old.path)
         try hub.give(LostEndTests.weights(4...5))
         try await follower.line { $0.contains("#5") }
-        hub.signal(SIGKILL)
-        await hub.waitForEnd()
+        await hub.kill()
         try copy(LostEndTests.files, from: old.path, to: hub.data)
         var record = try #require(try SequenceReserve.read(of: hub.data + "/hub.sqlite"))
         record.places[0].boot = "another-start"
@@ -106,8 +105,7 @@ import Testing
         try copy(LostEndTests.files, from: hub.data, to: old.path)
         try hub.give(LostEndTests.weights(4...5))
         try await follower.wait { $0.seen.count == 5 }
-        hub.signal(SIGKILL)
-        await hub.waitForEnd()
+        await hub.kill()
         try copy(LostEndTests.files, from: old.path, to: hub.data)
         var record = try #require(try SequenceReserve.read(of: hub.data + "/hub.sqlite"))
         record.places[0].boot = "another-start"

@@ -51,8 +51,7 @@ import Testing
             let parts = parts("g\(round)", round.isMultiple(of: 2) ? 62.2 : 75.1)
             try await give(hub, [parts[round % 2]])
             if round.isMultiple(of: 3) {
-                hub.signal(SIGKILL)
-                await hub.waitForEnd()
+                await hub.kill()
             } else {
                 // The rest is in flight: it may be stored or not, and is sent again.
                 let pause = UInt32.random(in: 0...8_000)
@@ -84,8 +83,7 @@ import Testing
             let target = round.isMultiple(of: 2) ? "ben" : "anna"
             let assign = try hub.start(["assign", "2", "--to", target])
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...60)))
-            hub.signal(SIGKILL)
-            await hub.waitForEnd()
+            await hub.kill()
             assign.signal(SIGTERM)
             _ = await assign.result()
             try await hub.restart()

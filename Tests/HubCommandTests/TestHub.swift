@@ -69,6 +69,12 @@ final class TestHub: Sendable {
     /// Returns when the hub has ended, for whatever reason.
     func waitForEnd() async { _ = await program.value.result() }
 
+    /// Kills the hub at once, as a power cut would, and returns when it has ended.
+    func kill() async {
+        signal(SIGKILL)
+        await waitForEnd()
+    }
+
     /// Stops the hub in order and returns its exit code.
     func stop() async throws -> Int32 {
         program.value.signal(SIGTERM)

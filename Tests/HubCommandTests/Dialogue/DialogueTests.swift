@@ -15,8 +15,7 @@ import Testing
             environment: ["TZ": "UTC"])
         let link = try #require(await scale.lines(count: 1) { $0.contains("tcp://") }.first)
         let address = try #require(link.firstMatch(of: /tcp:\/\/[0-9.:]+/)).output
-        let person = try Typist()
-        let setup = try person.start(["setup"], in: scene)
+        let (person, setup) = try scene.typist()
         try await person.answer("Time zone [Europe/Berlin, this machine's]:", "Europe/Belin")
         try await person.answer("did you mean \"Europe/Berlin\"?", "tokyo")
         try await person.wait(for: "taken as Asia/Tokyo")
@@ -66,8 +65,7 @@ import Testing
 
     @Test func `Ctrl-C ends setup as soon as its handler is installed`() async throws {
         let scene = try SetupScene()
-        let person = try Typist()
-        let setup = try person.start(["setup"], in: scene)
+        let (person, setup) = try scene.typist()
         let status = "/proc/\(setup.pid)/status"
         func catches() throws -> Bool {
             let line = try String(contentsOfFile: status, encoding: .utf8).split(separator: "\n")
@@ -84,8 +82,7 @@ import Testing
     // The first, one in the middle, one whose answer is hidden, and the last, when a secret waits to be written.
     @Test(arguments: [0, 4, 8, 10]) func `Ctrl-C at any question leaves no file`(_ index: Int) async throws {
         let scene = try SetupScene()
-        let person = try Typist()
-        let setup = try person.start(["setup"], in: scene)
+        let (person, setup) = try scene.typist()
         for (question, answer) in Self.questions[..<index] { try await person.answer(question, answer) }
         try await person.wait(for: Self.questions[index].question)
         person.type("\u{3}")
@@ -101,8 +98,7 @@ import Testing
             to: "a")
         #expect(try await scene.hub(["setup", "--answers", answers, "--yes"]).code == 0)
         let text = try scene.text()
-        let person = try Typist()
-        let setup = try person.start(["setup"], in: scene)
+        let (person, setup) = try scene.typist()
         for question in [
             "Time zone [Asia/Tokyo]:", "Who else?", "anna: language", "anna: unit of weights (kg, lb or st) [lb]:",
             "[web, json-lines]:", "listen [127.0.0.1:7790]:", "May it do what you may do here? [y/N]", "Try it now",
@@ -125,8 +121,7 @@ import Testing
                 at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
             try before.write(to: file, atomically: true, encoding: .utf8)
         }
-        let person = try Typist()
-        let setup = try person.start(["setup"], in: scene)
+        let (person, setup) = try scene.typist()
         try await person.answer("Time zone", "")
         if before == nil {
             try await person.answer("Who are the people?", "anna")
@@ -150,8 +145,7 @@ import Testing
     {
         let scene = try SetupScene()
         let file = try scene.folder.write("hub.data = \"\(scene.folder.path)/d\"\n[person.me]\n", to: "my.conf")
-        let person = try Typist()
-        let setup = try person.start(["setup", "--config", file], in: scene)
+        let (person, setup) = try scene.typist("--config", file)
         try await person.answer("Time zone", "Asia/Tokyo")
         try await person.answer("write zone = \"Asia/Tokyo\" there by hand", "")
         try await person.wait(for: "Who else?")
@@ -161,8 +155,7 @@ import Testing
 
     @Test func `a setting that a refusal suggests is asked for, even if it was not before`() async throws {
         let scene = try SetupScene()
-        let person = try Typist()
-        let setup = try person.start(["setup"], in: scene)
+        let (person, setup) = try scene.typist()
         try await person.answer("Time zone", "")
         try await person.answer("Who are the people?", "anna")
         for question in ["language", "unit"] { try await person.answer("anna: \(question)", "") }
@@ -181,8 +174,7 @@ import Testing
 
     @Test func `a second setup at the same time reports that another is at work`() async throws {
         let scene = try SetupScene()
-        let person = try Typist()
-        let setup = try person.start(["setup"], in: scene)
+        let (person, setup) = try scene.typist()
         try await person.wait(for: "Time zone")
         let other = try await scene.hub(["setup", "--yes"])
         #expect(other.code == 75 && other.errors.contains("another hub setup is at work"), "\(other)")
@@ -196,8 +188,7 @@ import Testing
         #expect(try await scene.hub(["setup", "--yes"]).code == 0)
         let hub = try scene.start(["run"])
         try await hub.line { $0.hasPrefix("hub: ready: ") }
-        let person = try Typist()
-        let setup = try person.start(["setup"], in: scene)
+        let (person, setup) = try scene.typist()
         try await person.answer("Time zone", "")
         try await person.answer("Who else?", "zoe")
         for name in ["me", "zoe"] {
@@ -221,8 +212,7 @@ import Testing
     @Test func `a name in any script gets a section in plain letters, and both names refer to the person`() async throws
     {
         let scene = try SetupScene()
-        let person = try Typist()
-        let setup = try person.start(["setup"], in: scene)
+        let (person, setup) = try scene.typist()
         try await person.answer("Time zone", "")
         try await person.answer("Names with commas between [me]:", "Jürgen, JÜRGEN")
         try await person.answer("JÜRGEN is there twice", "Jürgen, Anna Maria, ben")
@@ -249,8 +239,7 @@ import Testing
         let file = try scene.folder.write("[person.me]\n", to: "my.conf")
         let hub = try scene.start(["run", "--config", file])
         try await hub.line { $0.hasPrefix("hub: ready: ") }
-        let person = try Typist()
-        let setup = try person.start(["setup", "--config", file], in: scene)
+        let (person, setup) = try scene.typist("--config", file)
         try await person.answer("Time zone", "Asia/Tokyo")
         for question in ["Who else?", "language", "unit", "Which of them?"] { try await person.answer(question, "") }
         try await person.answer("Write ", "y")

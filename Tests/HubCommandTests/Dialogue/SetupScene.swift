@@ -82,6 +82,12 @@ struct SetupScene {
         return names.filter { !$0.hasPrefix(".local") && !$0.hasPrefix("r/") && $0 != "r" }.sorted()
     }
 
+    /// A person at the terminal of `hub setup`.
+    func typist(_ arguments: String...) throws -> (Typist, setup: ChildProcess) {
+        let person = try Typist()
+        return (person, try person.start(["setup"] + arguments, in: self))
+    }
+
     /// Runs in the scene's folder: in the working directory of the tests, the project's `hub.conf` would be used.
     func start(_ arguments: [String], input: FileHandle? = nil) throws -> ChildProcess {
         try ChildProcess(
