@@ -184,7 +184,7 @@ let plugins: [Target] = [
     program("Plugins/IHealth/HS4/Sources", as: "IHealthHS4", "PluginKit ScaleProtocols"),
     program("Plugins/IHealth/HS5/Sources", as: "IHealthHS5", "PluginKit ScaleProtocols"),
     tests(
-        "Plugins/IHealth/Tests", pluginTesting, scales, "IHealthCloudSimulation JSON Platform ScaleBench",
+        "Plugins/IHealth/Tests", pluginTesting, scales, "HubProcess IHealthCloudSimulation JSON Platform ScaleBench",
         "ScaleProtocols ScaleSimulation ScaleStandIns WebFaults hub-ihealth-cloud",
         resources: ["HS3/Cases", "Protocols/vectors.jsonl", "Protocols/sdk.csv", "Protocols/Sessions"]),
     library("Plugins/AppleHealth/AppleExport", "HubWire JSON Platform PluginKit Samples"),

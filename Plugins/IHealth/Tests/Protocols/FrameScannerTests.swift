@@ -1,3 +1,4 @@
+import HubProcess
 import Platform
 import Testing
 
@@ -23,7 +24,8 @@ struct FrameScannerTests {
         return stream
     }
 
-    @Test(arguments: 0..<300) func `the frames and counts of a stream do not depend on its pieces`(seed: UInt64) {
+    @Test(arguments: Thoroughness.seeds(300))
+    func `the frames and counts of a stream do not depend on its pieces`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let stream = FrameScannerTests.stream(&random)
         for product in [HS3Frame.product, nil] {
@@ -43,7 +45,8 @@ struct FrameScannerTests {
         }
     }
 
-    @Test(arguments: 0..<200) func `every byte is part of a frame or counted as skipped`(seed: UInt64) {
+    @Test(arguments: Thoroughness.seeds(200))
+    func `every byte is part of a frame or counted as skipped`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let stream = FrameScannerTests.stream(&random)
         var scanner = HS3Frame.scanner(from: .scale)

@@ -1,3 +1,4 @@
+import HubProcess
 import Platform
 import ScaleStandIns
 import Testing
@@ -197,7 +198,8 @@ struct HS3DialogueTests {
         #expect((300..<2000).contains(length), "the cuts walked over the whole session")
     }
 
-    @Test(arguments: 0..<120) func `under random faults every weighing arrives exactly once`(seed: UInt64) throws {
+    @Test(arguments: Thoroughness.seeds(120))
+    func `under random faults every weighing arrives exactly once`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         func maybe(_ range: ClosedRange<Int>) -> Int? {
             random.chance(40) ? Int.random(in: range, using: &random) : nil
@@ -230,7 +232,8 @@ struct HS3DialogueTests {
         if seed % 2 == 0 { #expect(rig.kept.count == rig.keptKeys.count, "seed \(seed): delivered twice") }
     }
 
-    @Test(arguments: 0..<60) func `no bytes make the scale trap`(seed: UInt64) throws {
+    @Test(arguments: Thoroughness.seeds(60))
+    func `no bytes make the scale trap`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var device = HS3Device(memory: try weighings(25), seed: seed)
         let wall = try #require(WallTime("2026-11-20 07:30"))

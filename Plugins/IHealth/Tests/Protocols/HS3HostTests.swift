@@ -1,3 +1,4 @@
+import HubProcess
 import Platform
 import Testing
 
@@ -249,7 +250,8 @@ struct HS3HostTests {
         #expect(host.recentFrames.count <= HS3Host.recentFrameLimit)
     }
 
-    @Test(arguments: 0..<150) mutating func `no bytes and no order of inputs crash the host`(seed: UInt64) throws {
+    @Test(arguments: Thoroughness.seeds(150))
+    mutating func `no bytes and no order of inputs crash the host`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var tokens: [ScaleToken] = []
         for _ in 0..<300 {

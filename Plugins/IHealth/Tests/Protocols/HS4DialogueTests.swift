@@ -1,3 +1,4 @@
+import HubProcess
 import Platform
 import ScaleStandIns
 import Testing
@@ -107,7 +108,8 @@ struct HS4DialogueTests {
         #expect(rig.kept.map(\.key) == expected)
     }
 
-    @Test(arguments: 0..<200) func `whatever goes wrong, all weighings are kept in the end`(seed: UInt64) throws {
+    @Test(arguments: Thoroughness.seeds(200))
+    func `whatever goes wrong, all weighings are kept in the end`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var faults = StandInFaults()
         if random.chance(30) { faults.deafEvery = Int.random(in: 2...5, using: &random) }
@@ -186,7 +188,8 @@ struct HS4DialogueTests {
         #expect(rig.kept.count == 1)
     }
 
-    @Test(arguments: 0..<300) func `no bytes disturb the state of the host`(seed: UInt64) throws {
+    @Test(arguments: Thoroughness.seeds(300))
+    func `no bytes disturb the state of the host`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var rig = try rig(random.chance(50) ? .lowEnergy : .serialPort, memory: 2)
         rig.connect()

@@ -1,3 +1,4 @@
+import HubProcess
 import Platform
 import ScaleStandIns
 import Testing
@@ -149,8 +150,8 @@ struct HS5DialogueTests {
         rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 911, composition: Self.body)), for: .seconds(15))
     }
 
-    @Test(arguments: 0..<150) func `whatever is lost on the way, all weighings are kept in the end`(seed: UInt64) throws
-    {
+    @Test(arguments: Thoroughness.seeds(150))
+    func `whatever is lost on the way, all weighings are kept in the end`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var faults = StandInFaults()
         if random.chance(40) { faults.deafEvery = Int.random(in: 3...6, using: &random) }
@@ -230,7 +231,8 @@ struct HS5DialogueTests {
         #expect(rig.host.isMeasuring)
     }
 
-    @Test(arguments: 0..<200) func `no datagrams disturb the state of the host`(seed: UInt64) throws {
+    @Test(arguments: Thoroughness.seeds(200))
+    func `no datagrams disturb the state of the host`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var rig = try rig(memory: 2)
         rig.connect()

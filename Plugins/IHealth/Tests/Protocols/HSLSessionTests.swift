@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import Platform
 import ScaleStandIns
 import Testing
@@ -85,8 +86,8 @@ struct HSLSessionTests {
             missing(memory, in: rig.kept) == 0 && rig.kept.contains { $0.tenthsOfKilogram == 911 } && rig.device.isIdle
                 && (model == .hs3 || rig.device.scales[0].memory.isEmpty)
         }
-        // EVERY_BYTE=1 takes a minute and a half; every seventh byte hits each position of a line in some line.
-        let step = ProcessInfo.processInfo.environment["EVERY_BYTE"] == nil ? 7 : 1
+        // Every byte takes a minute and a half; every seventh one hits each position of a line in some line.
+        let step = Thoroughness.isWhole ? 7 : 47
         for cut in stride(from: 0, to: whole.carried, by: step) {
             var rig = try Self.rig(model, memory: 3, token: HSLToken("secret"))
             rig.bytesUntilCut = cut
@@ -107,7 +108,8 @@ struct HSLSessionTests {
         rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 911, composition: Self.body)), for: .seconds(5))
     }
 
-    @Test(arguments: 0..<60) func `whatever goes wrong on the way, all weighings are kept in the end`(seed: UInt64)
+    @Test(arguments: Thoroughness.seeds(60))
+    func `whatever goes wrong on the way, all weighings are kept in the end`(seed: UInt64)
         throws
     {
         var random = SeededGenerator(seed: seed)
@@ -148,7 +150,8 @@ struct HSLSessionTests {
         #expect(rig.kept.count == 2)
     }
 
-    @Test(arguments: 0..<80) func `no lines disturb the state of the connector`(seed: UInt64) throws {
+    @Test(arguments: Thoroughness.seeds(80))
+    func `no lines disturb the state of the connector`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let model = try #require(ScaleModel.allCases.randomElement(using: &random))
         var rig = try Self.rig(model, memory: 2)

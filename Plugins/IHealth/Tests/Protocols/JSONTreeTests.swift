@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import JSON
 import Platform
 import Testing
@@ -37,7 +38,8 @@ struct JSONTreeTests {
         #expect(JSONTree([0x22, 0xED, 0xA0, 0x80, 0x22]) == nil)
     }
 
-    @Test(arguments: 0..<40) func `a written value is read back unchanged, and Foundation agrees about damaged texts`(
+    @Test(arguments: Thoroughness.seeds(40))
+    func `a written value is read back unchanged, and Foundation agrees about damaged texts`(
         seed: UInt64
     ) throws {
         var random = SeededGenerator(seed: seed)

@@ -1,3 +1,4 @@
+import HubProcess
 import Platform
 import Testing
 
@@ -56,7 +57,8 @@ struct TimeTests {
         }
     }
 
-    @Test(arguments: 0..<200) func `every encoding reads back the written time`(seed: UInt64) throws {
+    @Test(arguments: Thoroughness.seeds(200))
+    func `every encoding reads back the written time`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let time = try TimeTests.anyTime(&random)
         for mode in [HS3HourMode.sdk12, .raw24] {
@@ -115,7 +117,8 @@ struct TimeTests {
         #expect(HS3HourMode.proven(by: packed([evening], .sdk12) + packed([afternoon], .raw24)) == nil)
     }
 
-    @Test(arguments: 0..<100) func `a key has the bytes of the record, whatever they are`(seed: UInt64) throws {
+    @Test(arguments: Thoroughness.seeds(100))
+    func `a key has the bytes of the record, whatever they are`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let data = (0..<7).map { _ in UInt8.random(in: 0...255, using: &random) }
         let record = try #require(HS3Record(data[...]))
