@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import HubProcess
 import Samples
+import Synchronization
 import Testing
 
 @testable import HubStore
@@ -545,11 +546,12 @@ import Testing
     @Test func `R6.40 names stay while an erasure is being finished, and only one task finishes it`() async throws {
         var (store, sink) = try await untold()
         try await sink.answer(try await sink.take(10))
-        #expect(store.beginFinishing())
+        let wasFinishing = store.isFinishingErasure.exchange(true, ordering: .acquiring)
+        #expect(!wasFinishing)
         try await store.removeErasedNames()
         #expect(try await store.namedErasures().records == 1)
         #expect(try await !store.finishErasure())
-        store.endFinishing()
+        store.isFinishingErasure.store(false, ordering: .releasing)
         try await store.removeErasedNames()
         #expect(try await store.finishErasure())
         #expect(try found(in: folder.path, Self.names) == [])

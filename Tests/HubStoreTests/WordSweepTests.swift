@@ -35,7 +35,7 @@ import Testing
 
     private func forget(_ swept: (store: Store, sweep: WordSweep, head: Int64)) async throws {
         let (sweep, head) = (swept.sweep, swept.head)
-        while try await swept.store.write("forget", 0, { try $0.forgetWords(sweep, after: head) }) {}
+        while try await swept.store.write("forget", 0, { try sweep.removeUnused(after: head, in: &$0) }) {}
         #expect(try await swept.store.finishErasure())
         #expect(try await swept.store.verifyAccounts() == [])
     }

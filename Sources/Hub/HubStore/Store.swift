@@ -25,8 +25,8 @@ public final class Store: Sendable {
     /// Whether an erasure is being finished or names are being removed.
     ///
     /// Each would miss changes that the other makes between its transactions.
-    let isFinishingErasure = Mutex(false)
-    let isChoosingErasure = Mutex(false)
+    let isFinishingErasure = Atomic(false)
+    let isChoosingErasure = Atomic(false)
     private let place: Mutex<Samples.Cursor>
 
     /// When a hub last trusted its clock, or before the first time, when the newest record was stored; `nil` in a new store.

@@ -52,10 +52,13 @@ struct Tombstones {
     }
 
     static func isErased(_ number: Int64, in db: Database) throws -> Bool {
-        let statement = try RawStatement(cached: "SELECT 1 FROM erased WHERE number = ?1", in: db)
-        defer { statement.clear() }
-        statement.bind(1, number)
-        return try statement.step()
+        try RawStatement.integer("SELECT 1 FROM erased WHERE number = ?1", number, in: db) != nil
+    }
+
+    /// The result of a change of an erased record.
+    static func refusal(of number: Int64) -> StoreResult {
+        .rejected(
+            RecordRejection(.init(received: "erased"), "record \(number) was erased: nothing is left of it"))
     }
 
     /// The key of an erased record is this prefix and its number, once all sinks have been notified.
@@ -63,54 +66,70 @@ struct Tombstones {
 
     /// The reason of a retraction that is an erasure.
     static let reason = "erased"
+
+    /// Gives a row the name of an erased record.
+    ///
+    /// If another row has that name, as in stores of earlier hubs, random letters are added.
+    ///
+    /// - Parameter sql: makes the statement from an update command; the statement is bound to the row's id and the name.
+    static func giveName(_ id: Int64, in db: Database, _ sql: (String) -> String) throws {
+        let name = "\(prefix)\(id)"
+        for (update, name) in [("UPDATE OR IGNORE", name), ("UPDATE", "\(name)-\(RandomName.uid())")] {
+            let statement = try RawStatement(cached: sql(update), in: db)
+            statement.bind(1, id)
+            statement.bind(2, name)
+            try statement.run()
+            if db.changesCount > 0 { return }
+        }
+    }
+
+    /// Allows sources to send erased records again, each as a new record.
+    static func allowAgain(_ numbers: [Int64], in db: Database) throws -> [ManualResult] {
+        try numbers.map { number in
+            guard try isErased(number, in: db) else {
+                return ManualResult(
+                    number: number,
+                    result: .rejected(RecordRejection(.unknown, "record \(number) was not erased")))
+            }
+            let named = "SELECT 1 FROM erased WHERE number = ?1 AND named = 1"
+            guard try RawStatement.integer(named, number, in: db) == nil else {
+                let reason = "record \(number): not all sinks know yet that it was erased; hub status says which"
+                return ManualResult(number: number, result: .rejected(RecordRejection(.init(received: "busy"), reason)))
+            }
+            try RawStatement.run("UPDATE erased SET identity = NULL WHERE number = ?1", number, in: db)
+            return ManualResult(number: number, result: .duplicate(number: number, sequence: 0))
+        }
+    }
 }
 
-extension WriteTransaction {
+extension WriterCaches {
     /// The result for a source that sends an erased record.
-    func erased(_ intake: IntakeRecord) throws -> StoreResult? {
-        guard caches.tombstones.areThere else { return nil }
+    func erased(_ intake: IntakeRecord, in db: Database) throws -> StoreResult? {
+        guard tombstones.areThere else { return nil }
         let identity: [UInt8]?
         switch intake.record {
-        case .sample(let sample): identity = caches.tombstones.identity(sample.source, sample.key)
+        case .sample(let sample): identity = tombstones.identity(sample.source, sample.key)
         case .day(let day): identity = uid(day.person).map { tombstone(day.date, day.series, day.type, $0) }
         case .retraction(let retraction):
             switch retraction.identity {
-            case .sample(let source, let key): identity = caches.tombstones.identity(source, key)
+            case .sample(let source, let key): identity = tombstones.identity(source, key)
             case .day(let person, let type, let series, let date):
                 // Do not reveal whether another plugin's day was erased.
                 guard DayValue.maker(ofSeries: series) == retraction.source.plugin else { return nil }
                 identity = uid(person).map { tombstone(date, series, type, $0) }
             }
         }
-        guard let identity, let number = try caches.tombstones.number(of: identity, in: db) else { return nil }
+        guard let identity, let number = try tombstones.number(of: identity, in: db) else { return nil }
         // Records removed by retention have no row.
         let sequence = try VersionLookup.current(number, in: db)?.sequence ?? number
         return .duplicate(number: number, sequence: sequence)
     }
 
     private func tombstone(_ date: LocalDate, _ series: String, _ type: TypeID, _ uid: String) -> [UInt8] {
-        caches.tombstones.identity(day: date, series, type, person: uid)
+        tombstones.identity(day: date, series, type, person: uid)
     }
 
     private func uid(_ person: String) -> String? {
-        caches.persons.first { $0.uid == person }?.uid ?? caches.persons.first { $0.name == person }?.uid
-    }
-
-    /// Allows sources to send erased records again, each as a new record.
-    mutating func allowAgain(_ numbers: [Int64]) throws -> [ManualResult] {
-        try numbers.map { number in
-            guard try Tombstones.isErased(number, in: db) else {
-                return ManualResult(
-                    number: number,
-                    result: .rejected(RecordRejection(.unknown, "record \(number) was not erased")))
-            }
-            let sql = "SELECT 1 FROM erased WHERE number = ? AND named = 1"
-            guard try Int64.fetchOne(db, sql: sql, arguments: [number]) == nil else {
-                let reason = "record \(number): not all sinks know yet that it was erased; hub status says which"
-                return ManualResult(number: number, result: .rejected(RecordRejection(.init(received: "busy"), reason)))
-            }
-            try run("UPDATE erased SET identity = NULL WHERE number = ?1", number)
-            return ManualResult(number: number, result: .duplicate(number: number, sequence: 0))
-        }
+        persons.first { $0.uid == person }?.uid ?? persons.first { $0.name == person }?.uid
     }
 }

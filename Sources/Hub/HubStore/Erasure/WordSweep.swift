@@ -103,37 +103,35 @@ struct WordSweep {
         }
         let source = row.integer(2)
         guard sources.contains(source) else { return }
-        let sql = "SELECT 1 FROM erased WHERE number = ?1 AND named IS NULL"
-        let erased = try RawStatement(cached: sql, in: db)
-        defer { erased.clear() }
-        erased.bind(1, row.integer(0))
-        if try !erased.step() { sources.remove(source) }
+        let erased = "SELECT 1 FROM erased WHERE number = ?1 AND named IS NULL"
+        if try RawStatement.integer(erased, row.integer(0), in: db) == nil { sources.remove(source) }
     }
-}
 
-extension WriteTransaction {
+    // MARK: - Removing
+
     /// Removes some words and sources that no record uses; returns whether there are more.
     ///
     /// - Parameter head: the sequence number up to which the sweep has read.
-    mutating func forgetWords(_ sweep: WordSweep, after head: Int64) throws -> Bool {
+    func removeUnused(after head: Int64, in transaction: inout WriteTransaction) throws -> Bool {
+        let db = transaction.db
         guard try Int64.fetchOne(db, sql: "SELECT stage FROM erasure") == 2 else { return false }
         // The stored priority of sources contains their names.
         try db.execute(
             sql:
                 "UPDATE rollup SET not_valid = 1 WHERE instr(priority, char(10)) > 0 AND EXISTS (SELECT 1 FROM erasure_source)"
         )
-        var sweep = sweep
+        var sweep = self
         try sweep.look(after: head, in: db)
         var isMore = false
         for (table, unused) in [("erasure_word", sweep.words), ("erasure_source", sweep.sources)] {
             let ids = try Int64.fetchAll(db, sql: "SELECT id FROM \(table) LIMIT 1000")
             isMore = isMore || ids.count == 1_000
             for id in ids {
-                if unused.contains(id) { try forget(id, table) }
-                try run("DELETE FROM \(table) WHERE id = ?1", id)
+                if unused.contains(id) { try Self.forget(id, table, in: db) }
+                try RawStatement.run("DELETE FROM \(table) WHERE id = ?1", id, in: db)
             }
         }
-        forgetsWords = true
+        transaction.forgetsWords = true
         if isMore { return true }
         let named = "SELECT number FROM erased WHERE named = 1"
         let kept = "person = p.id AND number NOT IN (SELECT number FROM erased)"
@@ -146,7 +144,7 @@ extension WriteTransaction {
                     AND NOT EXISTS (SELECT 1 FROM sample WHERE \(kept)) AND NOT EXISTS (SELECT 1 FROM day WHERE \(kept))
                 """)
         {
-            try giveName(person) { update in "\(update) person SET name = ?2 WHERE id = ?1" }
+            try Tombstones.giveName(person, in: db) { update in "\(update) person SET name = ?2 WHERE id = ?1" }
             try db.execute(sql: "UPDATE person SET uid = ? WHERE id = ?", arguments: [RandomName.uid(), person])
         }
         try db.execute(sql: "UPDATE erasure SET stage = 3")
@@ -156,8 +154,8 @@ extension WriteTransaction {
     /// Keeps the row without its text.
     ///
     /// If the id were reused for another word, caches would still map it to this one.
-    private func forget(_ id: Int64, _ table: String) throws {
-        try giveName(id) { update in
+    private static func forget(_ id: Int64, _ table: String, in db: Database) throws {
+        try Tombstones.giveName(id, in: db) { update in
             table == "erasure_word"
                 ? "\(update) term SET text = ?2 WHERE id = ?1"
                 : """

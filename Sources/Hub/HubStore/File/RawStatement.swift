@@ -57,6 +57,21 @@ struct RawStatement {
         return Int(changed)
     }
 
+    /// Runs a statement with one parameter that returns no row.
+    static func run(_ sql: String, _ number: Int64, in db: Database) throws {
+        let statement = try RawStatement(cached: sql, in: db)
+        statement.bind(1, number)
+        try statement.run()
+    }
+
+    /// The first column of the first row of a statement with one parameter; `nil` if there is no row.
+    static func integer(_ sql: String, _ number: Int64, in db: Database) throws -> Int64? {
+        let statement = try RawStatement(cached: sql, in: db)
+        defer { statement.clear() }
+        statement.bind(1, number)
+        return try statement.step() ? statement.integer(0) : nil
+    }
+
     // Parameters count from 1. Unbound parameters are NULL. Binding can fail only if memory runs out.
 
     func bind(_ index: Int32, _ value: Int64) { sqlite3_bind_int64(handle, index, value) }

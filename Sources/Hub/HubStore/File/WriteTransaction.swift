@@ -119,7 +119,7 @@ struct WriteTransaction {
 
     private mutating func store(_ intake: IntakeRecord) throws -> StoreResult {
         do {
-            if let known = try erased(intake) { return known }
+            if let known = try caches.erased(intake, in: db) { return known }
             switch intake.record {
             case .sample(let sample): return try put(sample, intake)
             case .day(let day): return try put(day, intake)

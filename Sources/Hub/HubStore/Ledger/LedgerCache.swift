@@ -68,6 +68,20 @@ struct LedgerCache {
         }
     }
 
+    /// Removes the messages of sinks about a record, because they may quote it.
+    mutating func forgetReasons(_ number: Int64, in db: Database) throws {
+        for index in sinks.indices {
+            let row = try DeliveryRow.find(sinks[index].id, number, in: db)
+            // This record may have caused the last failure.
+            if row?.reason != nil { change(index) { $0.lastFailure = nil } }
+        }
+        try RawStatement.run(
+            """
+            UPDATE delivery SET reason = CASE state WHEN \(DeliveryRow.State.skipped.rawValue) THEN reason END
+            WHERE sink IN (SELECT id FROM sink) AND number = ?1
+            """, number, in: db)
+    }
+
     /// Writes the changed sinks, in the transaction that changed them.
     mutating func save(to db: Database, head: Int64, _ marks: OfferMarks) throws {
         for index in sinks.indices {

@@ -97,6 +97,24 @@ struct SinkRecord {
         SinkState(
             id: name, cursor: Samples.Cursor(epoch: epoch, sequence: cursor), account: account, paused: paused)
     }
+
+    /// Whether any notification of the sink may be pending.
+    var isBehind: Bool { account.pending + account.retrying > 0 || isCounting }
+
+    /// Whether the sink still has to be notified of a version.
+    func isAwaiting(_ number: Int64, _ facts: VersionProperties, in db: Database) throws -> Bool {
+        let row = try DeliveryRow.find(id, number, in: db)
+        if let row, row.isOpen { return true }
+        return row?.sequence != facts.sequence && facts.sequence > cursor && (implied > 0 || isCounting)
+            && match.matches(facts)
+    }
+}
+
+extension [SinkRecord] {
+    /// Whether any of the sinks still has to be notified of a version.
+    func areAwaiting(_ number: Int64, _ facts: VersionProperties, in db: Database) throws -> Bool {
+        try contains { sink in try sink.isAwaiting(number, facts, in: db) }
+    }
 }
 
 extension SinkRecord {

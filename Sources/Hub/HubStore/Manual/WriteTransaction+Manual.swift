@@ -51,7 +51,7 @@ extension WriteTransaction {
             results = try records.map { record in
                 ManualResult(number: record.number, result: try assignByRule(record))
             }
-        case .eraseNext: results = try eraseNext()
+        case .eraseNext: results = try RecordEraser.eraseNext(in: &self)
         case .thin(let day, let isCumulative): return try thin(day, isCumulative: isCumulative).map { [$0] } ?? []
         case .unlessChanged(let sequences, let change):
             // A record that the client may not see must not show its sequence number either.
@@ -121,7 +121,7 @@ extension WriteTransaction {
                 results.append(result)
                 continue
             }
-            let result = isErased ? .rejected(Self.erased(number)) : try body(&self, number)
+            let result = isErased ? Tombstones.refusal(of: number) : try body(&self, number)
             results.append(ManualResult(number: number, result: result))
         }
         return results

@@ -21,7 +21,7 @@ extension WriteTransaction {
     mutating func removeThinned(in range: ClosedRange<Int64>) throws -> Int64? {
         let rows = try Row.fetchAll(
             db, sql: "SELECT number, seq FROM removal WHERE number BETWEEN ? AND ? ORDER BY number LIMIT ?",
-            arguments: [range.lowerBound, range.upperBound, Self.erasedAtOnce])
+            arguments: [range.lowerBound, range.upperBound, RecordEraser.recordsAtOnce])
         for row in rows {
             let (number, sequence) = (row[0] as Int64, row[1] as Int64)
             if try !remove(number, asOf: sequence), try VersionLookup.current(number, in: db)?.sequence == sequence,
@@ -29,7 +29,7 @@ extension WriteTransaction {
             {
                 continue
             }
-            try run("DELETE FROM removal WHERE number = ?1", number)
+            try RawStatement.run("DELETE FROM removal WHERE number = ?1", number, in: db)
         }
         return rows.last?[0]
     }
@@ -39,7 +39,7 @@ extension WriteTransaction {
         guard let facts = try VersionLookup.current(number, in: db), sequence.map({ $0 == facts.sequence }) ?? true,
             try facts.sequence < caches.head && newestVersion(of: number) < caches.head,
             try !Tombstones.isErased(number, in: db),
-            try !caches.ledger.sinks.contains(where: { try $0.isAwaiting(number, facts, in: db) })
+            try !caches.ledger.sinks.areAwaiting(number, facts, in: db)
         else { return false }
         let identity: [UInt8]
         if let known = try find(SampleRow.byNumber, number) {
@@ -103,30 +103,30 @@ extension WriteTransaction {
                 UNION ALL SELECT 3, 0, 0, 0 FROM v WHERE person IS NULL
             )
             """
-        try run(
+        try RawStatement.run(
             """
             \(carried)
             UPDATE stream SET removed = removed + n.count
             FROM (SELECT kind, type, person, label, count(*) AS count FROM c GROUP BY 1, 2, 3, 4) n
             WHERE stream.kind = n.kind AND ifnull(stream.type, 0) = n.type AND ifnull(stream.person, 0) = n.person
                 AND ifnull(stream.label, 0) = n.label
-            """, number)
+            """, number, in: db)
         let departed = isSample ? "(SELECT count(*) FROM departure WHERE number = ?1)" : "0"
         let left = isSample ? "(SELECT ifnull(max(seq), 0) FROM departure WHERE number = ?1)" : "0"
-        try run(
+        try RawStatement.run(
             """
             UPDATE removed SET records = records + 1,
                 versions = versions + (SELECT count(*) FROM \(table)_version WHERE number = ?1),
                 retractions = retractions + (SELECT count(*) FROM \(table) WHERE number = ?1 AND retracted IS NOT NULL)
                     + (SELECT count(*) FROM \(table)_version WHERE number = ?1 AND retracted IS NOT NULL),
                 departures = departures + \(departed)
-            """, number)
+            """, number, in: db)
         let elsewhere =
             isSample
             ? "UNION SELECT d.type, d.person, s.source FROM departure d JOIN sample s USING (number) WHERE number = ?1"
             : ""
         let end = isSample ? "start + duration" : "(date + 1) * \(Filter.dayLength) - 1"
-        try run(
+        try RawStatement.run(
             """
             WITH had (type, person, source) AS (
                 SELECT type, person, source FROM \(table) WHERE number = ?1
@@ -140,18 +140,18 @@ extension WriteTransaction {
             SELECT type, ifnull(person, 0), source, taken, changed, ended FROM had, gone WHERE changed > 0
             ON CONFLICT (type, person, source) DO UPDATE SET last_taken = max(last_taken, excluded.last_taken),
                 last_changed = max(last_changed, excluded.last_changed), ended = max(ended, excluded.ended)
-            """, number)
+            """, number, in: db)
         let sequences = """
             (SELECT seq FROM \(table) WHERE number = ?1 UNION ALL SELECT seq FROM \(table)_version WHERE number = ?1)
             """
         for beside in ["payload", "deed", "ruling"] {
-            try run("DELETE FROM \(beside) WHERE seq IN \(sequences)", number)
+            try RawStatement.run("DELETE FROM \(beside) WHERE seq IN \(sequences)", number, in: db)
         }
-        if isSample { try run("DELETE FROM departure WHERE number = ?1", number) }
-        try run("DELETE FROM \(table)_version WHERE number = ?1", number)
-        try run("DELETE FROM revision WHERE number = ?1", number)
-        try run("DELETE FROM delivery WHERE sink IN (SELECT id FROM sink) AND number = ?1", number)
-        try run("DELETE FROM \(table) WHERE number = ?1", number)
+        if isSample { try RawStatement.run("DELETE FROM departure WHERE number = ?1", number, in: db) }
+        try RawStatement.run("DELETE FROM \(table)_version WHERE number = ?1", number, in: db)
+        try RawStatement.run("DELETE FROM revision WHERE number = ?1", number, in: db)
+        try RawStatement.run("DELETE FROM delivery WHERE sink IN (SELECT id FROM sink) AND number = ?1", number, in: db)
+        try RawStatement.run("DELETE FROM \(table) WHERE number = ?1", number, in: db)
     }
 
     // MARK: - Thinning

@@ -1,47 +1,19 @@
 import GRDB
 import Samples
 
-/// Erasure: choosing records and previewing the effect.
-extension Store {
-    /// The effect of an erasure, without carrying it out.
-    public func planErasure(
-        of selection: ErasureSelection, progress: @Sendable (Int64) -> Void = { _ in }
-    ) async throws(StoreError) -> ErasurePlan {
-        var plan = ErasurePlan()
-        try await pages(of: selection) { numbers throws(StoreError) in
-            let before = plan
-            plan = try await read("plan an erasure") { [marks] db in
-                var plan = before
-                let sinks = try SinkRecord.all(in: db)
-                for number in numbers {
-                    try plan.add(number, sinks.map { ($0, marks.offered($0.name)) }, in: db)
-                }
-                // A filter also finds the remains of records that were erased before.
-                if case .matching = selection { plan.unknown = [] }
-                return plan
-            }
-            progress(plan.records)
-        }
-        // If a source was allowed to resend a record, the record was first stored under its former number.
-        let allowed = try await read("plan an erasure") { db in
-            try Int64.fetchOne(db, sql: "SELECT min(number) FROM erased WHERE identity IS NULL")
-        }
-        if plan.records > 0 { plan.first = min(plan.first, allowed ?? .max) }
-        return plan
-    }
-
+extension ErasureSelection {
     /// The numbers of the chosen records, in pages.
     ///
     /// - Throws: `interrupted` if the task is cancelled.
     func pages(
-        of selection: ErasureSelection, _ body: ([Int64]) async throws(StoreError) -> Void
+        in store: Store, _ body: ([Int64]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
-        switch selection {
+        switch self {
         case .numbers(let numbers):
             // A number that is given twice is one record.
             var met: Set<Int64> = []
             let own = numbers.filter { met.insert($0).inserted }
-            var rest = try await read("plan an erasure") { db in try RecordGroup.withMembers(own, in: db) }[...]
+            var rest = try await store.read("plan an erasure") { db in try RecordGroup.withMembers(own, in: db) }[...]
             while !rest.isEmpty {
                 try Self.refuseIfCancelled()
                 try await body(Array(rest.prefix(RecordQuery.maximumPage)))
@@ -49,13 +21,15 @@ extension Store {
             }
         case .matching(var query):
             query.kinds = KindSelection(Set(RecordKind.allCases), followsChanges: false)
-            try await pages(of: query) { records throws(StoreError) in try await body(records.map(\.number)) }
+            try await Self.pages(of: query, in: store) { records throws(StoreError) in
+                try await body(records.map(\.number))
+            }
             // Day values that retention kept of a source's samples are stored under the hub's name, but their values are the source's.
             guard let sources = query.sources, !sources.contains(IntakeCounts.hand) else { return }
             let series = Set(sources.map(ThinnedStatistics.series))
             var kept = query
             (kept.sources, kept.kinds) = ([IntakeCounts.hand], KindSelection([.day], followsChanges: false))
-            try await pages(of: kept) { records throws(StoreError) in
+            try await Self.pages(of: kept, in: store) { records throws(StoreError) in
                 let found = records.filter {
                     if case .day(let day) = $0.record { series.contains(day.series) } else { false }
                 }
@@ -64,22 +38,26 @@ extension Store {
         }
     }
 
-    private func pages(
-        of query: RecordQuery, _ body: ([StoredRecord]) async throws(StoreError) -> Void
+    private static func pages(
+        of query: RecordQuery, in store: Store, _ body: ([StoredRecord]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
         var query = query
         (query.order, query.limit, query.next) = (.time, RecordQuery.maximumPage, nil)
         repeat {
-            try Self.refuseIfCancelled()
-            let page = try await page(query)
+            try refuseIfCancelled()
+            let page = try await store.page(query)
             try await body(page.records)
             query.next = page.next
         } while query.next != nil
     }
+
+    static func refuseIfCancelled() throws(StoreError) {
+        guard !Task.isCancelled else { throw StoreError(.interrupted, "erase: ended before any record was erased") }
+    }
 }
 
 extension ErasurePlan {
-    fileprivate mutating func add(_ number: Int64, _ sinks: [(sink: SinkRecord, offered: Int64)], in db: Database)
+    mutating func add(_ number: Int64, _ sinks: [(sink: SinkRecord, offered: Int64)], in db: Database)
         throws
     {
         guard let facts = try VersionLookup.current(number, in: db), try !Tombstones.isErased(number, in: db) else {
@@ -113,10 +91,7 @@ extension ErasurePlan {
                 FROM \(table) r WHERE number = ?1
                 """
         }
-        let statement = try RawStatement(
-            cached: "SELECT sum(size) FROM (\(parts.joined(separator: " UNION ALL ")))", in: db)
-        defer { statement.clear() }
-        statement.bind(1, number)
-        return try statement.step() ? statement.integer(0) : 0
+        let sql = "SELECT sum(size) FROM (\(parts.joined(separator: " UNION ALL ")))"
+        return try RawStatement.integer(sql, number, in: db) ?? 0
     }
 }

@@ -38,7 +38,7 @@ struct ErasedDaySweep {
             {
                 found.append(place.number)
             }
-            let isFull = found.count == WriteTransaction.erasedAtOnce
+            let isFull = found.count == RecordEraser.recordsAtOnce
             if isFull || looked >= Self.basisAtOnce || days == Self.daysAtOnce { return found }
         }
         (table, place) = (table + 1, (0, 0))
@@ -74,46 +74,47 @@ extension Tombstones {
 }
 
 /// Erases the values of days computed from erased records. The sources of these days can store them again.
-extension WriteTransaction {
+extension RecordEraser {
     /// The number of pieces that one transaction reads if it finds nothing.
     private static let emptyChecks = 4
 
     /// Reads some days and erases the values computed from erased records.
     ///
     /// - Returns: the results of these days, and whether all days have been read.
-    mutating func eraseDays() throws -> (results: [ManualResult], isOver: Bool) {
-        var sweep = caches.erasedDays ?? ErasedDaySweep()
+    static func eraseDays(in transaction: inout WriteTransaction) throws -> (results: [ManualResult], isOver: Bool) {
+        var sweep = transaction.caches.erasedDays ?? ErasedDaySweep()
         var results: [ManualResult] = []
         var found: [Int64] = []
-        for _ in 0..<Self.emptyChecks where found.isEmpty && !sweep.isOver {
-            found = try sweep.look(caches.tombstones, caches.termCache, in: db)
+        for _ in 0..<emptyChecks where found.isEmpty && !sweep.isOver {
+            found = try sweep.look(transaction.caches.tombstones, transaction.caches.termCache, in: transaction.db)
         }
         for number in found {
-            let result = try apart(number) { transaction in try transaction.eraseVersions(ofDay: number) }
+            let result = try apart(number, in: &transaction) { transaction in
+                try eraseVersions(ofDay: number, in: &transaction)
+            }
             switch result {
             case .some(.some(let result)): results.append(ManualResult(number: number, result: result, isDerived: true))
             case .some(nil): break
-            case nil:
-                results.append(ManualResult(number: number, result: .rejected(Self.failed(number)), isDerived: true))
+            case nil: results.append(failure(number, isDerived: true))
             }
         }
-        caches.erasedDays = sweep.isOver ? nil : sweep
+        transaction.caches.erasedDays = sweep.isOver ? nil : sweep
         return (results, sweep.isOver)
     }
 
     /// Erases all days near a sample that do not list everything they are computed from, because the sample may be in the unlisted part.
     ///
     /// - Parameter spans: the start and duration of the sample, for each person and type that it had.
-    mutating func eraseDays(near spans: [ErasedSpan]) throws -> [ManualResult] {
+    static func eraseDays(near spans: [ErasedSpan], in transaction: inout WriteTransaction) throws -> [ManualResult] {
         var numbers: Set<Int64> = []
         for span in spans {
             let statement = try RawStatement(
                 cached: """
                     SELECT number FROM day INDEXED BY day_identity WHERE person = ?1 AND type = ?2
                         AND series IN (SELECT label FROM stream WHERE kind = 1 AND person = ?1 AND type = ?2)
-                        AND date BETWEEN ?3 AND ?4 AND (\(Self.isCut)
-                            OR EXISTS (SELECT 1 FROM day_version v WHERE v.number = day.number AND v.\(Self.isCut)))
-                    """, in: db)
+                        AND date BETWEEN ?3 AND ?4 AND (\(isCut)
+                            OR EXISTS (SELECT 1 FROM day_version v WHERE v.number = day.number AND v.\(isCut)))
+                    """, in: transaction.db)
             defer { statement.clear() }
             statement.bind(1, span.person)
             statement.bind(2, span.type)
@@ -123,13 +124,13 @@ extension WriteTransaction {
             while try statement.step() { numbers.insert(statement.integer(0)) }
         }
         return try numbers.sorted().compactMap { number in
-            try eraseVersions(ofDay: number, isNear: true).map {
+            try eraseVersions(ofDay: number, isNear: true, in: &transaction).map {
                 ManualResult(number: number, result: $0, isDerived: true)
             }
         }
     }
 
-    private static let isCut = #"metadata LIKE '%"basisCount":%'"#
+    fileprivate static let isCut = #"metadata LIKE '%"basisCount":%'"#
 
     /// Empties the versions of a day that were computed from erased records.
     ///
@@ -138,41 +139,48 @@ extension WriteTransaction {
     /// Its person, type, series and date are kept, so that a new version can replace it.
     /// - Parameter isNear: whether to include versions that do not list everything they are computed from.
     /// - Returns: `nil` if there is no such version.
-    private mutating func eraseVersions(ofDay number: Int64, isNear: Bool = false) throws -> StoreResult? {
-        guard let known = try findDay(DayRow.byNumber, number), try !Tombstones.isErased(number, in: db) else {
-            return nil
-        }
-        let made = try versions(ofDay: number, known.day.source, isNear)
+    private static func eraseVersions(
+        ofDay number: Int64, isNear: Bool = false, in transaction: inout WriteTransaction
+    ) throws -> StoreResult? {
+        let db = transaction.db
+        guard let known = try transaction.findDay(DayRow.byNumber, number), try !Tombstones.isErased(number, in: db)
+        else { return nil }
+        let made = try transaction.caches.tombstones.versions(ofDay: number, known.day.source, isNear, in: db)
         guard !made.isEmpty else { return nil }
         var result = StoreResult.duplicate(number: number, sequence: known.sequence)
         if made.contains(known.sequence), known.retraction == nil {
             // Retract it as its source would, so that the source can store the day again.
-            result = try retract(
+            result = try transaction.retract(
                 known, .source, reason: Tombstones.reason, version: nil, source: nil, isLimited: false)
         }
-        try rememberWords(ofDay: number)
-        for sequence in try versions(ofDay: number, known.day.source, isNear) {
+        try rememberWords(ofDay: number, in: db)
+        for sequence in try transaction.caches.tombstones.versions(ofDay: number, known.day.source, isNear, in: db) {
             for table in ["day", "day_version"] {
                 let statement = try RawStatement(
-                    cached: "UPDATE \(table) SET \(Self.emptyDay) WHERE number = ?1 AND seq = ?3", in: db)
+                    cached: "UPDATE \(table) SET \(emptyDay) WHERE number = ?1 AND seq = ?3", in: db)
                 statement.bind(1, number)
-                statement.bind(2, try caches.term(DayRow.erasedMethod, .own, in: db))
+                statement.bind(2, try transaction.caches.term(DayRow.erasedMethod, .own, in: db))
                 statement.bind(3, sequence)
                 try statement.run()
             }
-            try run("DELETE FROM payload WHERE seq = ?1", sequence)
-            try run("UPDATE deed SET reason = NULL WHERE seq = ?1", sequence)
+            try RawStatement.run("DELETE FROM payload WHERE seq = ?1", sequence, in: db)
+            try RawStatement.run("UPDATE deed SET reason = NULL WHERE seq = ?1", sequence, in: db)
         }
-        try forgetReasons(number)
+        try transaction.caches.ledger.forgetReasons(number, in: db)
         return result
     }
+}
 
-    /// The sequence numbers of the versions that were computed from erased records.
-    private func versions(ofDay number: Int64, _ source: Source, _ isNear: Bool) throws -> [Int64] {
+extension Tombstones {
+    /// The sequence numbers of a day's versions that were computed from erased records.
+    ///
+    /// - Parameter isNear: whether to include versions that do not list everything they are computed from.
+    fileprivate func versions(ofDay number: Int64, _ source: Source, _ isNear: Bool, in db: Database) throws -> [Int64]
+    {
         let statement = try RawStatement(
             cached: """
-                SELECT seq, basis, \(Self.isCut) FROM day WHERE number = ?1
-                UNION ALL SELECT seq, basis, \(Self.isCut) FROM day_version WHERE number = ?1
+                SELECT seq, basis, \(RecordEraser.isCut) FROM day WHERE number = ?1
+                UNION ALL SELECT seq, basis, \(RecordEraser.isCut) FROM day_version WHERE number = ?1
                 """, in: db)
         defer { statement.clear() }
         statement.bind(1, number)
@@ -180,16 +188,25 @@ extension WriteTransaction {
         while try statement.step() {
             let basis = LineListCoding.basis(statement.text(1)) ?? []
             if try isNear && statement.integer(2) != 0
-                || caches.tombstones.erased(among: basis, of: source, in: db) != nil
+                || erased(among: basis, of: source, in: db) != nil
             {
                 found.append(statement.integer(0))
             }
         }
         return found
     }
+}
+
+/// The time of a version of an erased sample.
+struct ErasedSpan {
+    var person: Int64
+    var type: Int64
+    /// In microseconds since 1970.
+    var start: Int64
+    var duration: Int64
 
     /// The start and duration of a sample, in each of its versions.
-    func spans(of number: Int64) throws -> [ErasedSpan] {
+    static func all(of number: Int64, in db: Database) throws -> [ErasedSpan] {
         let statement = try RawStatement(
             cached: """
                 SELECT person, type, start, duration FROM sample WHERE number = ?1 AND person IS NOT NULL
@@ -206,15 +223,6 @@ extension WriteTransaction {
         }
         return spans
     }
-}
-
-/// The time of a version of an erased sample.
-struct ErasedSpan {
-    var person: Int64
-    var type: Int64
-    /// In microseconds since 1970.
-    var start: Int64
-    var duration: Int64
 }
 
 extension DayRow {
