@@ -400,8 +400,9 @@ struct SinkSession {
         _ = try await store.put(try sample("a"), try sample("b"))
         let (epoch, terms) = (store.epoch, SinkTerms(target: .init(plugin: "exporter")))
         // As after a kill between the first and the last piece.
-        _ = try await store.write("open sink", 1_000) { transaction in
-            try transaction.openSink(exporter, terms, from: .beginning, epoch: epoch)
+        try await store.write("open sink", 1_000) { transaction in
+            try transaction.caches.openSink(
+                exporter, terms, from: .beginning, epoch: epoch, at: 1_000, in: transaction.db)
         }
         #expect(try await store.sinks().map(\.isCounting) == [true])
         #expect(try await store.openSink(exporter, terms, recordedAt: 1_000).account.pending == 2)

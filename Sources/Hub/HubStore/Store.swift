@@ -64,18 +64,20 @@ public final class Store: Sendable {
         do {
             let file = try StoreOpener.open(path, migrator, checkpoints, now: now, telling)
             (pool, reserve, loss) = (file.pool, file.reserve, file.loss)
+            let marks = OfferMarks()
             let opened = try pool.writeWithoutTransaction { db in
                 // Set the clock before anything is stored, because records stored with a wrong clock are no evidence for it.
                 try db.execute(sql: "UPDATE meta SET clock = (\(StoreSummary.newest)) WHERE clock IS NULL")
                 return (
-                    try StoreOpener.meta(db), try WriterCaches(from: db),
+                    try StoreOpener.meta(db), try WriterCaches(from: db, marks),
                     try Int64.fetchOne(db, sql: "SELECT clock FROM meta")
                 )
             }
             hubID = opened.0.hub
             believedAtOpening = opened.2
             place = Mutex(Samples.Cursor(epoch: opened.0.epoch, sequence: opened.1.head))
-            marks = OfferMarks(opened.1.ledger.sinks, head: opened.1.head)
+            marks.adopt(opened.1.ledger.sinks, head: opened.1.head)
+            self.marks = marks
             writer = WriterState(opened.1, marks, reserve, latch)
         } catch {
             throw StoreError(error, doing: "open \(path)", path)
@@ -365,7 +367,8 @@ public final class Store: Sendable {
     private func pauseSinks() {
         try? pool.writeWithoutTransaction { db in
             guard db.sqliteConnection != nil else { return }
-            try writer.transaction(db, recordedAt: 0, { transaction in transaction.pauseSinks() }, committed: { _ in })
+            try writer.transaction(
+                db, recordedAt: 0, { transaction in transaction.caches.ledger.pause() }, committed: { _ in })
         }
     }
 

@@ -11,7 +11,6 @@ struct WriteTransaction {
     let db: Database
     let recordedAt: Int64
     var caches: WriterCaches
-    let marks: OfferMarks
     /// Looked up once.
     ///
     /// Finding it again by its text would cost as much per record as binding it.
@@ -25,11 +24,10 @@ struct WriteTransaction {
     /// Whether words or names were removed that the caches may contain.
     var forgetsWords = false
 
-    init(_ db: Database, _ caches: consuming WriterCaches, _ marks: OfferMarks, recordedAt: Int64) throws {
+    init(_ db: Database, _ caches: consuming WriterCaches, recordedAt: Int64) throws {
         self.db = db
         self.recordedAt = recordedAt
         self.caches = caches
-        self.marks = marks
         insertSample = try RawStatement(cached: SampleRow.insert, in: db)
     }
 
@@ -106,8 +104,8 @@ struct WriteTransaction {
             account.retractions += departures
             setAccount(account)
         }
-        try caches.save(to: db, marks)
-        if forgetsWords { caches = try WriterCaches(from: db) }
+        try caches.save(to: db)
+        if forgetsWords { caches = try WriterCaches(from: db, caches.ledger.marks) }
         return caches
     }
 
@@ -229,7 +227,8 @@ final class WriterState: @unchecked Sendable {
         let known = caches.take()
         var outcome: (value: Value, caches: WriterCaches)?
         try db.inTransaction(.immediate) {
-            var transaction = try WriteTransaction(db, known ?? WriterCaches(from: db), marks, recordedAt: recordedAt)
+            var transaction = try WriteTransaction(
+                db, known ?? WriterCaches(from: db, marks), recordedAt: recordedAt)
             let value = try body(&transaction)
             let finished = try transaction.finish()
             try reserve.admit(finished.head)
@@ -256,7 +255,7 @@ final class WriterState: @unchecked Sendable {
     ) throws -> Value {
         var value: Value?
         try db.inTransaction(.immediate) {
-            var transaction = try WriteTransaction(db, WriterCaches(from: db), marks, recordedAt: recordedAt)
+            var transaction = try WriteTransaction(db, WriterCaches(from: db, marks), recordedAt: recordedAt)
             value = try body(&transaction)
             return .rollback
         }

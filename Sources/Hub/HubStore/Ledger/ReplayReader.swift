@@ -19,7 +19,7 @@ struct ReplayReader {
         let records = try page.records.filter { stored in
             guard let current = try VersionLookup.current(stored.number, in: reader.db),
                 current.sequence == stored.sequence,
-                let row = try Replay.row(of: stored.number, current, sink, in: reader.db)
+                let row = try sink.replay(of: stored.number, current, in: reader.db)
             else { return false }
             if current.isRetraction != stored.isRetraction { return false }
             return try rule.skip(stored, row, wantsPuts: sink.match.wants(current.kind)) {

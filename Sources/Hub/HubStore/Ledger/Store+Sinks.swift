@@ -24,10 +24,11 @@ extension Store {
         let epoch = epoch
         // Count the first piece in the same transaction, so that readers never see a new sink with nothing to do before it is counted.
         var counts = try await write("open sink", recordedAt) { transaction in
-            _ = try transaction.openSink(id, terms, from: start, epoch: epoch)
-            return try transaction.countSink(id)
+            let db = transaction.db
+            try transaction.caches.openSink(id, terms, from: start, epoch: epoch, at: recordedAt, in: db)
+            return try transaction.caches.ledger.count(id, in: db)
         }
-        while counts { counts = try await write("open sink", recordedAt) { try $0.countSink(id) } }
+        while counts { counts = try await write("open sink", recordedAt) { try $0.caches.ledger.count(id, in: $0.db) } }
         marks.open(id)
         try await purge(recordedAt)
         return try await sink(id)
@@ -37,7 +38,7 @@ extension Store {
     ///
     /// - Parameter waitTime: now by the clock of waits.
     public func retryNow(_ id: SinkID, recordedAt: Int64, waitTime: Int64) async throws(StoreError) {
-        while try await write("retry now", recordedAt, { transaction in try transaction.retryNow(id, waitTime) }) {}
+        while try await write("retry now", recordedAt, { try $0.caches.ledger.retryNow(id, waitTime, in: $0.db) }) {}
     }
 
     /// The state of a sink.
@@ -76,7 +77,10 @@ extension Store {
             return try reader.draft(after: position)
         }
         if !draft.decisions.isEmpty {
-            try await write("deliveries", now) { transaction in try transaction.decide(draft.decisions, for: id) }
+            try await write("deliveries", now) { transaction in
+                try transaction.caches.ledger.decide(
+                    draft.decisions, for: id, head: transaction.caches.head, at: now, in: transaction.db)
+            }
         }
         given = draft.offered
         return draft.page
@@ -95,13 +99,17 @@ extension Store {
         _ settlements: [SinkSettlement], recordedAt: Int64, waitTime: Int64? = nil
     ) async throws(StoreError) {
         try await write("settle", recordedAt) { transaction in
-            for settlement in settlements { try transaction.settle(settlement, waitTime: waitTime ?? recordedAt) }
+            for settlement in settlements {
+                try transaction.caches.ledger.settle(
+                    settlement, head: transaction.caches.head, at: recordedAt, waitTime: waitTime ?? recordedAt,
+                    in: transaction.db)
+            }
         }
     }
 
     /// Resumes the deliveries of a sink that waited for its authorisation.
     public func resumeSink(_ id: SinkID, recordedAt: Int64) async throws(StoreError) {
-        try await write("resume sink", recordedAt) { transaction in try transaction.resumeSink(id) }
+        try await write("resume sink", recordedAt) { transaction in try transaction.caches.ledger.resume(id) }
     }
 
     /// Delivers records again that a sink wants, in their current version; returns their number.
@@ -132,7 +140,7 @@ extension Store {
             if dryRun {
                 count += Int64(candidates.count)
             } else if !candidates.isEmpty {
-                count += try await write("replay", now) { transaction in try transaction.replay(candidates, to: id) }
+                count += try await write("replay", now) { try $0.caches.ledger.replay(candidates, to: id, in: $0.db) }
             }
             progress(count)
         } while query.next != nil
@@ -142,6 +150,17 @@ extension Store {
     /// Every sink, by name.
     public func sinks() async throws(StoreError) -> [SinkOverview] {
         try await read("sinks") { db in try SinkOverview.all(in: db) }
+    }
+
+    /// The names of all sinks.
+    ///
+    /// Reads one small table.
+    public func sinkNames() async throws(StoreError) -> [SinkID] {
+        try await read("sink names") { db in
+            try Row.fetchAll(db, sql: "SELECT instance, want FROM sink WHERE forgotten = 0").map {
+                SinkID(instance: $0[0], want: $0[1])
+            }
+        }
     }
 
     /// The types for which persons have samples, and the types for which they have day values.
@@ -169,13 +188,13 @@ extension Store {
     ///
     /// If it is opened again, it is a new sink.
     public func forgetSink(_ id: SinkID, recordedAt: Int64) async throws(StoreError) {
-        try await write("forget sink", recordedAt) { transaction in try transaction.forgetSink(id) }
+        try await write("forget sink", recordedAt) { try $0.caches.ledger.forget(id, in: $0.db) }
         marks.forget(id)
         try await purge(recordedAt)
     }
 
     /// Removes the rows of forgotten sinks, including those left by a crash.
     private func purge(_ recordedAt: Int64) async throws(StoreError) {
-        while try await write("forget sink", recordedAt, { transaction in try transaction.purgeSinks() }) {}
+        while try await write("forget sink", recordedAt, { try LedgerCache.purge(in: $0.db) }) {}
     }
 }

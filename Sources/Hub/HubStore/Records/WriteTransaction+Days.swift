@@ -46,7 +46,7 @@ extension WriteTransaction {
             try replace.run()
             var facts = known.facts
             (facts.sequence, facts.isRetraction) = (sequence, false)
-            try supersede(number, known.facts, by: facts)
+            try caches.ledger.supersede(number, known.facts, by: facts, at: recordedAt, in: db)
         }
         caches.head = sequence
         try keepPayload(intake, number: number, sequence: sequence)
@@ -76,7 +76,8 @@ extension WriteTransaction {
         bindRetraction(statement, known.number, sequence, author, reason, version)
         statement.bind(7, ids.id)
         try statement.run()
-        try supersede(known.number, known.facts, by: known.facts.retracted(at: sequence))
+        try caches.ledger.supersede(
+            known.number, known.facts, by: known.facts.retracted(at: sequence), at: recordedAt, in: db)
         caches.head = sequence
         var row = known
         row.sequence = sequence
@@ -108,7 +109,7 @@ extension WriteTransaction {
         }
         statement.bind(6, recordedAt)
         try statement.run()
-        try supersede(row.number, known.facts, by: row.facts)
+        try caches.ledger.supersede(row.number, known.facts, by: row.facts, at: recordedAt, in: db)
         caches.head = row.sequence
         let key = StreamKey(
             kind: row.retraction == nil ? .day : .retraction, type: row.typeID, person: row.personID,

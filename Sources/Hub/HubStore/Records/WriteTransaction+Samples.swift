@@ -145,7 +145,7 @@ extension WriteTransaction {
         caches.tallies.replace(known, with: row)
         try touchRollups(of: known)
         try touchRollups(of: row)
-        try supersede(row.number, known.facts, by: row.facts)
+        try caches.ledger.supersede(row.number, known.facts, by: row.facts, at: recordedAt, in: db)
         if !caches.trends.isEmpty {
             caches.trends.forget(known.personID)
             caches.trends.forget(row.personID)

@@ -73,10 +73,10 @@ struct WriterCaches {
     private(set) var changedStreams: [Int] = []
     var changedAccounts: Set<String> = []
 
-    init(from db: Database) throws {
+    init(from db: Database, _ marks: OfferMarks) throws {
         head = try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0
         tallies = try StoreCounters(from: db)
-        ledger = try LedgerCache(from: db)
+        ledger = try LedgerCache(from: db, marks)
         tombstones = try Tombstones(from: db)
         rollups = try WriterRollups(from: db)
         for account in try IntakeCounts.all(in: db) { accounts[account.instance] = account }
@@ -231,7 +231,7 @@ struct WriterCaches {
     static let streamCapacity = 4_096
 
     /// Writes the changed streams and accounts, in the transaction that changed them.
-    mutating func save(to db: Database, _ marks: OfferMarks) throws {
+    mutating func save(to db: Database) throws {
         for index in changedStreams {
             try streams[index].save(to: db)
             if !ledger.isEmpty { ledger.count(streams[index].fresh, on: streams[index].key) }
@@ -244,7 +244,7 @@ struct WriterCaches {
         }
         try tallies.save(to: db)
         try rollups.save(to: db)
-        try ledger.save(to: db, head: head, marks)
+        try ledger.save(to: db, head: head)
         for instance in changedAccounts {
             if let account = accounts[instance] { try account.save(to: db) }
         }

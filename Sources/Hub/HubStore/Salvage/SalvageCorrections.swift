@@ -222,11 +222,7 @@ struct SalvageCorrections {
             }
             let open = sink.marked + sink.account.retrying
             sink.marked = try rows("0")
-            sink.account.pending =
-                sink.marked
-                + (try WriteTransaction.pending(of: sink, after: sink.cursor, through: sink.counted, in: db))
-                + (try WriteTransaction.pending(
-                    of: sink, after: max(sink.cursor, sink.countingTo), through: head, in: db))
+            sink.account.pending = sink.marked + (try sink.pending(through: head, in: db))
             sink.account.retrying = try rows("1, 2")
             let lost = open - sink.marked - sink.account.retrying
             if lost > 0 { report.lostDeliveries["\(sink.name)"] = lost }

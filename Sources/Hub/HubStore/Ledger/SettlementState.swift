@@ -9,30 +9,33 @@ enum HubDecision {
     case offer
 }
 
-extension WriteTransaction {
-    /// Stores answers and moves the sinks' cursors.
-    mutating func settle(_ settlement: SinkSettlement, waitTime: Int64) throws {
+extension LedgerCache {
+    /// Stores answers and moves the sink's cursor.
+    mutating func settle(
+        _ settlement: SinkSettlement, head: Int64, at recordedAt: Int64, waitTime: Int64, in db: Database
+    ) throws {
         // The sink was forgotten while deliveries were in transit, so there is nothing to count.
-        guard let index = caches.ledger.index(of: settlement.sink) else { return }
+        guard let index = index(of: settlement.sink) else { return }
         var settling = SettlementState(
-            caches.ledger.sinks[index], head: caches.head, reached: settlement.reached,
-            offered: marks.offered(settlement.sink), at: recordedAt, waitTime: waitTime, db)
+            sinks[index], head: head, reached: settlement.reached, offered: marks.offered(settlement.sink),
+            at: recordedAt, waitTime: waitTime, db)
         for answer in settlement.answers { try settling.take(answer) }
         let settled = try settling.finish()
-        caches.ledger.change(index) { $0 = settled }
+        change(index) { $0 = settled }
     }
 
     /// Stores the hub's decisions made while it read a page.
-    mutating func decide(_ decisions: [(number: Int64, sequence: Int64, decision: HubDecision)], for name: SinkID)
-        throws
-    {
-        guard let index = caches.ledger.index(of: name) else { return }
+    mutating func decide(
+        _ decisions: [(number: Int64, sequence: Int64, decision: HubDecision)], for name: SinkID, head: Int64,
+        at recordedAt: Int64, in db: Database
+    ) throws {
+        guard let index = index(of: name) else { return }
         var settling = SettlementState(
-            caches.ledger.sinks[index], head: caches.head, reached: 0, offered: marks.offered(name), at: recordedAt,
-            waitTime: recordedAt, db)
+            sinks[index], head: head, reached: 0, offered: marks.offered(name), at: recordedAt, waitTime: recordedAt,
+            db)
         for (number, sequence, decision) in decisions { try settling.take(number, sequence, decision) }
         let settled = try settling.finish()
-        caches.ledger.change(index) { $0 = settled }
+        change(index) { $0 = settled }
     }
 }
 

@@ -1,6 +1,6 @@
 import GRDB
 
-extension WriteTransaction {
+extension LedgerCache {
     /// Updates the ledger for a new version of a record.
     ///
     /// Call it after the old version is archived.
@@ -8,9 +8,11 @@ extension WriteTransaction {
     /// An undelivered version becomes superseded. A version that only the cursor marks as delivered gets a row, because the cursor no longer covers
     /// it. If a record leaves a sink's filter, it is retracted at a target that has it or may have it. Only records that the filter wants while
     /// unretracted can leave it. A sink that wants only retractions is therefore not notified again if a record returns.
-    mutating func supersede(_ number: Int64, _ old: VersionProperties, by new: VersionProperties) throws {
-        for index in caches.ledger.sinks.indices {
-            let sink = caches.ledger.sinks[index]
+    mutating func supersede(
+        _ number: Int64, _ old: VersionProperties, by new: VersionProperties, at recordedAt: Int64, in db: Database
+    ) throws {
+        for index in sinks.indices {
+            let sink = sinks[index]
             let known = try DeliveryRow.find(sink.id, number, in: db)
             var row = known
             let (wasWanted, isWanted) = (sink.match.matches(old), sink.match.matches(new))
@@ -67,7 +69,7 @@ extension WriteTransaction {
             }
             if let row, row != known { try row.save(to: db) }
             if account != sink.account {
-                caches.ledger.change(index) { sink in (sink.account, sink.marked) = (account, marked) }
+                change(index) { sink in (sink.account, sink.marked) = (account, marked) }
             }
         }
     }
