@@ -356,7 +356,7 @@ import Testing
             try RollupPiece(of: rollup, days, question, SnapshotReader(db, terms))
         }
         _ = try await store.put([try heartRate("late", 190, at: 7)])
-        try await store.write("test", 0) { transaction in try transaction.keep(piece) }
+        try await store.write("test", 0) { try $0.caches.rollups.keep(piece, in: $0.db) }
         #expect(try await kept(store) == 0)
         try store.close()
     }

@@ -38,9 +38,9 @@ extension WriteTransaction {
             if references.person == 0 { previous = try caches.advance(.inbox, to: sequence, in: db) }
             charge(sample.extra)
             if references.person != 0, sample.value.kind == .quantity {
-                try touchRollups(
+                try caches.rollups.touch(
                     Rollup.Key(person: references.person, type: references.type), start: sample.start.microseconds,
-                    duration: duration)
+                    duration: duration, in: db)
             }
             caches.tallies.add(intake.assignment, isImplausible: !intake.implausible.isEmpty)
             learn(
@@ -143,8 +143,8 @@ extension WriteTransaction {
         try archive(SampleRow.archive, known.number)
         try write(row, SampleRow.replace)
         caches.tallies.replace(known, with: row)
-        try touchRollups(of: known)
-        try touchRollups(of: row)
+        try caches.rollups.touch(known, in: db)
+        try caches.rollups.touch(row, in: db)
         try caches.ledger.supersede(row.number, known.facts, by: row.facts, at: recordedAt, in: db)
         if !caches.trends.isEmpty {
             caches.trends.forget(known.personID)

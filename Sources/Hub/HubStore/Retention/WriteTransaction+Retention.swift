@@ -45,7 +45,7 @@ extension WriteTransaction {
         if let known = try find(SampleRow.byNumber, number) {
             identity = caches.tombstones.identity(known.sample.source, known.sample.key)
             caches.tallies.remove(known)
-            try touchRollups(of: known)
+            try caches.rollups.touch(known, in: db)
             caches.trends.forget(known.personID)
             try correctCounters("sample", number)
         } else if let known = try findDay(DayRow.byNumber, number) {

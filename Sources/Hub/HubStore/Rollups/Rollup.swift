@@ -110,6 +110,21 @@ extension Rollup {
         return nil
     }
 
+    /// Number of days removed in one transaction.
+    private static let daysRemovedAtOnce = 200
+
+    /// Removes some of the rows that are no longer valid.
+    static func removeEnded(in db: Database) throws {
+        guard let (id, slots) = try ended(in: db) else { return }
+        try db.execute(
+            sql: """
+                DELETE FROM rollup_day WHERE slot IN (
+                    SELECT slot FROM rollup_day WHERE slot BETWEEN ? AND ? LIMIT \(daysRemovedAtOnce))
+                """, arguments: [slots.lowerBound, slots.upperBound])
+        guard db.changesCount == 0 else { return }
+        try db.execute(sql: "DELETE FROM rollup WHERE id = ? AND not_valid IS NOT NULL", arguments: [id])
+    }
+
     private static func rows(_ statement: RawStatement) throws -> [Rollup] {
         defer { statement.clear() }
         var found: [Rollup] = []

@@ -51,14 +51,14 @@ extension Store {
         switch plan {
         case .nothing: return false
         case .begin(let key, let terms):
-            try await write("roll up", 0) { transaction in try transaction.begin(key, terms) }
+            try await write("roll up", 0) { try $0.caches.rollups.begin(key, terms, in: $0.db) }
             return true
         case .build(let rollup, let days):
             guard try await onWriter("roll up", { [writer] _ in writer.build(rollup, days) }) else { return false }
             let piece = try await read("roll up") { [readerTerms] db in
                 try RollupPiece(of: rollup, days, question, SnapshotReader(db, readerTerms))
             }
-            try await write("roll up", 0) { transaction in try transaction.keep(piece) }
+            try await write("roll up", 0) { try $0.caches.rollups.keep(piece, in: $0.db) }
             return true
         }
     }
@@ -68,7 +68,7 @@ extension Store {
     /// - Returns: whether there is more to remove.
     public func removeEndedRollups() async throws(StoreError) -> Bool {
         guard try await read("roll up", { db in try Rollup.ended(in: db) != nil }) else { return false }
-        try await write("roll up", 0) { transaction in try transaction.removeEnded() }
+        try await write("roll up", 0) { try Rollup.removeEnded(in: $0.db) }
         return true
     }
 }

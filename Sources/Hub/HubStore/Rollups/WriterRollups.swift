@@ -22,7 +22,7 @@ struct WriterRollups {
     static let most = 32
 
     private var rollups: [Rollup.Key: Rollup] = [:]
-    private(set) var building: Building?
+    private var building: Building?
     private var touched: [Rollup.Key: Set<Int64>] = [:]
     private var ended: Set<Int64> = []
     /// Rollups whose own rows have changed: `hold` or `through`.
@@ -30,18 +30,20 @@ struct WriterRollups {
     /// For the previous record: its key, the start before which it would affect stored figures, and its maximum duration.
     private var last: (key: Rollup.Key, before: Int64, hold: Int64)?
 
-    init() {}
-
     init(from db: Database) throws {
         for rollup in try Rollup.all(in: db) { rollups[rollup.key] = rollup }
     }
 
-    /// Records that a sample was added or removed.
-    ///
-    /// - Parameter longest: the longest duration of the samples with the same start.
-    mutating func touch(
-        _ key: Rollup.Key, start: Int64, duration: Int64, longest: () throws -> Int64
-    ) rethrows {
+    /// Invalidates the figures for the time of a sample that is new or has changed.
+    mutating func touch(_ row: SampleRow, in db: Database) throws {
+        guard row.sample.value.kind == .quantity, row.personID != 0 else { return }
+        try touch(
+            Rollup.Key(person: row.personID, type: row.typeID), start: row.sample.start.microseconds,
+            duration: row.sample.end.microseconds - row.sample.start.microseconds, in: db)
+    }
+
+    /// The same for a sample of which only the key and time are known.
+    mutating func touch(_ key: Rollup.Key, start: Int64, duration: Int64, in db: Database) throws {
         guard !rollups.isEmpty else { return }
         if let last, last.key == key, start >= last.before, duration <= last.hold { return }
         guard var rollup = rollups[key] else {
@@ -57,7 +59,7 @@ struct WriterRollups {
         var limit = rollup.through
         if let building, building.key == key { limit = max(limit, building.days.upperBound) }
         if rollup.terms.style == .cumulative, days.lowerBound < limit {
-            days = rollup.days(start: start, duration: max(duration, try longest()))
+            days = rollup.days(start: start, duration: max(duration, try Self.longest(key, start: start, in: db)))
         }
         if let building, building.key == key {
             if days.overlaps(building.days) {
@@ -80,6 +82,19 @@ struct WriterRollups {
         // Storing the current computation would leave a gap before it.
         if building?.key == key { building = nil }
         last = nil
+    }
+
+    /// The longest duration of the samples with this start, any of which may decide which of them counts.
+    private static func longest(_ key: Rollup.Key, start: Int64, in db: Database) throws -> Int64 {
+        let longest = try RawStatement(
+            cached: """
+                SELECT max(duration) FROM sample INDEXED BY sample_history WHERE person = ?1 AND type = ?2 AND start = ?3
+                """, in: db)
+        defer { longest.clear() }
+        longest.bind(1, key.person)
+        longest.bind(2, key.type)
+        longest.bind(3, start)
+        return try longest.step() ? longest.integer(0) : 0
     }
 
     private mutating func end(_ rollup: Rollup) {
@@ -123,10 +138,31 @@ struct WriterRollups {
 
     // MARK: - Building
 
-    /// Begins a rollup and ends an earlier one of the same person and type.
-    mutating func begin(_ rollup: Rollup) {
-        if let known = rollups[rollup.key] { end(known) }
-        rollups[rollup.key] = rollup
+    /// Begins a rollup for a person and type, and ends an earlier one with other terms.
+    mutating func begin(_ key: Rollup.Key, _ terms: Rollup.Terms, in db: Database) throws {
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT (SELECT min(start) FROM sample INDEXED BY sample_history WHERE person = ?1 AND type = ?2),
+                    (SELECT max(longest) FROM stream WHERE kind = 0 AND person = ?1 AND type = ?2)
+                """, arguments: [key.person, key.type])
+        guard let first = row?[0] as Int64? else { return }
+        let longest = min(max(row?[1] ?? 0, Tally.holdTime), Tally.longestHold)
+        try db.execute(
+            sql: "UPDATE rollup SET not_valid = 1 WHERE person = ? AND type = ? AND not_valid IS NULL",
+            arguments: [key.person, key.type])
+        let hold = terms.style.isWeighed ? longest : 0
+        let through = Rollup(id: 0, key: key, terms: terms, hold: hold, through: 0).day(of: first)
+        try db.execute(
+            sql: """
+                INSERT INTO rollup (person, type, unit, style, priority, phase, hold, through)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                key.person, key.type, terms.unit, terms.style.rawValue, terms.priority, terms.phase, hold, through,
+            ])
+        if let known = rollups[key] { end(known) }
+        rollups[key] = Rollup(id: db.lastInsertedRowID, key: key, terms: terms, hold: hold, through: through)
         last = nil
     }
 
@@ -140,16 +176,28 @@ struct WriterRollups {
         return true
     }
 
-    /// Ends the tracking.
-    ///
-    /// - Parameter through: the first day that was not computed.
-    /// - Returns: the rollup, if the computed figures are still valid.
-    mutating func finish(_ id: Int64, through: Int64) -> Rollup? {
+    /// Ends the tracking, and stores the computed figures unless records of those days have changed since it began.
+    mutating func keep(_ piece: RollupPiece, in db: Database) throws {
         defer { (building, last) = (nil, nil) }
-        guard let building, building.rollup == id, building.firstTouched >= through, var rollup = rollups[building.key]
-        else { return nil }
-        rollup.through = max(rollup.through, through)
+        guard let building, building.rollup == piece.id, building.firstTouched >= piece.end,
+            var rollup = rollups[building.key]
+        else { return }
+        rollup.through = max(rollup.through, piece.end)
         rollups[building.key] = rollup
-        return rollup
+        try db.execute(
+            sql: "DELETE FROM rollup_day WHERE slot >= ? AND slot < ?",
+            arguments: [rollup.slot(piece.begin), rollup.slot(piece.end)])
+        for (day, figures) in piece.days {
+            let put = try RawStatement(
+                cached: "INSERT INTO rollup_day (slot, total, hours) VALUES (?1, ?2, ?3)", in: db)
+            put.bind(1, rollup.slot(day))
+            put.bind(2, figures.total)
+            put.bind(3, figures.hours)
+            try put.run()
+        }
+        let update = try RawStatement(cached: "UPDATE rollup SET through = ?2 WHERE id = ?1", in: db)
+        update.bind(1, rollup.id)
+        update.bind(2, rollup.through)
+        try update.run()
     }
 }
