@@ -52,7 +52,8 @@ extension WriteTransaction {
                 ManualResult(number: record.number, result: try assignByRule(record))
             }
         case .eraseNext: results = try RecordEraser.eraseNext(in: &self)
-        case .thin(let day, let isCumulative): return try thin(day, isCumulative: isCumulative).map { [$0] } ?? []
+        case .thin(let day, let isCumulative):
+            return try day.store(isCumulative: isCumulative, in: &self).map { [$0] } ?? []
         case .unlessChanged(let sequences, let change):
             // A record that the client may not see must not show its sequence number either.
             let others = sequences.filter { !left.contains($0.key) }
@@ -134,13 +135,9 @@ extension WriteTransaction {
         let results = try store(IntakeBatch(instance: IntakeCounts.hand, items: items, scope: scope))
         return try zip(records, results).map { record, result in
             switch result {
-            case .stored(let given):
-                let placement = Placement(
-                    number: given.number, sequence: given.sequence, previous: given.previous,
-                    record: given.record ?? StoredRecord(record, given), departure: given.departure,
-                    isCovered: given.isCovered)
+            case .stored(let placement):
                 try note(.logged, placement, reason: nil)
-                return ManualResult(number: placement.number, result: .stored(placement))
+                return ManualResult(number: placement.number, result: .stored(placement.showing(record)))
             case .duplicate(let number, _): return ManualResult(number: number, result: result)
             case .rejected: return ManualResult(number: 0, result: result)
             }

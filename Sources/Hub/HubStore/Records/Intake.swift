@@ -195,6 +195,13 @@ public struct Placement: Hashable, Sendable {
             isCovered: isCovered, followers: followers)
     }
 
+    /// The same placement with the received record, unless another one is published.
+    func showing(_ intake: IntakeRecord) -> Placement {
+        Placement(
+            number: number, sequence: sequence, previous: previous, record: record ?? StoredRecord(intake, self),
+            departure: departure, isCovered: isCovered)
+    }
+
     /// Whether the record is now retracted.
     public var isRetraction: Bool { if case .retraction = record?.record { true } else { false } }
 }

@@ -35,18 +35,3 @@ public struct RetentionCount: Hashable, Sendable {
 
     public init() {}
 }
-
-/// Samples of one person, type, plugin kind and day that are replaced by one value.
-public struct ThinnedDay: Hashable, Sendable {
-    var personID: Int64
-    var person: Person
-    public let type: TypeID
-    var plugin: String
-    var date: LocalDate
-    var samples: [Version]
-
-    struct Version: Hashable, Sendable {
-        var number: Int64
-        var sequence: Int64
-    }
-}

@@ -33,7 +33,7 @@ extension Store {
             if let thin {
                 if !piece.removable.isEmpty {
                     done.removed += try await write("retention", now) { transaction in
-                        try transaction.remove(piece.removable)
+                        try RecordRemoval.remove(piece.removable, in: &transaction)
                     }
                 }
                 if let thinned = piece.thinned {
@@ -104,7 +104,7 @@ extension Store {
         var lowest = range.lowerBound
         while lowest <= range.upperBound {
             let rest = lowest...range.upperBound
-            let last = try await write("retention", 0) { transaction in try transaction.removeThinned(in: rest) }
+            let last = try await write("retention", 0) { try RecordRemoval.removeThinned(rest, in: &$0) }
             guard let last else { return true }
             guard await pause() else { return false }
             lowest = last + 1
