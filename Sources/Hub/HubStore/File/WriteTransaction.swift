@@ -35,7 +35,7 @@ struct WriteTransaction {
     mutating func store(_ batch: IntakeBatch) throws -> [StoreResult] {
         scope = batch.scope
         defer { scope = WriteScope() }
-        var account = caches.accounts[batch.instance] ?? IntakeCounts(instance: batch.instance)
+        var account = caches.account(of: batch.instance)
         caches.allowance = BatchAllowance(
             limits: batch.instance == IntakeCounts.hand ? .none : batch.limits, used: account.usage)
         defer { caches.allowance = BatchAllowance() }
@@ -79,6 +79,57 @@ struct WriteTransaction {
         return places
     }
 
+    /// The members of groups that would exceed a limit.
+    ///
+    /// The whole group is refused before any of it is stored.
+    ///
+    /// Close to a limit, all new members of a group are refused. A group that has begun to be stored therefore never reaches the limit in the middle.
+    private mutating func membersBeyondLimits(of batch: IntakeBatch) throws -> [Int: RecordRejection] {
+        let limits = caches.allowance.limits
+        guard limits != .none else { return [:] }
+        let isNear = caches.allowance.isNear(batch.items.count)
+        var refusals: [Int: RecordRejection] = [:]
+        var members: [String: (count: Int64, plugin: String)] = [:]
+        for (place, item) in batch.items.enumerated() {
+            guard case .success(let intake) = item, case .sample(let sample) = intake.record, let group = sample.group
+            else { continue }
+            members[group, default: (0, sample.source.plugin)].count += 1
+            let known = try find(sample.source, sample.key)
+            guard try known.map({ addsInformation(sample, for: try sourceVersion(of: $0)) }) ?? true else { continue }
+            if isNear {
+                refusals[place] = caches.allowance.nearest
+            } else if let known, try VersionCount.of(known.number, in: db) + Int64(batch.items.count) > limits.versions
+            {
+                refusals[place] = RecordRejection(reached: .versions, limits.versions)
+            }
+        }
+        for (group, (count, plugin)) in members {
+            let stored = try size(of: group, plugin, limit: limits.groupSamples)
+            guard stored + count > limits.groupSamples else { continue }
+            for (place, item) in batch.items.enumerated() {
+                guard case .success(let intake) = item, case .sample(let sample) = intake.record, sample.group == group,
+                    try find(sample.source, sample.key)?.sample.group != group
+                else { continue }
+                refusals[place] = RecordRejection(reached: .groupSamples, limits.groupSamples)
+            }
+        }
+        return refusals
+    }
+
+    /// The number of samples of one plugin in a group, counted up to a limit.
+    private func size(of group: String, _ plugin: String, limit: Int64) throws -> Int64 {
+        let sql = """
+            SELECT count(*) FROM (SELECT 1 FROM sample INDEXED BY sample_group
+                WHERE grouping = ?1 AND source IN (SELECT id FROM source WHERE plugin = ?2) LIMIT ?3)
+            """
+        let statement = try RawStatement(cached: sql, in: db)
+        defer { statement.clear() }
+        statement.bind(1, group)
+        statement.bind(2, plugin)
+        statement.bind(3, limit)
+        return try statement.step() ? statement.integer(0) : 0
+    }
+
     mutating func ensurePersons(_ names: [String]) throws -> [Person] {
         try names.map { name in
             // If a person waiting to be forgotten is added again, the name is kept.
@@ -99,7 +150,7 @@ struct WriteTransaction {
     /// Ends the transaction: writes streams and accounts, and returns the caches for the state after the commit.
     mutating func finish() throws -> WriterCaches {
         if departures > 0 {
-            var account = caches.accounts[IntakeCounts.hand] ?? IntakeCounts(instance: IntakeCounts.hand)
+            var account = caches.account(of: IntakeCounts.hand)
             account.received += departures
             account.retractions += departures
             setAccount(account)
@@ -175,22 +226,8 @@ struct WriteTransaction {
     }
 
     func archive(_ sql: String, _ number: Int64) throws {
-        let statement = try RawStatement(cached: sql, in: db)
-        statement.bind(1, number)
-        try statement.run()
-        try countVersion(of: number)
-    }
-
-    func bindRetraction(
-        _ statement: RawStatement, _ number: Int64, _ sequence: Int64, _ author: Retraction.Author, _ reason: String?,
-        _ version: Int64?
-    ) {
-        statement.bind(1, number)
-        statement.bind(2, sequence)
-        statement.bind(3, author == .person ? 2 as Int64 : 1)
-        statement.bind(4, reason)
-        statement.bind(5, version)
-        statement.bind(6, recordedAt)
+        try RawStatement.run(sql, number, in: db)
+        try VersionCount.add(number, in: db)
     }
 
     func keepPayload(_ intake: IntakeRecord, number: Int64, sequence: Int64) throws {
@@ -200,66 +237,5 @@ struct WriteTransaction {
         statement.bind(2, number)
         statement.bind(3, payload)
         try statement.run()
-    }
-}
-
-/// The state that the only writer keeps between transactions.
-///
-/// It is unchecked because the compiler cannot verify that everything here runs on the pool's serial writer queue.
-final class WriterState: @unchecked Sendable {
-    /// `nil` after a failure.
-    ///
-    /// The caches are then read from the file again.
-    private var caches: WriterCaches?
-    private let marks: OfferMarks
-    private let reserve: SequenceReserve
-    private let latch: DamageLatch
-
-    init(_ caches: WriterCaches, _ marks: OfferMarks, _ reserve: SequenceReserve, _ latch: DamageLatch) {
-        (self.caches, self.marks, self.reserve, self.latch) = (caches, marks, reserve, latch)
-    }
-
-    /// Runs `body` in one transaction; calls `committed` with the new head once the transaction is durable.
-    func transaction<Value>(
-        _ db: Database, recordedAt: Int64, _ body: (inout WriteTransaction) throws -> Value, committed: (Int64) -> Void
-    ) throws -> Value {
-        try latch.refuse("commit")
-        let known = caches.take()
-        var outcome: (value: Value, caches: WriterCaches)?
-        try db.inTransaction(.immediate) {
-            var transaction = try WriteTransaction(
-                db, known ?? WriterCaches(from: db, marks), recordedAt: recordedAt)
-            let value = try body(&transaction)
-            let finished = try transaction.finish()
-            try reserve.admit(finished.head)
-            outcome = (value, finished)
-            return .commit
-        }
-        guard let outcome else { throw StoreError(.internalFault, "a transaction without an outcome") }
-        reserve.reached(head: outcome.caches.head, commits: outcome.caches.tallies.commits)
-        committed(outcome.caches.head)
-        caches = outcome.caches
-        return outcome.value
-    }
-
-    /// Starts to track whether stored records concern these days.
-    ///
-    /// - Returns: `false` if that is unknown or the rollup no longer exists.
-    func build(_ rollup: Rollup, _ days: Range<Int64>) -> Bool { caches?.rollups.build(rollup, days) ?? false }
-
-    /// Runs `body` in a transaction that is rolled back, so that its outcome is that of a real one.
-    ///
-    /// The writer's caches stay unchanged: the rehearsal uses its own caches, which are dropped afterwards.
-    func rehearsal<Value>(
-        _ db: Database, recordedAt: Int64, _ body: (inout WriteTransaction) throws -> Value
-    ) throws -> Value {
-        var value: Value?
-        try db.inTransaction(.immediate) {
-            var transaction = try WriteTransaction(db, WriterCaches(from: db, marks), recordedAt: recordedAt)
-            value = try body(&transaction)
-            return .rollback
-        }
-        guard let value else { throw StoreError(.internalFault, "a rehearsal without an outcome") }
-        return value
     }
 }

@@ -62,7 +62,7 @@ extension WriteTransaction {
         case .within(let scope, let change):
             return try carryOut(change, leaving: try foreign(to: scope, change).merging(changed) { $1 })
         }
-        var account = caches.accounts[IntakeCounts.hand] ?? IntakeCounts(instance: IntakeCounts.hand)
+        var account = caches.account(of: IntakeCounts.hand)
         for result in results { account.count(result.result) }
         setAccount(account)
         return results

@@ -280,7 +280,7 @@ extension WriteTransaction {
             return []
         }
         batch?.words[group]?.waiting = []
-        var account = caches.accounts[IntakeCounts.hand] ?? IntakeCounts(instance: IntakeCounts.hand)
+        var account = caches.account(of: IntakeCounts.hand)
         var placements: [Placement] = []
         for noted in word.waiting {
             // Read it again: since the judgement, its source may have corrected it or a person may have assigned it.

@@ -1,4 +1,6 @@
+import GRDB
 import HubWire
+import Samples
 
 /// Limits on an instance's streams, sources and words, which cost more than a row because every reader looks them up.
 ///
@@ -84,6 +86,22 @@ struct BatchAllowance {
         let cost = Int64(text.utf8.count / 256 + 1)
         try check(.words, used.words + cost, limits.words)
         used.words += cost
+    }
+
+    /// Why a version with these members, which are unknown to the protocol, may not be stored; `nil` if it may.
+    func refusal(of extra: JSONObject?) -> RecordRejection? {
+        guard let extra, used.extraBytes + Int64(extra.text.utf8.count) > limits.extraBytes else { return nil }
+        return RecordRejection(reached: .extraBytes, limits.extraBytes)
+    }
+
+    mutating func charge(_ extra: JSONObject?) {
+        if let extra { used.extraBytes += Int64(extra.text.utf8.count) }
+    }
+
+    /// Why a record may not get another version from its source; `nil` if it may.
+    func refusalOfVersion(_ number: Int64, in db: Database) throws -> RecordRejection? {
+        guard limits.versions != .max, try VersionCount.of(number, in: db) >= limits.versions else { return nil }
+        return RecordRejection(reached: .versions, limits.versions)
     }
 
     /// The limit that is closest to being reached.

@@ -18,7 +18,7 @@ extension WriteTransaction {
             source: try caches.source(day.source, in: db).id, type: try caches.term(day.type.rawValue, .type, in: db),
             person: personID(intake.assignment), series: try caches.term(day.series, .other, in: db))
         let key = StreamKey(kind: .day, type: references.type, person: references.person, label: references.series)
-        let refusal = try refusal(of: key, extra: day.extra)
+        let refusal = try caches.refusal(of: key, extra: day.extra, in: db)
         if let refusal, try findDay(references.person, references.type, references.series, day.date) == nil {
             return .rejected(refusal)
         }
@@ -36,7 +36,9 @@ extension WriteTransaction {
                 return .duplicate(number: known.number, sequence: known.sequence)
             }
             number = known.number
-            if let refusal = try refusal ?? refusalOfVersion(number) { return .rejected(refusal) }
+            if let refusal = try refusal ?? caches.allowance.refusalOfVersion(number, in: db) {
+                return .rejected(refusal)
+            }
             try archive(DayRow.archive, number)
             let replace = try RawStatement(cached: DayRow.replace, in: db)
             try DayRow.bind(
@@ -50,7 +52,7 @@ extension WriteTransaction {
         }
         caches.head = sequence
         try keepPayload(intake, number: number, sequence: sequence)
-        charge(day.extra)
+        caches.allowance.charge(day.extra)
         let previous = try caches.advance(
             key, to: sequence, fresh: number == sequence ? VersionProperties.day : nil, in: db)
         return .stored(Placement(number: number, sequence: sequence, previous: previous))
@@ -67,13 +69,20 @@ extension WriteTransaction {
         if let version, let floor = known.retraction?.sourceVersion, version < floor {
             return .duplicate(number: known.number, sequence: known.sequence)
         }
-        if author == .source, isLimited, let refusal = try refusalOfVersion(known.number) { return .rejected(refusal) }
+        if author == .source, isLimited, let refusal = try caches.allowance.refusalOfVersion(known.number, in: db) {
+            return .rejected(refusal)
+        }
         let by = source ?? known.day.source
         let ids = try caches.source(by, in: db)
         let sequence = caches.head + 1
         try archive(DayRow.archive, known.number)
         let statement = try RawStatement(cached: DayRow.retract, in: db)
-        bindRetraction(statement, known.number, sequence, author, reason, version)
+        statement.bind(1, known.number)
+        statement.bind(2, sequence)
+        statement.bind(3, author == .person ? 2 as Int64 : 1)
+        statement.bind(4, reason)
+        statement.bind(5, version)
+        statement.bind(6, recordedAt)
         statement.bind(7, ids.id)
         try statement.run()
         try caches.ledger.supersede(

@@ -22,7 +22,7 @@ extension WriteTransaction {
             source: source.id, type: try caches.term(sample.type.rawValue, .type, in: db),
             person: personID(intake.assignment))
         let key = StreamKey(kind: .sample, type: references.type, person: references.person, label: source.plugin)
-        let refusal = try refusal(of: key, extra: sample.extra)
+        let refusal = try caches.refusal(of: key, extra: sample.extra, in: db)
         if let refusal, try find(sample.source, sample.key) == nil { return .rejected(refusal) }
         let sequence = caches.head + 1
         try SampleRow.bind(
@@ -36,7 +36,7 @@ extension WriteTransaction {
             var previous = try caches.advance(
                 key, to: sequence, duration: duration, fresh: sample.value.kind.code, in: db)
             if references.person == 0 { previous = try caches.advance(.inbox, to: sequence, in: db) }
-            charge(sample.extra)
+            caches.allowance.charge(sample.extra)
             if references.person != 0, sample.value.kind == .quantity {
                 try caches.rollups.touch(
                     Rollup.Key(person: references.person, type: references.type), start: sample.start.microseconds,
@@ -58,8 +58,10 @@ extension WriteTransaction {
             return .duplicate(number: known.number, sequence: known.sequence)
         }
         guard try mayChange(known) else { return .rejected(WriteScope.refusal) }
-        if let refusal = try refusal ?? refusalOfVersion(known.number) { return .rejected(refusal) }
-        charge(sample.extra)
+        if let refusal = try refusal ?? caches.allowance.refusalOfVersion(known.number, in: db) {
+            return .rejected(refusal)
+        }
+        caches.allowance.charge(sample.extra)
         var row = known
         (row.sample, row.canonical, row.typeID) = (sample, intake.canonical, references.type)
         row.implausible = intake.implausible
@@ -88,7 +90,7 @@ extension WriteTransaction {
             return .duplicate(number: known.number, sequence: known.sequence)
         }
         guard try mayChange(known) else { return .rejected(WriteScope.refusal) }
-        if let refusal = try refusalOfVersion(known.number) { return .rejected(refusal) }
+        if let refusal = try caches.allowance.refusalOfVersion(known.number, in: db) { return .rejected(refusal) }
         var row = known.isUnderHand ? standing : known
         row.retract(by: .source, reason: reason, version: version)
         return .stored(try known.isUnderHand ? cover(row) : replace(known, with: row))
@@ -172,7 +174,7 @@ extension WriteTransaction {
         row.sequence = caches.head + 1
         row.edited = []
         try write(row, SampleRow.cover)
-        try countVersion(of: row.number)
+        try VersionCount.add(row.number, in: db)
         return Placement(
             number: row.number, sequence: row.sequence, previous: 0, record: row.stored, isCovered: true)
     }

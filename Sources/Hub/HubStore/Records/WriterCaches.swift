@@ -1,4 +1,5 @@
 import GRDB
+import HubWire
 import Samples
 
 /// The identity of a stream; 0 stands for "none".
@@ -84,6 +85,8 @@ struct WriterCaches {
             remember(Person(uid: row[1], name: row[2]), id: row[0])
         }
     }
+
+    func account(of instance: String) -> IntakeCounts { accounts[instance] ?? IntakeCounts(instance: instance) }
 
     mutating func remember(_ person: Person, id: Int64) {
         persons.append(person)
@@ -189,8 +192,14 @@ struct WriterCaches {
         return ids
     }
 
+    /// Why a new sample or day, or a new version, may not be stored; `nil` if it may.
+    mutating func refusal(of key: StreamKey, extra: JSONObject?, in db: Database) throws -> RecordRejection? {
+        guard try mayUse(key, in: db) else { return RecordRejection(reached: .streams, allowance.limits.streams) }
+        return allowance.refusal(of: extra)
+    }
+
     /// Whether a record may go to a stream: an existing one, or one that its instance may begin.
-    mutating func mayUse(_ key: StreamKey, in db: Database) throws -> Bool {
+    private mutating func mayUse(_ key: StreamKey, in db: Database) throws -> Bool {
         if let lastStream, lastStream.key == key { return true }
         let index = try index(of: key, in: db)
         return streams[index].count > 0 || allowance.used.streams < allowance.limits.streams
