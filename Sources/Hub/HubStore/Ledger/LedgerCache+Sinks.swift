@@ -124,11 +124,6 @@ extension LedgerCache {
         return db.changesCount > 0
     }
 
-    /// Resumes the deliveries of a sink that waited for its authorisation.
-    mutating func resume(_ name: SinkID) throws {
-        change(try index(of: name, to: "resume")) { $0.paused = nil }
-    }
-
     /// Marks a sink as forgotten.
     ///
     /// `purge` deletes its rows.

@@ -107,11 +107,6 @@ extension Store {
         }
     }
 
-    /// Resumes the deliveries of a sink that waited for its authorisation.
-    public func resumeSink(_ id: SinkID, recordedAt: Int64) async throws(StoreError) {
-        try await write("resume sink", recordedAt) { transaction in try transaction.caches.ledger.resume(id) }
-    }
-
     /// Delivers records again that a sink wants, in their current version; returns their number.
     ///
     /// Counts records that are not waiting already and that the sink can take. `wanted` grows by the same number. Works in pages: if it is
