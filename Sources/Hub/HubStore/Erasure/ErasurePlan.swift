@@ -70,7 +70,7 @@ extension ErasurePlan {
         bytes += try ErasurePlan.bytes(of: number, in: db)
         for (sink, offered) in sinks {
             var sink = sink
-            sink.advance(to: try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0)
+            sink.advance(to: try SequenceHead.read(in: db))
             let row = try DeliveryRow.find(sink.id, number, in: db)
             let holds =
                 try row.map { $0.holds } ?? (sink.hasPassed(facts) && !facts.isRetraction)

@@ -83,7 +83,7 @@ enum RecordEraser {
     }
 
     private static func erase(_ known: SampleRow, in transaction: inout WriteTransaction) throws -> StoreResult {
-        let identity = transaction.caches.tombstones.identity(known.sample.source, known.sample.key)
+        let identity = transaction.caches.tombstones.identity(of: known)
         var result = StoreResult.duplicate(number: known.number, sequence: known.sequence)
         var facts = known.facts
         if known.retraction == nil {
@@ -105,8 +105,7 @@ enum RecordEraser {
     }
 
     private static func erase(_ known: DayRow, in transaction: inout WriteTransaction) throws -> StoreResult {
-        let identity = transaction.caches.tombstones.identity(
-            day: known.day.date, known.day.series, known.day.type, person: known.person.uid)
+        let identity = transaction.caches.tombstones.identity(of: known)
         var result = StoreResult.duplicate(number: known.number, sequence: known.sequence)
         var facts = known.facts
         if known.retraction == nil {
@@ -183,13 +182,7 @@ enum RecordEraser {
         _ number: Int64, _ identity: [UInt8], _ facts: VersionProperties, in transaction: inout WriteTransaction
     ) throws {
         let db = transaction.db
-        let insert = try RawStatement(
-            cached: "INSERT INTO erased (number, identity, at, named) VALUES (?1, ?2, ?3, 1)", in: db)
-        insert.bind(1, number)
-        insert.bind(2, identity)
-        insert.bind(3, transaction.recordedAt)
-        try insert.run()
-        transaction.caches.tombstones.areThere = true
+        try transaction.caches.tombstones.add(number, identity, isNamed: true, at: transaction.recordedAt, in: db)
         if try !transaction.caches.ledger.sinks.areAwaiting(number, facts, in: db) {
             try removeName(number, &transaction.caches.ledger, in: db)
         }

@@ -12,7 +12,7 @@ struct Tombstones {
     /// Whether there are any.
     ///
     /// If not, no look-up is needed per record.
-    var areThere: Bool
+    private(set) var areThere: Bool
 
     init(from db: Database) throws {
         let statement = try RawStatement(new: "SELECT erasure_key FROM meta", in: db)
@@ -29,6 +29,12 @@ struct Tombstones {
         hash(["day", person, type.rawValue, series, "\(date.daysSinceEpoch)"])
     }
 
+    func identity(of row: SampleRow) -> [UInt8] { identity(row.sample.source, row.sample.key) }
+
+    func identity(of row: DayRow) -> [UInt8] {
+        identity(day: row.day.date, row.day.series, row.day.type, person: row.person.uid)
+    }
+
     private func hash(_ parts: [String?]) -> [UInt8] {
         var message: [UInt8] = []
         for part in parts {
@@ -41,6 +47,23 @@ struct Tombstones {
             message += part.utf8
         }
         return Array(Digests.authenticate(message, key: key).prefix(16))
+    }
+
+    /// Stores the identity of a record that is erased or removed.
+    ///
+    /// - Parameter isNamed: whether its row still has the identity, for sinks.
+    mutating func add(
+        _ number: Int64, _ identity: [UInt8], isNamed: Bool, at recordedAt: Int64, in db: Database
+    ) throws {
+        let insert = try RawStatement(
+            cached: isNamed
+                ? "INSERT INTO erased (number, identity, at, named) VALUES (?1, ?2, ?3, 1)"
+                : "INSERT INTO erased (number, identity, at) VALUES (?1, ?2, ?3)", in: db)
+        insert.bind(1, number)
+        insert.bind(2, identity)
+        insert.bind(3, recordedAt)
+        try insert.run()
+        areThere = true
     }
 
     /// The number of the erased record that had this identity.
@@ -109,24 +132,21 @@ extension WriterCaches {
         let identity: [UInt8]?
         switch intake.record {
         case .sample(let sample): identity = tombstones.identity(sample.source, sample.key)
-        case .day(let day): identity = uid(day.person).map { tombstone(day.date, day.series, day.type, $0) }
+        case .day(let day):
+            identity = uid(day.person).map { tombstones.identity(day: day.date, day.series, day.type, person: $0) }
         case .retraction(let retraction):
             switch retraction.identity {
             case .sample(let source, let key): identity = tombstones.identity(source, key)
             case .day(let person, let type, let series, let date):
                 // Do not reveal whether another plugin's day was erased.
                 guard DayValue.maker(ofSeries: series) == retraction.source.plugin else { return nil }
-                identity = uid(person).map { tombstone(date, series, type, $0) }
+                identity = uid(person).map { tombstones.identity(day: date, series, type, person: $0) }
             }
         }
         guard let identity, let number = try tombstones.number(of: identity, in: db) else { return nil }
         // Records removed by retention have no row.
         let sequence = try VersionLookup.current(number, in: db)?.sequence ?? number
         return .duplicate(number: number, sequence: sequence)
-    }
-
-    private func tombstone(_ date: LocalDate, _ series: String, _ type: TypeID, _ uid: String) -> [UInt8] {
-        tombstones.identity(day: date, series, type, person: uid)
     }
 
     private func uid(_ person: String) -> String? {

@@ -45,7 +45,7 @@ struct WordSweep {
                     """))
         let filters = try SinkRecord.all(in: db).flatMap { $0.eras.map(\.filter) }
         for type in filters.flatMap({ ($0.types ?? []).union($0.exceptTypes) }) {
-            if let id = try Filter.id("SELECT id FROM term WHERE text = ?", type.rawValue, db) { words.remove(id) }
+            if let id = try Filter.term(type.rawValue, in: db) { words.remove(id) }
         }
     }
 

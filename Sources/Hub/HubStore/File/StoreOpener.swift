@@ -70,7 +70,7 @@ enum StoreOpener {
     static func place(_ db: Database, boot: String) throws -> SequenceRecord.Place {
         let (hub, epoch) = try meta(db)
         return SequenceRecord.Place(
-            hub: hub, epoch: epoch, head: try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0,
+            hub: hub, epoch: epoch, head: try SequenceHead.read(in: db),
             commits: try Int64.fetchOne(db, sql: "SELECT commits FROM meta") ?? 0, boot: boot)
     }
 

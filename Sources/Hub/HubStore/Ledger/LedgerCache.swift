@@ -13,7 +13,7 @@ struct LedgerCache {
 
     init(from db: Database, _ marks: OfferMarks) throws {
         self.marks = marks
-        let head = try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0
+        let head = try SequenceHead.read(in: db)
         // A cursor that only follows the head is not saved. Advance it, so that it never moves back for readers.
         sinks = try SinkRecord.all(in: db).map { sink in
             var sink = sink

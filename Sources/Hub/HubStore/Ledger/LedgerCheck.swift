@@ -6,7 +6,7 @@ import GRDB
 enum LedgerCheck {
     static func discrepancies(in db: Database) throws -> [String] {
         var found: [String] = []
-        let head = try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0
+        let head = try SequenceHead.read(in: db)
         for sink in try SinkRecord.all(in: db) {
             func expect(_ what: String, _ claimed: Int64, _ counted: Int64) {
                 if claimed != counted {

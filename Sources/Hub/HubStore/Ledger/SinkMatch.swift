@@ -42,7 +42,7 @@ struct SinkMatch {
     /// Opening a sink gives its types ids, so the set stays complete.
     init(_ filter: SinkFilter, in db: Database) throws {
         func ids(_ types: Set<TypeID>) throws -> Set<Int64> {
-            Set(try types.compactMap { try Filter.id("SELECT id FROM term WHERE text = ?", $0.rawValue, db) })
+            Set(try types.compactMap { try Filter.term($0.rawValue, in: db) })
         }
         types = try filter.types.map(ids)
         exceptTypes = try ids(filter.exceptTypes)

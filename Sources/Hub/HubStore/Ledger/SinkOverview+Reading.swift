@@ -3,7 +3,7 @@ import Samples
 
 extension SinkOverview {
     static func all(in db: Database) throws -> [SinkOverview] {
-        let head = try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0
+        let head = try SequenceHead.read(in: db)
         let epoch = try StoreOpener.meta(db).epoch
         return try SinkRecord.all(in: db).map { sink in
             var sink = sink
@@ -61,7 +61,7 @@ extension SinkDelivery {
     /// The state of a record at every sink that it concerns, sorted by the sink's name.
     static func all(of number: Int64, _ sinks: [SinkRecord], in db: Database) throws -> [SinkDelivery] {
         guard let current = try VersionLookup.current(number, in: db) else { return [] }
-        let head = try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0
+        let head = try SequenceHead.read(in: db)
         return try sinks.compactMap { sink in
             var sink = sink
             sink.advance(to: head)

@@ -45,7 +45,7 @@ extension Store {
     public func sink(_ id: SinkID) async throws(StoreError) -> SinkState {
         try await read("sink") { db in
             guard var sink = try SinkRecord.find(id, in: db) else { throw StoreError.unknownSink(id, "read") }
-            sink.advance(to: try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0)
+            sink.advance(to: try SequenceHead.read(in: db))
             return sink.state(epoch: try StoreOpener.meta(db).epoch)
         }
     }

@@ -33,7 +33,7 @@ struct Filter {
             let (only, except) = (allowance.types.only, allowance.types.except)
             types = "\(only == nil ? "NOT " : "")IN (\(Filter.list(try Filter.types(only ?? except, in: db))))"
             ownSources = try allowance.own.map { try Filter.sources($0, in: db) } ?? []
-            own = try allowance.own.flatMap { try Filter.id("SELECT id FROM term WHERE text = ?", $0, db) }
+            own = try allowance.own.flatMap { try Filter.term($0, in: db) }
         }
 
         func condition(type: String, source: String) -> String {
@@ -57,7 +57,7 @@ struct Filter {
         guests =
             try query.isGuest.map { isGuest in
                 guard case .nobody(let word) = Assignment.guest else { return [] }
-                let id = try Filter.id("SELECT id FROM term WHERE text = ?", word, db) ?? 0
+                let id = try Filter.term(word, in: db) ?? 0
                 return ["unassigned IS \(isGuest ? "" : "NOT ")\(id)"]
             } ?? []
         granted = try Granted(query.allowance, in: db)
@@ -74,7 +74,7 @@ struct Filter {
 
     /// The ids of the types that have a term.
     private static func types(_ types: Set<TypeID>, in db: Database) throws -> [Int64] {
-        try types.map(\.rawValue).sorted().compactMap { try id("SELECT id FROM term WHERE text = ?", $0, db) }
+        try types.map(\.rawValue).sorted().compactMap { try term($0, in: db) }
     }
 
     static func sources(_ plugin: String, in db: Database) throws -> [Int64] {
@@ -99,7 +99,12 @@ struct Filter {
             db)
     }
 
-    static func id(_ sql: String, _ text: String, _ db: Database) throws -> Int64? {
+    /// The id of a word that is stored.
+    static func term(_ text: String, in db: Database) throws -> Int64? {
+        try id("SELECT id FROM term WHERE text = ?", text, db)
+    }
+
+    private static func id(_ sql: String, _ text: String, _ db: Database) throws -> Int64? {
         let statement = try RawStatement(cached: sql, in: db)
         defer { statement.clear() }
         statement.bind(1, text)

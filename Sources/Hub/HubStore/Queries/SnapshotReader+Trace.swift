@@ -176,6 +176,6 @@ extension SnapshotReader {
     }
 
     private func term(_ text: String) throws -> Int64 {
-        try Filter.id("SELECT id FROM term WHERE text = ?", text, db) ?? 0
+        try Filter.term(text, in: db) ?? 0
     }
 }

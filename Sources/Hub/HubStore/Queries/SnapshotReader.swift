@@ -12,7 +12,7 @@ struct SnapshotReader {
         self.db = db
         self.termCache = termCache
         here = Samples.Cursor(
-            epoch: try StoreOpener.meta(db).epoch, sequence: try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0)
+            epoch: try StoreOpener.meta(db).epoch, sequence: try SequenceHead.read(in: db))
     }
 
     /// The last sequence number of the snapshot.

@@ -75,7 +75,7 @@ struct WriterCaches {
     var changedAccounts: Set<String> = []
 
     init(from db: Database, _ marks: OfferMarks) throws {
-        head = try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0
+        head = try SequenceHead.read(in: db)
         tallies = try StoreCounters(from: db)
         ledger = try LedgerCache(from: db, marks)
         tombstones = try Tombstones(from: db)
@@ -310,9 +310,11 @@ enum SequenceHead {
     /// The query reads the ends of six indices.
     static let sql = "SELECT max(\(current), \(covered), (SELECT ifnull(max(last), 0) FROM gap))"
 
+    static func read(in db: Database) throws -> Int64 { try Int64.fetchOne(db, sql: sql) ?? 0 }
+
     /// The head of a file that may have an older format without hidden versions.
     static func ofAnyFormat(_ db: Database) throws -> Int64 {
-        if try db.tableExists("gap") { return try Int64.fetchOne(db, sql: sql) ?? 0 }
+        if try db.tableExists("gap") { return try read(in: db) }
         let knowsCovered = try db.columns(in: "sample_version").contains { $0.name == "covered" }
         return try Int64.fetchOne(db, sql: "SELECT max(\(current), \(knowsCovered ? covered : "0"))") ?? 0
     }

@@ -51,24 +51,18 @@ enum RecordRemoval {
         else { return false }
         let identity: [UInt8]
         if let known = try transaction.find(SampleRow.byNumber, number) {
-            identity = transaction.caches.tombstones.identity(known.sample.source, known.sample.key)
+            identity = transaction.caches.tombstones.identity(of: known)
             transaction.caches.tallies.remove(known)
             try transaction.caches.rollups.touch(known, in: db)
             transaction.caches.trends.forget(known.personID)
             try deleteRows(of: number, "sample", in: db)
         } else if let known = try transaction.findDay(DayRow.byNumber, number) {
-            identity = transaction.caches.tombstones.identity(
-                day: known.day.date, known.day.series, known.day.type, person: known.person.uid)
+            identity = transaction.caches.tombstones.identity(of: known)
             try deleteRows(of: number, "day", in: db)
         } else {
             return false
         }
-        let insert = try RawStatement(cached: "INSERT INTO erased (number, identity, at) VALUES (?1, ?2, ?3)", in: db)
-        insert.bind(1, number)
-        insert.bind(2, identity)
-        insert.bind(3, transaction.recordedAt)
-        try insert.run()
-        transaction.caches.tombstones.areThere = true
+        try transaction.caches.tombstones.add(number, identity, isNamed: false, at: transaction.recordedAt, in: db)
         return true
     }
 

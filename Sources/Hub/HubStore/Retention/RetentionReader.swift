@@ -61,7 +61,7 @@ struct RetentionReader {
     mutating func next(_ termCache: TermCache, in db: Database) throws -> Piece {
         let current = parts[part]
         let sinks = try SinkRecord.all(in: db)
-        let head = try Int64.fetchOne(db, sql: SequenceHead.sql) ?? 0
+        let head = try SequenceHead.read(in: db)
         var piece = Piece()
         if current.isDays {
             try days(current, sinks, head, &piece, in: db)

@@ -17,16 +17,16 @@ struct RetentionTerms {
 
     /// - Parameter now: microseconds since 1970.
     init(_ rule: RetentionRule, now: Int64, in db: Database) throws {
-        func term(_ text: String) throws -> Int64? { try Filter.id("SELECT id FROM term WHERE text = ?", text, db) }
         // A type that is named twice is searched once.
-        types = Set(try rule.types.compactMap { try term($0.rawValue) }).sorted()
+        types = Set(try rule.types.compactMap { try Filter.term($0.rawValue, in: db) }).sorted()
         sources = try rule.sources.map { plugins in
             Set(
                 try plugins.flatMap {
                     try Int64.fetchAll(db, sql: "SELECT id FROM source WHERE plugin = ?", arguments: [$0])
                 })
         }
-        keptSeries = Set(try (rule.sources ?? []).compactMap { try term(ThinnedStatistics.series(of: $0)) })
+        keptSeries = Set(
+            try (rule.sources ?? []).compactMap { try Filter.term(ThinnedStatistics.series(of: $0), in: db) })
         removeBefore = rule.removeAfter.map { now - Int64($0) * Filter.dayLength }
         thinBefore = rule.thinAfter.map { now - Int64($0) * Filter.dayLength }
     }

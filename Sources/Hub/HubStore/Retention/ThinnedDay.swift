@@ -98,8 +98,8 @@ struct ThinnedStatistics {
     {
         var statistics = ThinnedStatistics()
         let db = transaction.db
-        guard let type = try Filter.id("SELECT id FROM term WHERE text = ?", thinned.type.rawValue, db),
-            let series = try Filter.id("SELECT id FROM term WHERE text = ?", series(of: thinned.plugin), db),
+        guard let type = try Filter.term(thinned.type.rawValue, in: db),
+            let series = try Filter.term(series(of: thinned.plugin), in: db),
             let known = try transaction.findDay(thinned.personID, type, series, thinned.date), known.retraction == nil,
             let text = known.day.metadata?.text,
             let row = try Row.fetchOne(

@@ -31,7 +31,7 @@ struct StatisticsReadings {
         (filtered.types, filtered.persons, filtered.sources) = ([query.type], [.person(query.person)], query.sources)
         let filter = try Filter(filtered, in: reader.db)
         guard !filter.isEmpty, let range = try HistoryRange.samples(filter, in: reader.db).first,
-            let unit = try Filter.id("SELECT id FROM term WHERE text = ?", query.unit, reader.db)
+            let unit = try Filter.term(query.unit, in: reader.db)
         else { return nil }
         (self.range, self.unit, sources) = (range, unit, filter.sources.map(Set.init))
         ranks = Ranks(query.priority, reader)
