@@ -69,8 +69,6 @@ extension ErasurePlan {
         versions += 1 + (try VersionCount.of(number, in: db))
         bytes += try ErasurePlan.bytes(of: number, in: db)
         for (sink, offered) in sinks {
-            var sink = sink
-            sink.advance(to: try SequenceHead.read(in: db))
             let row = try DeliveryRow.find(sink.id, number, in: db)
             let holds =
                 try row.map { $0.holds } ?? (sink.hasPassed(facts) && !facts.isRetraction)

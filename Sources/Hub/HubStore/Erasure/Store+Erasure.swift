@@ -14,7 +14,7 @@ extension Store {
             let before = plan
             plan = try await read("plan an erasure") { [marks] db in
                 var plan = before
-                let sinks = try SinkRecord.all(in: db)
+                let sinks = try SinkRecord.all(at: SequenceHead.read(in: db), in: db)
                 for number in numbers {
                     try plan.add(number, sinks.map { ($0, marks.offered($0.name)) }, in: db)
                 }

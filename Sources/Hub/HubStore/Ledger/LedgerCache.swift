@@ -13,13 +13,8 @@ struct LedgerCache {
 
     init(from db: Database, _ marks: OfferMarks) throws {
         self.marks = marks
-        let head = try SequenceHead.read(in: db)
-        // A cursor that only follows the head is not saved. Advance it, so that it never moves back for readers.
-        sinks = try SinkRecord.all(in: db).map { sink in
-            var sink = sink
-            sink.advance(to: head)
-            return sink
-        }
+        // No cursor may move back for readers.
+        sinks = try SinkRecord.all(at: SequenceHead.read(in: db), in: db)
     }
 
     var isEmpty: Bool { sinks.isEmpty }

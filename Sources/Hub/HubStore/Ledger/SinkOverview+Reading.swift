@@ -5,10 +5,8 @@ extension SinkOverview {
     static func all(in db: Database) throws -> [SinkOverview] {
         let head = try SequenceHead.read(in: db)
         let epoch = try StoreOpener.meta(db).epoch
-        return try SinkRecord.all(in: db).map { sink in
-            var sink = sink
-            sink.advance(to: head)
-            return SinkOverview(
+        return try SinkRecord.all(at: head, in: db).map { sink in
+            SinkOverview(
                 state: sink.state(epoch: epoch), terms: sink.terms, openedAt: sink.openedAt,
                 isCounting: sink.isCounting, lag: head - sink.cursor,
                 oldestPending: try oldest(sink, head, db),
@@ -59,13 +57,12 @@ extension SinkOverview {
 
 extension SinkDelivery {
     /// The state of a record at every sink that it concerns, sorted by the sink's name.
+    ///
+    /// - Parameter sinks: all sinks with their cursors at the head.
     static func all(of number: Int64, _ sinks: [SinkRecord], in db: Database) throws -> [SinkDelivery] {
         guard let current = try VersionLookup.current(number, in: db) else { return [] }
-        let head = try SequenceHead.read(in: db)
         return try sinks.compactMap { sink in
-            var sink = sink
-            sink.advance(to: head)
-            return SinkDelivery(sink, current, try DeliveryRow.find(sink.id, number, in: db))
+            SinkDelivery(sink, current, try DeliveryRow.find(sink.id, number, in: db))
         }
     }
 

@@ -129,6 +129,17 @@ extension SinkRecord {
         try load("SELECT \(columns) FROM sink WHERE forgotten = 0 ORDER BY instance, want", in: db) { _ in }
     }
 
+    /// The same with their cursors at a head.
+    ///
+    /// A cursor that only follows the head is not saved.
+    static func all(at head: Int64, in db: Database) throws -> [SinkRecord] {
+        try all(in: db).map { sink in
+            var sink = sink
+            sink.advance(to: head)
+            return sink
+        }
+    }
+
     static func find(_ name: SinkID, in db: Database) throws -> SinkRecord? {
         try load(
             "SELECT \(columns) FROM sink WHERE forgotten = 0 AND instance = ?1 AND want = ?2", in: db

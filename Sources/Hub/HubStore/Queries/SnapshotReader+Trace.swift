@@ -111,7 +111,7 @@ extension SnapshotReader {
             WHERE kind = ? AND ifnull(type, 0) = ? AND ifnull(person, 0) = ? AND ifnull(label, 0) = ?
             """
         let row = try Row.fetchOne(db, sql: sql, arguments: [key.kind.rawValue, key.type, key.person, key.label])
-        let sinks = try SinkRecord.all(in: db)
+        let sinks = try SinkRecord.all(at: SequenceHead.read(in: db), in: db)
         let days = try days(madeOf: current.number, of: key.person, below: place.day, sinks, slice)
         let next = RecordTrace.Place(sequence: versions.next, day: days.next)
         return RecordTrace(
