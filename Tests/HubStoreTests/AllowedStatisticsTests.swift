@@ -39,9 +39,9 @@ import Testing
         while true {
             var walk = StatisticsWalk(asked)
             while !walk.isOver {
-                walk = try await store.read("test") { [terms = store.readerTerms, begun = walk] db in
+                walk = try await store.readSnapshot("test") { [begun = walk] reader in
                     var walk = begun
-                    try SnapshotReader(db, terms).advance(&walk, within: isCut ? .zero : .milliseconds(10))
+                    try reader.advance(&walk, within: isCut ? .zero : .milliseconds(10))
                     return walk
                 }
                 if isCut, !walk.isOver, !walk.rows.isEmpty { walk.conclude() }
@@ -142,9 +142,9 @@ import Testing
         query.sources = ["watch"]
         var (walk, pieces) = (StatisticsWalk(query), 0)
         while !walk.isOver {
-            walk = try await store.read("test") { [terms = store.readerTerms, begun = walk] db in
+            walk = try await store.readSnapshot("test") { [begun = walk] reader in
                 var walk = begun
-                try SnapshotReader(db, terms).advance(&walk, within: .zero)
+                try reader.advance(&walk, within: .zero)
                 return walk
             }
             pieces += 1

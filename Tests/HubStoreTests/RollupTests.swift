@@ -343,8 +343,8 @@ import Testing
         var asked = heart
         (asked.isBySource, asked.usesRollups) = (true, false)
         let question = asked
-        let plan = try await store.read("test") { [terms = store.readerTerms] db in
-            try RollupPlan(question, phase: 0, now: .max / 2, .usual, SnapshotReader(db, terms))
+        let plan = try await store.readSnapshot("test") { reader in
+            try RollupPlan(question, phase: 0, now: .max / 2, .usual, reader)
         }
         guard case .build(let rollup, let days) = plan else {
             Issue.record("the plan has no rollup to compute")
@@ -352,8 +352,8 @@ import Testing
         }
         let isBuilding = try await store.onWriter("test") { [writer = store.writer] _ in writer.build(rollup, days) }
         #expect(isBuilding)
-        let piece = try await store.read("test") { [terms = store.readerTerms] db in
-            try RollupPiece(of: rollup, days, question, SnapshotReader(db, terms))
+        let piece = try await store.readSnapshot("test") { reader in
+            try RollupPiece(of: rollup, days, question, reader)
         }
         _ = try await store.put([try heartRate("late", 190, at: 7)])
         try await store.write("test", 0) { try $0.caches.rollups.keep(piece, in: $0.db) }

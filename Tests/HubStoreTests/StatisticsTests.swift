@@ -36,10 +36,10 @@ import Testing
         let query = StatisticsQuery(
             of: "anna", try TypeID("heartRate"), unit: "count/min", .discreteTemporallyWeighted, intervals: hours)
         func rows(within duration: Duration) async throws -> (rows: [StatisticsRow], pieces: Int) {
-            try await store.read("test") { [terms = store.readerTerms] db in
+            try await store.readSnapshot("test") { reader in
                 var (walk, pieces) = (StatisticsWalk(query), 0)
                 while !walk.isOver {
-                    try SnapshotReader(db, terms).advance(&walk, within: duration)
+                    try reader.advance(&walk, within: duration)
                     pieces += 1
                 }
                 return (walk.rows, pieces)
@@ -73,9 +73,9 @@ import Testing
         var walk = StatisticsWalk(query)
         var pieces = 0
         while !walk.isOver {
-            try await store.read("test") { [terms = store.readerTerms, begun = walk] db in
+            try await store.readSnapshot("test") { [begun = walk] reader in
                 var walk = begun
-                try SnapshotReader(db, terms).advance(&walk, within: .zero)
+                try reader.advance(&walk, within: .zero)
                 return walk
             }.take(&walk)
             pieces += 1

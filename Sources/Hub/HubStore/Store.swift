@@ -212,7 +212,7 @@ public final class Store: Sendable {
     }
 
     func page(_ query: RecordQuery, within slice: PageTimeLimit) async throws(StoreError) -> RecordPage {
-        try await read("query") { [readerTerms] db in try SnapshotReader(db, readerTerms).page(query, within: slice) }
+        try await readSnapshot("query") { reader in try reader.page(query, within: slice) }
     }
 
     /// The sources of the records that a query selects, for one part of them; the query's order and limit are ignored.
@@ -221,9 +221,7 @@ public final class Store: Sendable {
     }
 
     func sources(_ query: RecordQuery, within slice: PageTimeLimit) async throws(StoreError) -> SourceCountPage {
-        try await read("sources") { [readerTerms] db in
-            try SnapshotReader(db, readerTerms).sources(query, within: slice)
-        }
+        try await readSnapshot("sources") { reader in try reader.sources(query, within: slice) }
     }
 
     /// The current versions of the records with these numbers, in the given order; unknown numbers are omitted.
@@ -233,14 +231,12 @@ public final class Store: Sendable {
         guard numbers.count <= RecordQuery.maximumPage else {
             throw StoreError(.query, "records: at most 1,000 numbers in one call")
         }
-        return try await read("records") { [readerTerms] db in
-            try SnapshotReader(db, readerTerms).records(numbers: numbers)
-        }
+        return try await readSnapshot("records") { reader in try reader.records(numbers: numbers) }
     }
 
     /// The current version of the record with this identity; a day's person by uid or name.
     public func record(_ identity: RecordIdentity) async throws(StoreError) -> StoredRecord? {
-        try await read("record") { [readerTerms] db in try SnapshotReader(db, readerTerms).record(identity) }
+        try await readSnapshot("record") { reader in try reader.record(identity) }
     }
 
     /// A page of the history of a record; `nil` if no record has this number.
@@ -259,8 +255,8 @@ public final class Store: Sendable {
     func trace(_ number: Int64, from place: RecordTrace.Place?, versions limit: Int, within slice: PageTimeLimit)
         async throws(StoreError) -> RecordTrace?
     {
-        try await read("trace") { [readerTerms] db in
-            try SnapshotReader(db, readerTerms).trace(
+        try await readSnapshot("trace") { reader in
+            try reader.trace(
                 number, from: place ?? .beginning, versions: min(limit, RecordQuery.maximumPage), within: slice)
         }
     }
@@ -269,9 +265,9 @@ public final class Store: Sendable {
     ///
     /// Call it until the walk is over or has enough rows.
     public func advance(_ walk: StatisticsWalk) async throws(StoreError) -> StatisticsWalk {
-        try await read("statistics") { [readerTerms] db in
+        try await readSnapshot("statistics") { reader in
             var walk = walk
-            try SnapshotReader(db, readerTerms).advance(&walk)
+            try reader.advance(&walk)
             return walk
         }
     }
@@ -417,5 +413,11 @@ public final class Store: Sendable {
             }
         }
         return try result.get()
+    }
+
+    func readSnapshot<Value: Sendable>(
+        _ verb: String, _ body: @escaping @Sendable (SnapshotReader) throws -> Value
+    ) async throws(StoreError) -> Value {
+        try await read(verb) { [readerTerms] db in try body(SnapshotReader(db, readerTerms)) }
     }
 }

@@ -68,11 +68,12 @@ extension Store {
         }
         var given: Int64 = 0
         defer { marks.release(id, through: given) }
-        let draft = try await read("deliveries") { [readerTerms] db in
-            guard let sink = try SinkRecord.find(id, in: db) else { throw StoreError.unknownSink(id, "deliveries of") }
+        let draft = try await readSnapshot("deliveries") { reader in
+            guard let sink = try SinkRecord.find(id, in: reader.db) else {
+                throw StoreError.unknownSink(id, "deliveries of")
+            }
             let reader = SinkReader(
-                try SnapshotReader(db, readerTerms), sink, limits: limits, inFlight: inFlight, offered: offered,
-                now: now,
+                reader, sink, limits: limits, inFlight: inFlight, offered: offered, now: now,
                 waitTime: waitTime ?? now)
             return try reader.draft(after: position)
         }
@@ -125,11 +126,11 @@ extension Store {
         (query.order, query.limit, query.next) = (.sequence, RecordQuery.maximumPage, nil)
         var count: Int64 = 0
         repeat {
-            let (candidates, next) = try await read("replay") { [readerTerms, marks, query] db in
-                guard let sink = try SinkRecord.find(id, in: db) else { throw StoreError.unknownSink(id, "replay to") }
-                return try ReplayReader(
-                    try SnapshotReader(db, readerTerms), sink, offered: marks.offered(id), now: now
-                ).candidates(query)
+            let (candidates, next) = try await readSnapshot("replay") { [marks, query] reader in
+                guard let sink = try SinkRecord.find(id, in: reader.db) else {
+                    throw StoreError.unknownSink(id, "replay to")
+                }
+                return try ReplayReader(reader, sink, offered: marks.offered(id), now: now).candidates(query)
             }
             query.next = next
             if dryRun {

@@ -45,8 +45,8 @@ extension Store {
         var asked = StatisticsQuery(of: query.person, query.type, unit: query.unit, query.style)
         (asked.priority, asked.isBySource, asked.usesRollups) = (query.priority, true, false)
         let question = asked
-        let plan = try await read("roll up") { [readerTerms] db in
-            try RollupPlan(question, phase: phase, now: now, density, SnapshotReader(db, readerTerms))
+        let plan = try await readSnapshot("roll up") { reader in
+            try RollupPlan(question, phase: phase, now: now, density, reader)
         }
         switch plan {
         case .nothing: return false
@@ -55,8 +55,8 @@ extension Store {
             return true
         case .build(let rollup, let days):
             guard try await onWriter("roll up", { [writer] _ in writer.build(rollup, days) }) else { return false }
-            let piece = try await read("roll up") { [readerTerms] db in
-                try RollupPiece(of: rollup, days, question, SnapshotReader(db, readerTerms))
+            let piece = try await readSnapshot("roll up") { reader in
+                try RollupPiece(of: rollup, days, question, reader)
             }
             try await write("roll up", 0) { try $0.caches.rollups.keep(piece, in: $0.db) }
             return true
