@@ -76,6 +76,11 @@ struct RawStatement {
 
     func bind(_ index: Int32, _ value: Int64) { sqlite3_bind_int64(handle, index, value) }
 
+    /// Binds consecutive parameters.
+    func bind(_ values: [Int64], from first: Int32 = 1) {
+        for (offset, value) in values.enumerated() { bind(first + Int32(offset), value) }
+    }
+
     func bind(_ index: Int32, _ value: Double) { sqlite3_bind_double(handle, index, value) }
 
     func bind(_ index: Int32, _ value: Int64?) {

@@ -252,12 +252,9 @@ extension SinkRecord {
             account.wanted, account.delivered, account.pending, account.retrying, account.refused, account.superseded,
             account.skipped, marked,
         ]
-        statement.bind(1, id)
-        for (index, value) in [cursor, counted, countingTo, offered, isBusy ? 1 : 0].enumerated() {
-            statement.bind(Int32(index + 2), value)
-        }
+        statement.bind([id, cursor, counted, countingTo, offered, isBusy ? 1 : 0])
         statement.bind(7, paused)
-        for (index, value) in counts.enumerated() { statement.bind(Int32(index + 8), value) }
+        statement.bind(counts, from: 8)
         statement.bind(16, lastDelivered)
         statement.bind(17, lastFailure?.at)
         statement.bind(18, lastFailure?.reason)

@@ -48,7 +48,7 @@ extension IntakeCounts {
             received, stored, versions, retractions, duplicates, rejected, usage.streams, usage.sources, usage.words,
             usage.extraBytes,
         ]
-        for (index, count) in counts.enumerated() { statement.bind(Int32(index + 2), count) }
+        statement.bind(counts, from: 2)
         try statement.run()
     }
 }

@@ -272,9 +272,7 @@ extension StreamState {
                 WHERE kind = ?1 AND ifnull(type, 0) = ?2 AND ifnull(person, 0) = ?3 AND ifnull(label, 0) = ?4
                 """, in: db)
         defer { select.clear() }
-        for (index, value) in [key.kind.rawValue, key.type, key.person, key.label].enumerated() {
-            select.bind(Int32(index + 1), value)
-        }
+        select.bind([key.kind.rawValue, key.type, key.person, key.label])
         guard try select.step() else { return }
         (id, lastSequence) = (select.integer(0), select.integer(1))
         (count, longest) = (select.integer(2), select.integer(3))
@@ -285,9 +283,7 @@ extension StreamState {
         guard id == 0 else {
             let update = try RawStatement(
                 cached: "UPDATE stream SET last_seq = ?2, count = ?3, longest = ?4 WHERE id = ?1", in: db)
-            for (index, value) in [id, lastSequence, count, longest].enumerated() {
-                update.bind(Int32(index + 1), value)
-            }
+            update.bind([id, lastSequence, count, longest])
             try update.run()
             return
         }
@@ -296,8 +292,7 @@ extension StreamState {
                 INSERT INTO stream (kind, type, person, label, last_seq, count, longest)
                 VALUES (?1, nullif(?2, 0), nullif(?3, 0), nullif(?4, 0), ?5, ?6, ?7)
                 """, in: db)
-        let values = [key.kind.rawValue, key.type, key.person, key.label, lastSequence, count, longest]
-        for (index, value) in values.enumerated() { insert.bind(Int32(index + 1), value) }
+        insert.bind([key.kind.rawValue, key.type, key.person, key.label, lastSequence, count, longest])
         try insert.run()
         id = db.lastInsertedRowID
     }

@@ -110,8 +110,7 @@ struct RetentionReader {
                 WHERE person = ?1 AND type = ?2 AND date < ?3 AND (series, date) > (?4, ?5) ORDER BY series, date
                 """, in: db)
         defer { statement.clear() }
-        let values = [current.person, current.type, Filter.floor(before), place.number, place.key]
-        for (index, value) in values.enumerated() { statement.bind(Int32(index + 1), value) }
+        statement.bind([current.person, current.type, Filter.floor(before), place.number, place.key])
         var looked = 0
         while try statement.step() {
             looked += 1
@@ -145,9 +144,7 @@ struct RetentionReader {
                 """, in: db)
         defer { statement.clear() }
         statement.bind(1, current.person == 0 ? nil : current.person)
-        for (index, value) in [current.type, end, place.key, place.number].enumerated() {
-            statement.bind(Int32(index + 2), value)
-        }
+        statement.bind([current.type, end, place.key, place.number], from: 2)
         let person = current.person == 0 ? nil : try termCache.person(current.person, in: db)
         let personZone = person.flatMap { zones[$0.name] } ?? "UTC"
         var looked = 0
