@@ -79,7 +79,7 @@ enum RecordEraser {
         if try Tombstones.isErased(number, in: transaction.db) { return Tombstones.refusal(of: number) }
         if let known = try transaction.find(SampleRow.byNumber, number) { return try erase(known, in: &transaction) }
         if let known = try transaction.findDay(DayRow.byNumber, number) { return try erase(known, in: &transaction) }
-        return .rejected(RecordRejection(.unknown, "no record has the number \(number)"))
+        return transaction.unknown(number)
     }
 
     private static func erase(_ known: SampleRow, in transaction: inout WriteTransaction) throws -> StoreResult {

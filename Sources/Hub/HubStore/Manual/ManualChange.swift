@@ -67,14 +67,17 @@ public indirect enum ManualChange: Hashable, Sendable {
         }
     }
 
-    /// The records that are changed together with a named one.
-    func taken(with number: Int64, in db: Database) throws -> [Int64] {
+    /// Named records, and those that are changed together with them.
+    ///
+    /// - Parameter alone: numbers whose groups are not included.
+    func taken(with numbers: [Int64], but alone: Set<Int64> = [], in db: Database) throws -> [Int64] {
         switch self {
-        case .undoEdit, .retract, .undoRetraction: try RecordGroup.withMembers([number], in: db)
-        case .assign(_, _, let wholeGroups, _), .undoAssignment(_, let wholeGroups):
-            wholeGroups ? try RecordGroup.withGroups([number], in: db) : []
-        case .unlessChanged(_, let change), .within(_, let change): try change.taken(with: number, in: db)
-        case .log, .edit, .editTogether, .assignByRules, .eraseNext, .thin: []
+        case .undoEdit, .retract, .undoRetraction: try RecordGroup.withMembers(numbers, but: alone, in: db)
+        case .assign(_, _, true, _), .undoAssignment(_, true):
+            try RecordGroup.withGroups(numbers, but: alone, in: db)
+        case .unlessChanged(_, let change), .within(_, let change):
+            try change.taken(with: numbers, but: alone, in: db)
+        case .log, .edit, .editTogether, .assign, .undoAssignment, .assignByRules, .eraseNext, .thin: numbers
         }
     }
 

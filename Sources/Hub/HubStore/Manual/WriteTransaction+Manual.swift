@@ -14,7 +14,7 @@ extension WriteTransaction {
         switch action {
         case .log(let records): return try log(records, WriteScope())
         case .edit(let number, let edit):
-            results = try each([number], changed) { transaction, number in try transaction.edit(number, edit) }
+            results = try each([number], changed) { try $0.edit($1, edit) }
         case .editTogether(let edits):
             let byNumber = Dictionary(edits.map { ($0.number, $0.edit) }) { first, _ in first }
             let whole = edits.map(\.number).first { left.contains($0) }
@@ -23,30 +23,20 @@ extension WriteTransaction {
                 return try transaction.edit(number, edit)
             }
         case .undoEdit(let numbers):
-            results = try each(try RecordGroup.withMembers(numbers, but: left, in: db), changed) {
-                transaction, number in
-                try transaction.undoEdit(number)
-            }
+            let all = try action.taken(with: numbers, but: left, in: db)
+            results = try each(all, changed) { try $0.undoEdit($1) }
         case .retract(let numbers, let reason):
-            results = try each(try RecordGroup.withMembers(numbers, but: left, in: db), changed) {
-                transaction, number in
-                try transaction.retract(number, reason: reason)
-            }
+            let all = try action.taken(with: numbers, but: left, in: db)
+            results = try each(all, changed) { try $0.retract($1, reason: reason) }
         case .undoRetraction(let numbers):
-            results = try each(try RecordGroup.withMembers(numbers, but: left, in: db), changed) {
-                transaction, number in
-                try transaction.undoRetraction(number)
-            }
-        case .assign(let numbers, let assignment, let wholeGroups, let reason):
-            let all = wholeGroups ? try RecordGroup.withGroups(numbers, but: left, in: db) : numbers
-            results = try each(all, changed) { transaction, number in
-                try transaction.assign(number, to: assignment, reason: reason)
-            }
-        case .undoAssignment(let numbers, let wholeGroups):
-            let all = wholeGroups ? try RecordGroup.withGroups(numbers, but: left, in: db) : numbers
-            results = try each(all, changed) { transaction, number in
-                try transaction.undoAssignment(number)
-            }
+            let all = try action.taken(with: numbers, but: left, in: db)
+            results = try each(all, changed) { try $0.undoRetraction($1) }
+        case .assign(let numbers, let assignment, _, let reason):
+            let all = try action.taken(with: numbers, but: left, in: db)
+            results = try each(all, changed) { try $0.assign($1, to: assignment, reason: reason) }
+        case .undoAssignment(let numbers, _):
+            let all = try action.taken(with: numbers, but: left, in: db)
+            results = try each(all, changed) { try $0.undoAssignment($1) }
         case .assignByRules(let records):
             results = try records.map { record in
                 ManualResult(number: record.number, result: try assignByRule(record))
@@ -72,7 +62,7 @@ extension WriteTransaction {
     private func foreign(to scope: WriteScope, _ change: ManualChange) throws -> [Int64: ManualResult] {
         var foreign: [Int64: ManualResult] = [:]
         for number in Set(change.named) {
-            for other in try [number] + change.taken(with: number, in: db).filter({ $0 != number }) {
+            for other in try change.taken(with: [number], in: db) {
                 let sample = try find(SampleRow.byNumber, other)
                 let day = try sample == nil ? findDay(DayRow.byNumber, other) : nil
                 let isWithin =
@@ -309,7 +299,7 @@ extension WriteTransaction {
         try insert.run()
     }
 
-    private func unknown(_ number: Int64) -> StoreResult {
+    func unknown(_ number: Int64) -> StoreResult {
         .rejected(RecordRejection(.unknown, "no record has the number \(number)"))
     }
 
