@@ -147,7 +147,7 @@ extension RecordEraser {
         else { return nil }
         let made = try transaction.caches.tombstones.versions(ofDay: number, known.day.source, isNear, in: db)
         guard !made.isEmpty else { return nil }
-        var result = StoreResult.duplicate(number: number, sequence: known.sequence)
+        var result = known.duplicate
         if made.contains(known.sequence), known.retraction == nil {
             // Retract it as its source would, so that the source can store the day again.
             result = try transaction.retract(

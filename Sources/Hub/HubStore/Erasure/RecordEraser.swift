@@ -84,7 +84,7 @@ enum RecordEraser {
 
     private static func erase(_ known: SampleRow, in transaction: inout WriteTransaction) throws -> StoreResult {
         let identity = transaction.caches.tombstones.identity(of: known)
-        var result = StoreResult.duplicate(number: known.number, sequence: known.sequence)
+        var result = known.duplicate
         var facts = known.facts
         if known.retraction == nil {
             var row = known
@@ -106,7 +106,7 @@ enum RecordEraser {
 
     private static func erase(_ known: DayRow, in transaction: inout WriteTransaction) throws -> StoreResult {
         let identity = transaction.caches.tombstones.identity(of: known)
-        var result = StoreResult.duplicate(number: known.number, sequence: known.sequence)
+        var result = known.duplicate
         var facts = known.facts
         if known.retraction == nil {
             result = try transaction.retract(known, .person, reason: Tombstones.reason, version: nil, source: nil)

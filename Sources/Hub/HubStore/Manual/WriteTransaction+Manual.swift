@@ -147,7 +147,7 @@ extension WriteTransaction {
         var edit = edit
         if let name = known.profileOf { edit.metadata = edit.metadata.flatMap { BodyProfile.unmarked($0, of: name) } }
         let (sample, members) = edit.applied(to: known.sample, doubtful: known.implausible)
-        guard !members.isEmpty else { return .duplicate(number: number, sequence: known.sequence) }
+        guard !members.isEmpty else { return known.duplicate }
         var row = known
         row.sample = sample
         if members.contains(.value) { row.canonical = edit.canonical }
@@ -158,7 +158,7 @@ extension WriteTransaction {
 
     private mutating func undoEdit(_ number: Int64) throws -> StoreResult {
         guard let known = try find(SampleRow.byNumber, number) else { return try noSample(number, "edit") }
-        guard !known.edited.isEmpty else { return .duplicate(number: number, sequence: known.sequence) }
+        guard !known.edited.isEmpty else { return known.duplicate }
         var row = try sourceVersion(of: known)
         if let retraction = known.retraction { row.retraction = retraction }
         return try done(.editUndone, known, row, reason: nil)
@@ -168,7 +168,7 @@ extension WriteTransaction {
 
     private mutating func retract(_ number: Int64, reason: String?) throws -> StoreResult {
         if let known = try find(SampleRow.byNumber, number) {
-            if known.retraction?.author == .person { return .duplicate(number: number, sequence: known.sequence) }
+            if known.retraction?.author == .person { return known.duplicate }
             var row = known
             row.retract(by: .person, reason: reason, version: nil)
             return try done(.retracted, known, row, reason: nil)
@@ -181,14 +181,14 @@ extension WriteTransaction {
 
     private mutating func undoRetraction(_ number: Int64) throws -> StoreResult {
         if let known = try find(SampleRow.byNumber, number) {
-            guard let retraction = known.retraction else { return .duplicate(number: number, sequence: known.sequence) }
+            guard let retraction = known.retraction else { return known.duplicate }
             guard retraction.author == .person else { return bySource(number) }
             var row = known.edited.isEmpty ? try sourceVersion(of: known) : known
             if !row.edited.isEmpty { row.retraction = nil }
             return try done(.retractionUndone, known, row, reason: nil)
         }
         guard let day = try findDay(DayRow.byNumber, number) else { return unknown(number) }
-        guard let retraction = day.retraction else { return .duplicate(number: number, sequence: day.sequence) }
+        guard let retraction = day.retraction else { return day.duplicate }
         guard retraction.author == .person else { return bySource(number) }
         let placement = try restore(day)
         try note(.retractionUndone, placement, reason: nil)
@@ -215,7 +215,7 @@ extension WriteTransaction {
         let person = personID(assignment)
         // A different reason for having no person is no change, except if the record becomes or ceases to be a guest's.
         if known.isAssignedByHand, known.personID == person, known.assignment.isGuest == assignment.isGuest {
-            return .duplicate(number: number, sequence: known.sequence)
+            return known.duplicate
         }
         var row = known
         if !known.isAssignedByHand {
@@ -230,7 +230,7 @@ extension WriteTransaction {
     /// A record without a manual assignment is unchanged.
     private mutating func undoAssignment(_ number: Int64) throws -> StoreResult {
         guard let known = try find(SampleRow.byNumber, number) else { return try noSample(number, "assign") }
-        guard known.isAssignedByHand else { return .duplicate(number: number, sequence: known.sequence) }
+        guard known.isAssignedByHand else { return known.duplicate }
         var row = known
         let before = try find(SampleRow.lastByRule, number)
         row.assignment = try before?.assignment ?? assignmentByGroup(of: known)
@@ -264,14 +264,12 @@ extension WriteTransaction {
         guard let known = try find(SampleRow.byNumber, ruled.number) else {
             return try noSample(ruled.number, "assign")
         }
-        guard known.personID == 0, !known.isAssignedByHand else {
-            return .duplicate(number: known.number, sequence: known.sequence)
-        }
+        guard known.personID == 0, !known.isAssignedByHand else { return known.duplicate }
         let judgement =
             try ruled.household.map { try judge(waiting: known, ruled, $0) }
             ?? AssignmentResult(assignment: ruled.assignment)
         let person = personID(judgement.assignment)
-        guard person != 0 else { return .duplicate(number: known.number, sequence: known.sequence) }
+        guard person != 0 else { return known.duplicate }
         var row = known
         (row.assignment, row.personID) = (judgement.assignment, person)
         let result = try done(.assigned, known, row, reason: "by the rules of hub.conf")

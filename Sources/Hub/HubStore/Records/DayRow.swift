@@ -48,6 +48,9 @@ struct DayRow {
         return row.stored
     }
 
+    /// The result of a record that changes nothing.
+    var duplicate: StoreResult { .duplicate(number: number, sequence: sequence) }
+
     var facts: VersionProperties {
         VersionProperties(
             sequence: sequence, type: typeID, person: personID, kind: VersionProperties.day,

@@ -78,6 +78,9 @@ struct SampleRow {
         return shown
     }
 
+    /// The result of a record that changes nothing.
+    var duplicate: StoreResult { .duplicate(number: number, sequence: sequence) }
+
     var facts: VersionProperties {
         VersionProperties(
             sequence: sequence, type: typeID, person: personID, kind: sample.value.kind.code,

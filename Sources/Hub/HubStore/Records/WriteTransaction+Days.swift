@@ -33,7 +33,7 @@ extension WriteTransaction {
                 throw StoreError(.corrupt, "commit: an index names a day that is not there; restore a backup")
             }
             guard known.retraction?.author != .person, known.retraction != nil || known.day != day else {
-                return .duplicate(number: known.number, sequence: known.sequence)
+                return known.duplicate
             }
             number = known.number
             if let refusal = try refusal ?? caches.allowance.refusalOfVersion(number, in: db) {
@@ -64,11 +64,9 @@ extension WriteTransaction {
         isLimited: Bool = true
     ) throws -> StoreResult {
         if let standing = known.retraction, !addsInformation(author, reason, version, for: standing) {
-            return .duplicate(number: known.number, sequence: known.sequence)
+            return known.duplicate
         }
-        if let version, let floor = known.retraction?.sourceVersion, version < floor {
-            return .duplicate(number: known.number, sequence: known.sequence)
-        }
+        if let version, let floor = known.retraction?.sourceVersion, version < floor { return known.duplicate }
         if author == .source, isLimited, let refusal = try caches.allowance.refusalOfVersion(known.number, in: db) {
             return .rejected(refusal)
         }

@@ -54,9 +54,7 @@ extension WriteTransaction {
         let standing = try sourceVersion(of: known)
         // `duplicate` would disclose that another person has entered the same record.
         if scope.isByHand, try !mayChange(known) { return .rejected(WriteScope.refusal) }
-        guard addsInformation(sample, for: standing) else {
-            return .duplicate(number: known.number, sequence: known.sequence)
-        }
+        guard addsInformation(sample, for: standing) else { return known.duplicate }
         guard try mayChange(known) else { return .rejected(WriteScope.refusal) }
         if let refusal = try refusal ?? caches.allowance.refusalOfVersion(known.number, in: db) {
             return .rejected(refusal)
@@ -84,11 +82,9 @@ extension WriteTransaction {
     mutating func retract(_ known: SampleRow, reason: String?, version: Int64?) throws -> StoreResult {
         let standing = try sourceVersion(of: known)
         if let retraction = standing.retraction, !addsInformation(.source, reason, version, for: retraction) {
-            return .duplicate(number: known.number, sequence: known.sequence)
+            return known.duplicate
         }
-        if let version, let floor = standing.versionFloor, version < floor {
-            return .duplicate(number: known.number, sequence: known.sequence)
-        }
+        if let version, let floor = standing.versionFloor, version < floor { return known.duplicate }
         guard try mayChange(known) else { return .rejected(WriteScope.refusal) }
         if let refusal = try caches.allowance.refusalOfVersion(known.number, in: db) { return .rejected(refusal) }
         var row = known.isUnderHand ? standing : known
