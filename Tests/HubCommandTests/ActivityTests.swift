@@ -58,8 +58,7 @@ import Testing
             ])
         }
         let march = ["--from", "2026-03-09", "--to", "2026-03-14"]
-        let shown = try await hub.run(["activity"] + march)
-        #expect(shown.code == 0, "\(shown.errors)")
+        let shown = try await hub.succeed(["activity"] + march)
         let lines = shown.output.split(separator: "\n").map(String.init)
         #expect(lines.count == 5, "\(shown.output)")
         #expect(

@@ -85,8 +85,7 @@ import Testing
             """
         let section = try BridgePluginTests.make(folder, manifest: manifest, program: program)
         let hub = try await TestHub(section + "place = \"somewhere\"\n", in: folder)
-        let good = try await hub.run(["check"])
-        #expect(good.code == 0, "\(good)")
+        try await hub.succeed(["check"])
         let text = try String(contentsOfFile: hub.configuration, encoding: .utf8)
         try folder.write(text.replacing("somewhere", with: "nowhere"))
         let bad = try await hub.run(["check"])

@@ -60,8 +60,7 @@ import Testing
         let state = "\(folder.path)/places/mine"
         let options = ["bridge", "follow", "weight", "--since", "last", "--state", state]
         try hub.give(CareTests.weights(1...5))
-        let first = try await hub.run(options + ["--count", "2"])
-        #expect(first.code == 0, "\(first.errors)")
+        let first = try await hub.succeed(options + ["--count", "2"])
         let second = try await hub.run(options + ["--count", "2"])
         let follower = try hub.start(options)
         #expect(await follower.lines(count: 1).count == 1)
@@ -89,8 +88,7 @@ import Testing
         let follower = try hub.start(["bridge", "follow", "weight", "--since", "beginning"])
         #expect(await follower.lines(count: 4).count == 4)
         #expect(try await hub.stop() == 0)
-        let restored = try await hub.run(["restore", "\(folder.path)/b.sqlite", "--yes"])
-        #expect(restored.code == 0, "\(restored.errors)")
+        try await hub.succeed(["restore", "\(folder.path)/b.sqlite", "--yes"])
         try await hub.restart()
         try hub.give(CareTests.weights(5...5))
         #expect(await follower.lines(count: 8).count == 8)

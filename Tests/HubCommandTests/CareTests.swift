@@ -29,8 +29,7 @@ import Testing
         let follower = try hub.start(["tap", "sample/weight/", "--since", "0", "--count", "9"])
         try await follower.line { $0.contains("#3") }
 
-        let made = try await hub.run(["backup", folder.path, "--json"])
-        #expect(made.code == 0, "\(made.errors)")
+        let made = try await hub.succeed(["backup", folder.path, "--json"])
         let report = try JSON.decode(Report.self, from: made.output.utf8)
         #expect(report.store.head == 3 && report.store.records == 3)
         #expect(report.file.hasPrefix(folder.path + "/hub-2"))
@@ -41,8 +40,7 @@ import Testing
 
         try hub.give(CareTests.weights(4...5))
         try await follower.line { $0.contains("#5") }
-        let look = try await hub.run(["restore", report.file, "--dry-run"])
-        #expect(look.code == 0, "\(look.errors)")
+        let look = try await hub.succeed(["restore", report.file, "--dry-run"])
         #expect(
             look.output.contains("lost     2 versions of records, sequence 4 to 5, stored after 20"), "\(look.output)")
         let early = try await hub.run(["restore", report.file, "--yes"])
@@ -52,8 +50,7 @@ import Testing
         #expect(try await hub.stop() == 0)
         let unasked = try await hub.run(["restore", report.file])
         #expect(unasked.code == HubExit.usage.rawValue)
-        let restored = try await hub.run(["restore", report.file, "--yes"])
-        #expect(restored.code == 0, "\(restored.errors)")
+        let restored = try await hub.succeed(["restore", report.file, "--yes"])
         #expect(restored.output.contains("the replaced store is kept as \(hub.data)/hub.sqlite.replaced-2"))
         try await hub.restart()
         // The new epoch in the pulse is the follower's only sign of the restore.
@@ -74,12 +71,10 @@ import Testing
         let others = ["hub-20200101T000000Z.sqlite", "hub-notes.txt", "hub-20200101T000000Z.sqlite.old"]
         for name in others { try Data("mine".utf8).write(to: URL(filePath: "\(folder.path)/\(name)")) }
         for year in 2021...2023 {
-            let made = try await hub.run(["backup", "\(folder.path)/hub-\(year)0101T000000Z.sqlite"])
-            #expect(made.code == 0, "\(made.errors)")
+            let made = try await hub.succeed(["backup", "\(folder.path)/hub-\(year)0101T000000Z.sqlite"])
             #expect(made.errors.contains("not in it: hub.conf, tokens (secrets.db), keys"))
         }
-        let made = try await hub.run(["backup", folder.path, "--keep", "2"])
-        #expect(made.code == 0, "\(made.errors)")
+        let made = try await hub.succeed(["backup", folder.path, "--keep", "2"])
         #expect(made.output.hasSuffix("removed hub-20220101T000000Z.sqlite\nremoved hub-20210101T000000Z.sqlite\n"))
         let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         #expect(Set(left).isSuperset(of: others + ["hub-20230101T000000Z.sqlite"]))
@@ -101,8 +96,7 @@ import Testing
             #expect(try await hub.run(["backup", "\(folder.path)/\(name)"]).code == 0)
         }
         try hub.give(CareTests.weights(3...3))
-        let made = try await hub.run(["backup", folder.path, "--keep", "2", "--json"])
-        #expect(made.code == 0, "\(made.errors)")
+        let made = try await hub.succeed(["backup", folder.path, "--keep", "2", "--json"])
         let report = try JSON.decode(Report.self, from: made.output.utf8)
         // The first backup has the later name and fewer records.
         #expect(report.removed == [ahead[1]])
@@ -113,8 +107,7 @@ import Testing
         // records.
         #expect(try await hub.stop() == 0)
         #expect(try await hub.run(["restore", "\(folder.path)/\(ahead[0])", "--yes"]).code == 0)
-        let after = try await hub.run(["backup", folder.path + "/hub-20200101T000000Z.sqlite"])
-        #expect(after.code == 0, "\(after.errors)")
+        try await hub.succeed(["backup", folder.path + "/hub-20200101T000000Z.sqlite"])
         try FileManager.default.removeItem(atPath: report.file)
         let last = try await hub.run(["backup", folder.path, "--keep", "2", "--json"])
         #expect(try JSON.decode(Report.self, from: last.output.utf8).removed == [ahead[0]])

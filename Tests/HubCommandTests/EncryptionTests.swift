@@ -34,8 +34,7 @@ struct KeyPair {
         let (folder, stick) = (try TemporaryFolder(), try TemporaryFolder())
         let (mine, other) = (try await KeyPair(folder, "mine"), try await KeyPair(folder, "other"))
         try hub.give(CareTests.weights(1...3))
-        let made = try await hub.run(["backup", stick.path, "--recipient", mine.recipient, "--json"])
-        #expect(made.code == 0, "\(made.errors)")
+        let made = try await hub.succeed(["backup", stick.path, "--recipient", mine.recipient, "--json"])
         let report = try JSON.decode(Report.self, from: made.output.utf8)
         #expect(report.file.hasSuffix(".sqlite.age") && report.store.records == 3)
         #expect(try FileManager.default.attributesOfItem(atPath: report.file)[.posixPermissions] as? Int == 0o600)
@@ -76,8 +75,7 @@ struct KeyPair {
         }
         let look = try await hub.run(["restore", report.file, "--identity", mine.file, "--dry-run"])
         #expect(look.output.contains("lost     1 version of records, sequence 4 to 4"), "\(look.output) \(look.errors)")
-        let restored = try await hub.run(["restore", report.file, "--identity", mine.file, "--yes"])
-        #expect(restored.code == 0, "\(restored.errors)")
+        try await hub.succeed(["restore", report.file, "--identity", mine.file, "--yes"])
         try await hub.restart()
         #expect(try await hub.run(["samples", "--json"]).output.split(separator: "\n").count == 3)
     }
@@ -139,9 +137,8 @@ struct KeyPair {
         var made: [Report] = []
         for day in 1...3 {
             try hub.give(CareTests.weights(day...day))
-            let result = try await hub.run(
+            let result = try await hub.succeed(
                 ["backup", stick.path, "--recipient", key.recipient, "--keep", "2", "--json"])
-            #expect(result.code == 0, "\(result.errors)")
             made.append(try JSON.decode(Report.self, from: result.output.utf8))
             // The names of backups have a resolution of one second.
             try await Task.sleep(for: .milliseconds(1_050))
@@ -197,8 +194,7 @@ struct KeyPair {
                 "\(list)")
             let sound = try await hub.run(["backup", "--verify", "\(place)/\(last)", "--identity", key])
             #expect(sound.output.contains("sound: 15 records"), "\(sound.errors)")
-            let restored = try await hub.run(["restore", "\(place)/\(last)", "--identity", key, "--other-hub", "--yes"])
-            #expect(restored.code == 0, "\(restored.errors)")
+            try await hub.succeed(["restore", "\(place)/\(last)", "--identity", key, "--other-hub", "--yes"])
             try await hub.restart()
             let samples = try await hub.run(["samples", "--json"]).output.split(separator: "\n")
             #expect(samples.count == 15 && samples.filter { $0.contains(#""value":73"#) }.count == 5)
@@ -224,8 +220,7 @@ struct KeyPair {
                 toPath: "\(folder.path)/plain/hub-20991231T000000Z.\(kind)")
         }
         try await Task.sleep(for: .milliseconds(1_050))
-        let still = try await hub.run(["backup", folder.path + "/plain", "--keep", "1"])
-        #expect(still.code == 0, "\(still.errors)")
+        try await hub.succeed(["backup", folder.path + "/plain", "--keep", "1"])
         #expect(try names(folder.path + "/plain").contains("hub-20991231T000000Z.sqlite"))
         // Without increments the rest of the chain is rotated as usual.
         for name in before where name.hasSuffix(".increment") {

@@ -51,8 +51,7 @@ import Testing
         let hub = try await TestHub()
         let folder = try TemporaryFolder()
         try hub.give(weights(0..<3))
-        let backup = try await hub.run(["backup", folder.path + "/b.sqlite"])
-        #expect(backup.code == 0, "\(backup.errors)")
+        try await hub.succeed(["backup", folder.path + "/b.sqlite"])
         let look = try await hub.run(["erase", "--type", "weight", "--dry-run"])
         #expect(look.output.contains("\n3 records in 3 versions, about "), "\(look.output)\(look.errors)")
         let listed = look.output.split(separator: "\n").prefix(4)
@@ -159,9 +158,8 @@ import Testing
         #expect(answer.backups.count == 1)
         #expect(answer.backups.contains { $0.contains("/\(file)") }, "\(answer.backups)")
         try expectGone(hub)
-        let sound = try await hub.run(
+        try await hub.succeed(
             ["backup", "--verify", "\(folder.path)/\(file)"] + (key.map { ["--identity", $0.file] } ?? []))
-        #expect(sound.code == 0, "\(sound.errors)")
         try expectGone(hub)
         #expect(try await hub.stop() == 0)
         try expectGone(hub)
@@ -173,8 +171,7 @@ import Testing
         for part in 0..<3 { try hub.give(weights((part * 900)..<(part * 900 + 900))) }
         try hub.give([#"{"type":"height","value":1.8,"unit":"m","start":"2026-03-01T07:30:05+01:00","key":"h"}"#])
         let retention = try hub.start(["retention", "--yes"])
-        let done = try await hub.run(["erase", "--type", "weight", "--yes", "--json"])
-        #expect(done.code == 0, "\(done.errors)")
+        try await hub.succeed(["erase", "--type", "weight", "--yes", "--json"])
         _ = await retention.result()
         try expectGone(hub)
         let again = try await hub.run(["retention", "--yes"])
@@ -198,8 +195,7 @@ import Testing
         #expect(refused.code != 0)
         await hub.kill()
         _ = await command.result()
-        let compacted = try await hub.run(["compact"])
-        #expect(compacted.code == 0, "\(compacted.errors)")
+        try await hub.succeed(["compact"])
         try await hub.restart()
         try await eventually { try await erasure(hub) == nil }
         try expectGone(hub)

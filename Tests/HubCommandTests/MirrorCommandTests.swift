@@ -42,8 +42,7 @@ import Testing
     }
 
     private func lines(_ hub: TestHub, _ arguments: String...) async throws -> [String] {
-        let result = try await hub.run(arguments)
-        #expect(result.code == 0, "\(result.errors)")
+        let result = try await hub.succeed(arguments)
         return result.output.split(separator: "\n").map(String.init)
     }
 
@@ -107,8 +106,7 @@ import Testing
         #expect(try await hub.run(["export", file, "--type", "workout"]).code == 0)
         let exported = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
         #expect(exported.count == 2 && exported.allSatisfy { $0.contains(#""mirrors":true"#) }, "\(exported)")
-        let again = try await hub.run(["import", file])
-        #expect(again.code == 0, "\(again.output)\(again.errors)")
+        try await hub.succeed(["import", file])
         let database = folder.path + "/all.sqlite"
         #expect(try await hub.run(["export", database, "--type", "dietaryWater"]).code == 0)
         let count = try await ChildProcess(

@@ -89,11 +89,9 @@ import Testing
             try await hub.restart()
             let rows = try await rows(hub)
             #expect(rows.count == 3 && Set(rows.map(\.person)).count == 1, "round \(round): \(rows)")
-            let done = try await hub.run(["assign", "2", "--to", target])
-            #expect(done.code == 0, "\(done.errors)")
+            try await hub.succeed(["assign", "2", "--to", target])
         }
-        let done = try await hub.run(["assign", "2", "--to", "ben"])
-        #expect(done.code == 0)
+        try await hub.succeed(["assign", "2", "--to", "ben"])
         let rows = try await rows(hub)
         #expect(rows.allSatisfy { $0.person == "ben" && ($0.metadata?.profileOf == "anna") == ($0.type != "weight") })
         #expect(try await hub.stop() == 0)

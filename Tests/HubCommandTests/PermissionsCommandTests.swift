@@ -60,8 +60,7 @@ import Testing
         #expect(try Self.text(hub) == before)
         #expect(try Self.found(hub) == 1)
 
-        let denied = try await hub.run(["permissions", "deny", "probe", "heartRate"])
-        #expect(denied.code == 0, "\(denied.errors)")
+        let denied = try await hub.succeed(["permissions", "deny", "probe", "heartRate"])
         #expect(
             denied.errors.contains("hub permissions allow probe heartRate --read takes it back"), "\(denied.errors)")
         #expect(

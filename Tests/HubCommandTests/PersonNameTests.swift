@@ -18,12 +18,10 @@ import Testing
     @Test func `R8.63 every command accepts a person's name in any case, and the stored name stays`() async throws {
         let hub = try await TestHub(Self.persons)
         for (name, value) in [("Anna", "61kg"), ("JUERGEN", "82kg"), ("jürgen", "83kg")] {
-            let logged = try await hub.run(["log", "weight", value, "--person", name])
-            #expect(logged.code == 0, "\(logged)")
+            try await hub.succeed(["log", "weight", value, "--person", name])
         }
         func json(_ words: [String]) async throws -> [String] {
-            let result = try await hub.run(words)
-            #expect(result.code == 0, "\(words): \(result)")
+            let result = try await hub.succeed(words)
             return result.output.split(separator: "\n").map(String.init)
         }
         let all = try await json(["samples", "weight", "--json"])
@@ -57,8 +55,7 @@ import Testing
     @Test func `a day with --person in another case is in that person's zone`() async throws {
         let hub = try await TestHub(Self.persons)
         for time in ["2026-07-01T15:00:00Z", "2026-07-01T14:59:59Z"] {
-            let logged = try await hub.run(["log", "weight", "80kg", "--at", time, "--person", "juergen", "--yes"])
-            #expect(logged.code == 0, "\(logged)")
+            try await hub.succeed(["log", "weight", "80kg", "--at", time, "--person", "juergen", "--yes"])
         }
         for name in ["juergen", "JUERGEN", "jürgen"] {
             let day = try await hub.run(["samples", "weight", "--person", name, "--from", "2026-07-02", "--json"])
@@ -99,8 +96,7 @@ import Testing
 
     @Test func `configure sets a display name, and an imported line finds its person in another case`() async throws {
         let hub = try await TestHub("[person.ben]\n[person.anna]\n")
-        let named = try await hub.run(["configure", "--person", "anna", "display_name=Änne"])
-        #expect(named.code == 0, "\(named)")
+        try await hub.succeed(["configure", "--person", "anna", "display_name=Änne"])
         #expect(try await hub.run(["configure", "--person", "ben", "display_name=ÄNNE"]).code == 65)
         let file = hub.folder.path + "/other.jsonl"
         let line =
@@ -108,8 +104,7 @@ import Testing
         let day =
             #"{"kind":"day","type":"weight","value":80,"unit":"kg","series":"scale:s","date":"2026-03-01","method":"mean","basis":[],"person":"ÄNNE","source":{"plugin":"scale"}}"#
         try (line + "\n" + day + "\n").write(toFile: file, atomically: true, encoding: .utf8)
-        let done = try await hub.run(["import", file, "--yes"])
-        #expect(done.code == 0, "\(done)")
+        let done = try await hub.succeed(["import", file, "--yes"])
         let stored = try await hub.run(["samples", "--person", "änne", "--json"]).output
         #expect(stored.contains(#""person":"anna""#), "\(stored) \(done)")
         let days = try await hub.run(["days", "weight", "--person", "änne", "--from", "2026-03-01", "--json"]).output

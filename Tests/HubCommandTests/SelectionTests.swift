@@ -185,8 +185,9 @@ import Testing
         /// The number and value of each matching record, the number of each that has gone, in order of arrival; and the
         /// cursor.
         func changes(_ since: String) async throws -> (lines: [String], cursor: String) {
-            let result = try await hub.run(["samples", "weight", "--where", "value > 80kg", "--since", since, "--json"])
-            #expect(result.code == 0, "\(result.errors)")
+            let result = try await hub.succeed([
+                "samples", "weight", "--where", "value > 80kg", "--since", since, "--json",
+            ])
             var lines: [String] = []
             for line in result.output.split(separator: "\n") {
                 let record = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])

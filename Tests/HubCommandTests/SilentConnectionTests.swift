@@ -21,8 +21,7 @@ import ZeroMQ
             "tcp = \"tcp://127.0.0.1:\(port)\"\n[person.me]\n[plugin.bedroom]\n\(plugin)[plugin.hall]\n\(plugin)",
             under: ["prlimit", "--nofile=1024:1024"])
         func key(_ instance: String) async throws -> KeyFile {
-            let made = try await hub.run(["keys", "new", instance, "--json"])
-            #expect(made.code == 0, "\(made.errors)")
+            let made = try await hub.succeed(["keys", "new", instance, "--json"])
             return try JSON.decode(KeyFile.self, from: made.output.utf8)
         }
         func peer(_ key: KeyFile) throws -> DoorPeer {

@@ -64,6 +64,16 @@ final class TestHub: Sendable {
         try await start(arguments, under: environment).result()
     }
 
+    /// Runs a command that must end with 0.
+    @discardableResult
+    func succeed(
+        _ arguments: [String], sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> ChildProcess.Result {
+        let result = try await run(arguments)
+        #expect(result.code == 0, "\(arguments): \(result)", sourceLocation: sourceLocation)
+        return result
+    }
+
     func signal(_ number: Int32) { program.value.signal(number) }
 
     /// Returns when the hub has ended, for whatever reason.

@@ -105,8 +105,7 @@ import Testing
         async throws
     {
         let first = try await ExportScene()
-        let made = try await first.hub.run(["export", first.path("health.sqlite")])
-        #expect(made.code == 0, "\(made.errors)")
+        try await first.hub.succeed(["export", first.path("health.sqlite")])
         let found = try await judged("sqlite", first.path("health.sqlite"))
         #expect((found["tables"] as? [String: Int])?["records"] == 99)
         let views = try #require(found["views"] as? [String: [[String: Any]]])
