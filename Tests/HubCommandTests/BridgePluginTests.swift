@@ -8,13 +8,10 @@ import Testing
     static func make(
         _ folder: TemporaryFolder, manifest: String? = nil, program: String? = nil, options: String = ""
     ) throws -> String {
-        try FileManager.default.createDirectory(
-            atPath: "\(folder.path)/weight-lines", withIntermediateDirectories: false)
         try folder.write(try manifest ?? BridgeDocument.program("manifest.json"), to: "weight-lines/manifest.json")
         try folder.write(try program ?? BridgeDocument.program("program.sh"), to: "weight-lines/program.sh")
         let start = try BridgeDocument.program("hub-weight-lines").replacing(" -- ", with: " \(options) -- ")
-        let path = try folder.write(start, to: "weight-lines/hub-weight-lines")
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        let path = try folder.write(start, to: "weight-lines/hub-weight-lines", isProgram: true)
         return "[person.me]\n[plugin.kitchen]\nexecutable = \"\(path)\"\n"
     }
 

@@ -12,34 +12,27 @@ import Testing
 
     private static func hub() async throws -> TestHub {
         let folder = try TemporaryFolder()
-        let path = folder.path + "/hub-probe"
-        let script = "#!/bin/sh\n[ \"$1\" = --describe ] || exit 78\necho '\(manifest)'\n"
-        try Data(script.utf8).write(to: URL(filePath: path))
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+        let path = try folder.writeProbe(manifest)
         return try await TestHub(
             "[person.me]\n\n# the probe\n[plugin.probe] # here\nexecutable = \"\(path)\"\nfolder = \"files\"\n",
             in: folder)
-    }
-
-    private static func text(_ hub: TestHub) throws -> String {
-        try String(contentsOfFile: hub.configuration, encoding: .utf8)
     }
 
     @Test func `configure changes settings, prints the command that undoes the change, and keeps comments`()
         async throws
     {
         let hub = try await Self.hub()
-        let before = try Self.text(hub)
+        let before = try hub.settings
         let dry = try await hub.run(["configure", "probe", "poll_every=5min", "--dry-run"])
         #expect(dry.code == 0 && dry.output.contains("poll_every would be 5min; it was not in the file"), "\(dry)")
         #expect(dry.output.contains("restart probe: its section has changed"), "\(dry)")
-        #expect(try Self.text(hub) == before)
+        #expect(try hub.settings == before)
         let done = try await hub.succeed(["configure", "probe", "poll_every=5min", "names=a", "names=b"])
         #expect(
             done.errors.contains("hub configure probe --unset names --unset poll_every takes it back"), "\(done.errors)"
         )
-        #expect(try Self.text(hub).contains("# the probe\n[plugin.probe] # here\n"))
-        #expect(try Self.text(hub).contains("names = [\"a\", \"b\"]\n"))
+        #expect(try hub.settings.contains("# the probe\n[plugin.probe] # here\n"))
+        #expect(try hub.settings.contains("names = [\"a\", \"b\"]\n"))
         let more = try await hub.run(["configure", "probe", "names=it's", "--disable"])
         #expect(more.errors.contains("hub configure probe --enable names=a,b takes it back"), "\(more)")
         #expect(try await hub.run(["configure", "probe", "--enable", "names=a,b"]).code == 0)
@@ -49,7 +42,7 @@ import Testing
         #expect(secret.code == 0 && secret.output.contains(#""secret":true"#), "\(secret)")
         #expect(!secret.output.contains("geheim"))
         _ = try await hub.run(["configure", "probe", "--unset", "names", "--unset", "poll_every", "--unset", "token"])
-        #expect(try Self.text(hub).replacing("enabled = true\n", with: "") == before)
+        #expect(try hub.settings.replacing("enabled = true\n", with: "") == before)
         // There is no command that restores a relative path: it would be relative to the folder of the shell, not to
         // that of `hub.conf`.
         let path = try await hub.run(["configure", "probe", "folder=/tmp", "poll_every=5min"])
@@ -63,28 +56,28 @@ import Testing
         let folder = try TemporaryFolder()
         let hub = try await TestHub(
             "[person.me]\n\n[plugin.probe]\nenabled = false\nexecutable = \"\(folder.path)/hub-gone\"\n", in: folder)
-        let before = try Self.text(hub)
+        let before = try hub.settings
         let refused = try await hub.run(["configure", "probe", "--enable"])
         #expect(refused.code != 0 && refused.errors.contains("probe cannot run, so it stays as it is"), "\(refused)")
         #expect(refused.errors.contains("hub-gone"), "\(refused)")
-        #expect(try Self.text(hub) == before)
+        #expect(try hub.settings == before)
 
         let enabled = before.replacing("enabled = false\n", with: "enabled = true\n")
         try enabled.write(toFile: hub.configuration, atomically: true, encoding: .utf8)
         _ = try await hub.run(["apply"])
         try await hub.succeed(["configure", "probe", "--disable"])
-        #expect(try Self.text(hub) == before)
+        #expect(try hub.settings == before)
         #expect(try await hub.stop() == 0)
     }
 
     @Test func `configure adds a person and sets the hub's zone, and prints the command that undoes it`() async throws {
         let hub = try await Self.hub()
-        let before = try Self.text(hub)
+        let before = try hub.settings
         let added = try await hub.run(["configure", "--person", "anna", "locale=de_DE"])
         #expect(added.code == 0 && added.output.contains("[person.anna] is added"), "\(added)")
         #expect(added.errors.contains("remove [person.anna] from hub.conf, then hub apply"), "\(added)")
         #expect(
-            try Self.text(hub)
+            try hub.settings
                 == before.replacing("[person.me]\n", with: "[person.me]\n\n[person.anna]\nlocale = \"de_DE\"\n"))
         let weight = try await hub.run(["configure", "--person", "anna", "expected_weight=61.5", "unit=lb"])
         #expect(weight.output.contains("[person.anna]: expected_weight is 61.5; it was not in the file"), "\(weight)")
@@ -109,7 +102,7 @@ import Testing
         async throws
     {
         let hub = try await Self.hub()
-        let before = try Self.text(hub)
+        let before = try hub.settings
         for (arguments, code, reason) in [
             (["probe", "poll_every=never"], 65, "poll_every"),
             (["probe", "pol_every=5min"], 64, "did you mean poll_every?"),
@@ -118,13 +111,13 @@ import Testing
         ] {
             let wrong = try await hub.run(["configure"] + arguments)
             #expect(wrong.code == code && (wrong.output + wrong.errors).contains(reason), "\(arguments): \(wrong)")
-            #expect(try Self.text(hub) == before)
+            #expect(try hub.settings == before)
         }
         let changed = before + "# more\n"
         try changed.write(toFile: hub.configuration, atomically: true, encoding: .utf8)
         let refused = try await hub.run(["configure", "probe", "poll_every=5min"])
         #expect(refused.code == 75 && refused.errors.contains("hub apply first"), "\(refused)")
-        #expect(try Self.text(hub) == changed)
+        #expect(try hub.settings == changed)
         #expect(try await hub.stop() == 0)
     }
 
@@ -133,7 +126,7 @@ import Testing
         async throws
     {
         let hub = try await Self.hub()
-        var (old, seen) = (try Self.text(hub), [Bool]())
+        var (old, seen) = (try hub.settings, [Bool]())
         for round in 0..<10 {
             let call = try hub.start(["configure", "probe", "poll_every=\(round + 2)min"])
             // The time of the kill moves through the call: it grows a little each round.
@@ -142,7 +135,7 @@ import Testing
             // The command would look for the hub for several seconds.
             call.signal(SIGKILL)
             _ = await call.result()
-            let now = try Self.text(hub)
+            let now = try hub.settings
             let new = now.contains("poll_every = \"\(round + 2)min\"")
             #expect(now == old || new, "\(now)")
             #expect(now.replacing(/poll_every = .*\n/, with: "") == old.replacing(/poll_every = .*\n/, with: ""))

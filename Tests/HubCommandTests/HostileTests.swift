@@ -15,16 +15,13 @@ import ZeroMQ
     private static func program(in folder: TemporaryFolder) throws -> String {
         // The hub expects one line here.
         let bad = try JSON.line(String(hostile.filter { !$0.isNewline }))
-        let path = folder.path + "/hub-evil"
         let manifest =
             #"{"name":"evil","summary":\#(bad),"version":"1","writes":["*"],"commands":[{"name":"shout","help":\#(bad),"arguments":[]}]}"#
-        try Data("\(manifest)\n".utf8).write(to: URL(filePath: folder.path + "/manifest"))
-        try Data("\(hostile)\n".utf8).write(to: URL(filePath: folder.path + "/words"))
+        try folder.write("\(manifest)\n", to: "manifest")
+        try folder.write("\(hostile)\n", to: "words")
         let script =
             "#!/bin/sh\ncase \"$1\" in --describe) cat \(folder.path)/manifest ;; *) cat \(folder.path)/words; exit 78 ;; esac\n"
-        try Data(script.utf8).write(to: URL(filePath: path))
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
-        return path
+        return try folder.write(script, to: "hub-evil", isProgram: true)
     }
 
     /// Answers every command until it is ended: one outcome is done, the next is failed.

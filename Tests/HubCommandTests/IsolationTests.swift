@@ -27,8 +27,7 @@ struct IsolationTests {
         let bin = try TemporaryFolder()
         // A hub without the programs that are installed beside it.
         try FileManager.default.copyItem(atPath: Programs.path("hub"), toPath: bin.path + "/hub")
-        let program = try folder.write("#!/bin/sh\ntouch '\(folder.path)/ran'\n", to: "plugin")
-        try mode(0o755, of: program)
+        let program = try folder.write("#!/bin/sh\ntouch '\(folder.path)/ran'\n", to: "plugin", isProgram: true)
         try configure("a", program, in: folder)
         func hub(_ words: String...) throws -> ChildProcess {
             try ChildProcess(
@@ -61,8 +60,7 @@ struct IsolationTests {
             test "$1" = --describe && { echo '\(manifest)'; exit; }
             env > '\(folder.path)/environment.part' && mv '\(folder.path)/environment.part' '\(folder.path)/environment'
             cat > /dev/null
-            """, to: "plugin")
-        try mode(0o755, of: program)
+            """, to: "plugin", isProgram: true)
         try configure("open", program, "confine = false", in: folder)
         let settings = try String(contentsOfFile: folder.configuration, encoding: .utf8)
         try folder.write(settings.replacing("[hub]\n", with: "[hub]\nzone = \"Asia/Kolkata\"\n", maxReplacements: 1))
@@ -135,7 +133,7 @@ struct IsolationTests {
             # As paho-mqtt does at its start, which says no more than this.
             socket.socket(V4, STREAM).bind(HERE)
             sys.stdin.read()
-            """#.replacing("REACHES", with: reaches), to: "listener")
+            """#.replacing("REACHES", with: reaches), to: "listener", isProgram: true)
     }
 
     @Test(arguments: [false, true])
@@ -145,7 +143,6 @@ struct IsolationTests {
         let folder = try TemporaryFolder()
         let reaches = mayListen ? #"["network", "listening"]"# : #"["network"]"#
         let program = try Self.listener(reaches: reaches, in: folder)
-        try mode(0o755, of: program)
         try configure("listener", program, in: folder)
         let process = try ChildProcess("hub", ["run", "--config", folder.configuration])
         let place = "\(folder.path)/data/plugins/listener/found"
@@ -193,10 +190,9 @@ struct IsolationTests {
 
     /// A script that begins with this line and prints its manifest.
     private func script(_ first: String, _ more: String = "exit 3", in folder: TemporaryFolder) throws -> String {
-        let program = try folder.write(
-            "\(first)\ntest \"$1\" = --describe && { echo '\(Self.manifest)'; exit; }\n\(more)\n", to: "other")
-        try mode(0o755, of: program)
-        return program
+        try folder.write(
+            "\(first)\ntest \"$1\" = --describe && { echo '\(Self.manifest)'; exit; }\n\(more)\n", to: "other",
+            isProgram: true)
     }
 
     /// The output of a hub command with one more folder in `PATH`.
@@ -271,8 +267,7 @@ struct IsolationTests {
         let folder = try TemporaryFolder()
         let home = try OtherHome()
         try FileManager.default.copyItem(atPath: home.interpreter, toPath: home.bin + "/python3")
-        let program = try folder.write("#!/usr/bin/env python3\nimport no_such_module\n", to: "other")
-        try mode(0o755, of: program)
+        let program = try folder.write("#!/usr/bin/env python3\nimport no_such_module\n", to: "other", isProgram: true)
         try configure("other", program, in: folder)
         let answer = try await said("check", folder, path: home.bin)
         #expect(
@@ -327,9 +322,5 @@ struct IsolationTests {
             executable = "\(program)"
             \(more)
             """)
-    }
-
-    private func mode(_ mode: Int, of path: String) throws {
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
     }
 }

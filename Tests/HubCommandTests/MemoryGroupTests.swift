@@ -28,8 +28,7 @@ struct MemoryGroupTests {
             for _ in range(256):
                 os.write(file, bytes(1 << 20))
             sys.stdin.read()
-            """, to: "hoard")
-        chmod(program, 0o755)
+            """, to: "hoard", isProgram: true)
         try folder.write(
             """
             [hub]

@@ -11,33 +11,29 @@ import Testing
 
     private static func hub() async throws -> (hub: TestHub, folder: TemporaryFolder) {
         let folder = try TemporaryFolder()
-        let path = folder.path + "/hub-probe"
-        let script = "#!/bin/sh\n[ \"$1\" = --describe ] || exit 78\necho '\(manifest)'\n"
-        try Data(script.utf8).write(to: URL(filePath: path))
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+        let path = try folder.writeProbe(manifest)
         let hub = try await TestHub("[person.me]\n\n[plugin.probe]\nexecutable = \"\(path)\"\n", in: folder)
         return (hub, folder)
     }
 
     private static func write(_ grants: String, in hub: TestHub) throws {
-        let text = try String(contentsOfFile: hub.configuration, encoding: .utf8)
-        let kept = text.split(separator: "\n", omittingEmptySubsequences: false).filter { !$0.hasPrefix("grants") }
-        try (kept.joined(separator: "\n") + grants + "\n").write(
-            toFile: hub.configuration, atomically: true, encoding: .utf8)
+        let kept = try hub.settings.split(separator: "\n", omittingEmptySubsequences: false).filter {
+            !$0.hasPrefix("grants")
+        }
+        try hub.folder.write(kept.joined(separator: "\n") + grants + "\n")
     }
 
     @Test func `permissions allow and deny write the owner's rights of a plugin, and each undoes the other`()
         async throws
     {
         let (hub, _) = try await Self.hub()
-        let before = try String(contentsOfFile: hub.configuration, encoding: .utf8)
-        func text() throws -> String { try String(contentsOfFile: hub.configuration, encoding: .utf8) }
+        let before = try hub.settings
         let dry = try await hub.run(["permissions", "allow", "probe", "status", "--owner", "--dry-run"])
         #expect(dry.code == 0 && dry.output.contains("owner would be [status]; it was not in the file"), "\(dry)")
-        #expect(try text() == before)
+        #expect(try hub.settings == before)
         let allowed = try await hub.succeed(["permissions", "allow", "probe", "status", "trace", "--owner"])
         #expect(allowed.errors.contains("hub permissions deny probe status trace --owner takes it back"), "\(allowed)")
-        #expect(try text().contains(#"grants = { owner = ["status", "trace"] }"#))
+        #expect(try hub.settings.contains(#"grants = { owner = ["status", "trace"] }"#))
         #expect(
             try await hub.run(["permissions", "probe"]).output.contains(
                 "probe may use the owner's rights status, trace;"))

@@ -16,20 +16,11 @@ import Testing
     /// Its process exits, and the test opens its session.
     private static func hub() async throws -> (hub: TestHub, folder: TemporaryFolder) {
         let folder = try TemporaryFolder()
-        let path = folder.path + "/hub-probe"
-        let script = """
-            #!/bin/sh
-            [ "$1" = --describe ] || exit 78
-            echo '{"name":"probe","summary":"s","version":"1","reads":["*"],"writes":["weight"],"settings":[],"commands":[]}'
-            """
-        try Data(script.utf8).write(to: URL(filePath: path))
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+        let path = try folder.writeProbe(
+            #"{"name":"probe","summary":"s","version":"1","reads":["*"],"writes":["weight"],"settings":[],"commands":[]}"#
+        )
         let hub = try await TestHub("[person.me]\n" + section.replacing("PROGRAM", with: path), in: folder)
         return (hub, folder)
-    }
-
-    private static func text(_ hub: TestHub) throws -> String {
-        try String(contentsOfFile: hub.configuration, encoding: .utf8)
     }
 
     /// The number of heart rates that the plugin can read.
@@ -44,7 +35,7 @@ import Testing
     {
         let (hub, _) = try await Self.hub()
         try hub.give([#"{"type":"heartRate","value":60,"unit":"count/min","start":"2026-03-15T07:30:05Z","key":"h"}"#])
-        let before = try Self.text(hub)
+        let before = try hub.settings
         #expect(try Self.found(hub) == 1)
         let shown = try await hub.run(["permissions"])
         #expect(
@@ -57,14 +48,14 @@ import Testing
 
         let dry = try await hub.run(["permissions", "deny", "probe", "HKQuantityTypeIdentifierHeartRate", "--dry-run"])
         #expect(dry.code == 0 && dry.output.contains("read would be [*, !heartRate]; it was not in the file"), "\(dry)")
-        #expect(try Self.text(hub) == before)
+        #expect(try hub.settings == before)
         #expect(try Self.found(hub) == 1)
 
         let denied = try await hub.succeed(["permissions", "deny", "probe", "heartRate"])
         #expect(
             denied.errors.contains("hub permissions allow probe heartRate --read takes it back"), "\(denied.errors)")
         #expect(
-            try Self.text(hub)
+            try hub.settings
                 == before.replacing(
                     "\n\n# the end", with: "\ngrants = { read = [\"*\", \"!heartRate\"] }\n\n# the end"))
         #expect(try Self.found(hub) == 0)
@@ -79,13 +70,12 @@ import Testing
         #expect(try Self.found(hub) == 1)
 
         _ = try await hub.run(["permissions", "deny", "probe", "*", "--share"])
-        #expect(try Self.text(hub).contains("grants = { read = [\"*\"], write = [\"!*\"] }"))
+        #expect(try hub.settings.contains("grants = { read = [\"*\"], write = [\"!*\"] }"))
         #expect(try await hub.run(["permissions", "probe"]).output.contains("weight      granted  denied"))
 
         // The type had been undecided and is now granted. Denying it would not restore that, and the command does not
         // claim so.
-        try Self.text(hub).replacing("\"!*\"", with: "").write(
-            toFile: hub.configuration, atomically: true, encoding: .utf8)
+        try folder.write(hub.settings.replacing("\"!*\"", with: ""))
         _ = try await hub.run(["apply"])
         let shared = try await hub.run(["permissions", "allow", "probe", "weight", "--share"])
         #expect(shared.code == 0 && !shared.errors.contains("takes it back"), "\(shared.errors)")
@@ -99,7 +89,7 @@ import Testing
         async throws
     {
         let (hub, folder) = try await Self.hub()
-        let before = try Self.text(hub)
+        let before = try hub.settings
         for (arguments, reason) in [
             (["probe", "bloodPressure"], "name bloodPressureSystolic and bloodPressureDiastolic"),
             (["probe", "food", "--read"], "such as dietaryEnergyConsumed"),
@@ -115,7 +105,7 @@ import Testing
         try broken.write(toFile: folder.configuration, atomically: true, encoding: .utf8)
         let refused = try await hub.run(["permissions", "deny", "probe", "weight"])
         #expect(refused.code == 65, "\(refused)")
-        #expect(try Self.text(hub) == broken)
+        #expect(try hub.settings == broken)
         #expect(try await hub.stop() == 0)
     }
 }

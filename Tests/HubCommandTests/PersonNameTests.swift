@@ -48,7 +48,7 @@ import Testing
         #expect(try await json(["samples", "--json", "--person", "juergen"]).count == 3)
         #expect(try await json(["configure", "--person", "ANNA", "unit=lb"]).joined().contains("[person.anna]"))
         #expect(try await json(["configure", "--person", "Jürgen", "unit=st"]).joined().contains("[person.juergen]"))
-        let text = try String(contentsOfFile: hub.configuration, encoding: .utf8)
+        let text = try hub.settings
         #expect(text.split(separator: "[person.").count == 3, "\(text)")
     }
 

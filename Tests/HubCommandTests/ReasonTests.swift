@@ -32,8 +32,7 @@ import Testing
         #expect(unasked.code == HubExit.usage.rawValue && unasked.errors.contains("say --yes"), "\(unasked.errors)")
         #expect(try await hub.run(["samples", "--json"]).output.split(separator: "\n").count == 2)
 
-        let text = try String(contentsOfFile: hub.configuration, encoding: .utf8)
-        try text.replacing("= 30\n", with: "= 31\n").write(toFile: hub.configuration, atomically: true, encoding: .utf8)
+        try hub.folder.write(hub.settings.replacing("= 30\n", with: "= 31\n"))
         let plan = try await hub.run(["apply", "--dry-run"])
         #expect(
             plan.output == """

@@ -49,6 +49,8 @@ final class TestHub: Sendable {
     }
 
     var configuration: String { folder.configuration }
+    /// The text of its `hub.conf`.
+    var settings: String { get throws { try String(contentsOfFile: folder.configuration, encoding: .utf8) } }
     var data: String { folder.path + "/data" }
 
     /// Starts another command of `hub`.
@@ -107,6 +109,14 @@ final class TestHub: Sendable {
         try peer.areStored()
         try peer.send("BYE", "{}")
         _ = try peer.receive("BYE")
+    }
+}
+
+extension TemporaryFolder {
+    /// Writes a plugin that prints its manifest and does nothing else; returns the path of its program.
+    func writeProbe(_ manifest: String) throws -> String {
+        try write(
+            "#!/bin/sh\n[ \"$1\" = --describe ] || exit 78\necho '\(manifest)'\n", to: "hub-probe", isProgram: true)
     }
 }
 

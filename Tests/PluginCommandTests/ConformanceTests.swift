@@ -30,18 +30,17 @@ import Testing
                 text = text.replacing(old, with: new)
             }
             let lines = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
-            let program = try folder.write("#!\(try Tool.python(with: "zmq"))\n\(lines.last ?? "")", to: "hub-\(name)")
-            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+            try folder.write(
+                "#!\(try Tool.python(with: "zmq"))\n\(lines.last ?? "")", to: "hub-\(name)", isProgram: true)
             try folder.write("[plugin.\(name)]\n\(section)\n", to: "test.conf")
             try folder.write(Self.weights, to: "weights.txt")
             guard logsIn else { return }
-            let standIn = try folder.write(
+            try folder.write(
                 #"""
                 #!/bin/sh
                 echo '{"token:me": "{\"access_token\":\"let-me-in\"}"}'
                 exec cat >/dev/null
-                """#, to: "simulator")
-            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: standIn)
+                """#, to: "simulator", isProgram: true)
         }
 
         /// The shell plugin of Docs/Clients.md, which runs under `hub bridge plugin`.
@@ -49,8 +48,7 @@ import Testing
             folder = try TemporaryFolder()
             let programs = try ReadmePrograms(mark: "bridge")
             for name in ["manifest.json", "program.sh", "test.conf", "hub-weight-lines"] {
-                let path = try folder.write(programs.text(name), to: name)
-                try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+                try folder.write(programs.text(name), to: name, isProgram: true)
             }
             try folder.write(Self.weights, to: "weights.txt")
         }

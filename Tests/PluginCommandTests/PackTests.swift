@@ -21,10 +21,9 @@ struct SmallPlugin {
 
     init(version: String = "1.0", reads: [String] = [], more: [String: String] = ["lib/part.sh": "# a part\n"]) throws {
         folder = try TemporaryFolder()
-        try write(
-            "hub-small",
-            "#!/bin/sh\n[ \"$*\" = --describe ] || exit 64\necho '\(Self.manifest(version: version, reads: reads))'\n")
-        chmod("\(folder.path)/hub-small", 0o755)
+        try folder.write(
+            "#!/bin/sh\n[ \"$*\" = --describe ] || exit 64\necho '\(Self.manifest(version: version, reads: reads))'\n",
+            to: "hub-small", isProgram: true)
         for (path, text) in more { try write(path, text) }
     }
 
@@ -112,8 +111,7 @@ struct SmallPlugin {
         rename("\(plugin.folder.path)/hub-small", "\(plugin.folder.path)/hub-other")
         let refusal = #expect(throws: PluginError.self) { try plugin.pack() }
         #expect(refusal?.description.contains("call it hub-small") == true)
-        try plugin.write("hub-more", "")
-        chmod("\(plugin.folder.path)/hub-more", 0o755)
+        try plugin.folder.write("", to: "hub-more", isProgram: true)
         #expect(throws: PluginError.self) { try plugin.pack() }
     }
 

@@ -44,8 +44,12 @@ public final class TemporaryFolder: Sendable {
     public var configuration: String { path + "/hub.conf" }
 
     /// Writes a file into the folder, or into folders in it, and returns its path.
-    @discardableResult public func write(_ text: String, to name: String = "hub.conf") throws -> String {
-        try write(Array(text.utf8), to: name)
+    @discardableResult public func write(
+        _ text: String, to name: String = "hub.conf", isProgram: Bool = false
+    ) throws -> String {
+        let file = try write(Array(text.utf8), to: name)
+        if isProgram { try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file) }
+        return file
     }
 
     /// Writes a file into the folder, or into folders in it, and returns its path.
