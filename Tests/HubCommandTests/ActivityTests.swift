@@ -117,9 +117,7 @@ import Testing
             shown.output.split(whereSeparator: \.isWhitespace) == [
                 "DAY", "STAND", "HOURS", "FROM", "2026-03-10", "3", "ring",
             ], "\(shown.output)\(shown.errors)")
-        let whose = try await hub.run(["activity"])
-        #expect(whose.code == 64 && whose.errors.contains("--person: anna, ben"), "\(whose.errors)")
-        let stranger = try await hub.run(["activity", "--person", "eve"])
-        #expect(stranger.code == 64, "\(stranger.errors)")
+        try await hub.expect(["activity"], .usage, errors: "--person: anna, ben")
+        try await hub.expect(["activity", "--person", "eve"], .usage)
     }
 }

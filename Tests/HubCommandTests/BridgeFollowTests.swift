@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 import HubProcess
 import Testing
 
@@ -64,8 +65,7 @@ import Testing
         let second = try await hub.run(options + ["--count", "2"])
         let follower = try hub.start(options)
         #expect(await follower.lines(count: 1).count == 1)
-        let refused = try await hub.run(options)
-        #expect(refused.code == 71 && refused.errors.contains("is in use by process \(follower.pid)"), "\(refused)")
+        try await hub.expect(options, .system, errors: "is in use by process \(follower.pid)")
         follower.signal(SIGKILL)
         let third = await follower.result()
         try hub.give(CareTests.weights(6...6))
@@ -114,8 +114,7 @@ import Testing
         let words = ["bridge", "follow", "weight", "--since", "beginning", "--", "/bin/sh", "-c"]
         let good = try await hub.run(words + ["read -r a; read -r b; echo \"$b\""])
         #expect(good.code == 0 && good.output.contains(#""number":2,"#), "\(good)")
-        let bad = try await hub.run(words + ["exit 7"])
-        #expect(bad.code == 1 && bad.errors.contains("/bin/sh ended with exit code 7"), "\(bad)")
+        try await hub.expect(words + ["exit 7"], .unhealthy, errors: "/bin/sh ended with exit code 7")
 
         // The same while it waits for the hub.
         #expect(try await hub.stop() == 0)

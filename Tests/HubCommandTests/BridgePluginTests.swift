@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 import HubProcess
 import Testing
 
@@ -140,8 +141,7 @@ import Testing
         let conf = try Self.make(
             folder, manifest: #"{"name":"lines","summary":"x","version":"1","writes":["wieght"]}"#, program: "exit 3")
         let hub = try await TestHub(conf, in: folder)
-        let check = try await hub.run(["check"])
-        #expect(check.code == 65, "\(check)")
+        let check = try await hub.expect(["check"], .badConfiguration)
         #expect((check.output + check.errors).contains("did you mean weight"), "\(check)")
         try folder.write(
             #"{"name":"lines","summary":"x","version":"1","writes":["weight"]}"#, to: "weight-lines/manifest.json")

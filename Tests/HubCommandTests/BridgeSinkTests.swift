@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 import HubProcess
 import Testing
 
@@ -42,8 +43,7 @@ import Testing
             esac
             """, in: folder)
         let words = ["bridge", "sink", "--name", "office", "--once", "weight", "--", "/bin/sh", program]
-        let first = try await hub.run(words)
-        #expect(first.code == 75 && first.errors.contains("some records are left for later"), "\(first)")
+        try await hub.expect(words, .tryAgain, errors: "some records are left for later")
         #expect(Self.seen(folder) == ["1", "2", "3", "4"])
         let faults = Self.seen(folder, "other")
         #expect(faults.count == 3, "\(faults)")
@@ -70,8 +70,7 @@ import Testing
             echo "{\\"delivery\\":$d,\\"result\\":\\"delivered\\"}"
             """, in: folder)
         let words = ["bridge", "sink", "--name", "office", "weight", "--", "/bin/sh"]
-        let first = try await hub.run(words + [dying])
-        #expect(first.code == 1 && first.errors.contains("/bin/sh ended with exit code 5"), "\(first)")
+        try await hub.expect(words + [dying], .unhealthy, errors: "/bin/sh ended with exit code 5")
         #expect(Self.seen(folder) == ["1", "2"])
 
         let good = try TemporaryFolder()
@@ -115,8 +114,7 @@ import Testing
         async throws
     {
         let hub = try await TestHub()
-        let nameless = try await hub.run(["bridge", "sink", "weight"])
-        #expect(nameless.code == 64 && nameless.errors.contains("--name is missing"), "\(nameless)")
+        try await hub.expect(["bridge", "sink", "weight"], .usage, errors: "--name is missing")
         try hub.give(CareTests.weights(1...1))
         let input = Pipe()
         let sink = try hub.start(

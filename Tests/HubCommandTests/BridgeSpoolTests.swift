@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 import HubProcess
 import Testing
 
@@ -47,8 +48,7 @@ import Testing
         #expect(first.errors.contains("the reader of the answers is gone"), "\(first)")
         #expect(first.errors.hasSuffix("code 75\n"), "\(first)")
 
-        let second = try await hub.run(words)
-        #expect(second.code == 1 && second.errors.contains("1 of 1 refused"), "\(second)")
+        let second = try await hub.expect(words, .unhealthy, errors: "1 of 1 refused")
         let answers = try BridgePublishTests.answers(second.output.split(separator: "\n").map(String.init))
         #expect(answers.map(\.result) == ["rejected"] && answers.first?.code == "value", "\(answers)")
         #expect(answers.first?.line == nil && answers.first?.key == "k1")

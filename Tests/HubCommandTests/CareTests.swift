@@ -43,13 +43,11 @@ import Testing
         let look = try await hub.succeed(["restore", report.file, "--dry-run"])
         #expect(
             look.output.contains("lost     2 versions of records, sequence 4 to 5, stored after 20"), "\(look.output)")
-        let early = try await hub.run(["restore", report.file, "--yes"])
-        #expect(early.code == HubExit.tryAgain.rawValue)
+        let early = try await hub.expect(["restore", report.file, "--yes"], .tryAgain)
         #expect(early.errors.hasPrefix("hub: the hub runs; stop it first"))
 
         #expect(try await hub.stop() == 0)
-        let unasked = try await hub.run(["restore", report.file])
-        #expect(unasked.code == HubExit.usage.rawValue)
+        try await hub.expect(["restore", report.file], .usage)
         let restored = try await hub.succeed(["restore", report.file, "--yes"])
         #expect(restored.output.contains("the replaced store is kept as \(hub.data)/hub.sqlite.replaced-2"))
         try await hub.restart()
@@ -117,14 +115,11 @@ import Testing
         let hub = try await TestHub()
         let folder = try TemporaryFolder()
         try folder.write("mine")
-        let over = try await hub.run(["backup", folder.configuration])
-        #expect(over.code == HubExit.usage.rawValue)
-        #expect(over.errors.contains("nothing is overwritten"))
+        try await hub.expect(["backup", folder.configuration], .usage, errors: "nothing is overwritten")
         #expect(try String(contentsOfFile: folder.configuration, encoding: .utf8) == "mine")
         for place in [hub.data, hub.data + "/copy.sqlite"] {
-            let inside = try await hub.run(["backup", place])
-            #expect(inside.code == HubExit.usage.rawValue)
-            #expect(inside.errors.contains("a backup inside the hub's own folder \(hub.data) is lost with it"))
+            try await hub.expect(
+                ["backup", place], .usage, errors: "a backup inside the hub's own folder \(hub.data) is lost with it")
         }
         for name in ["/missing/", "/missing", "/backups.d"] {
             let nowhere = try await hub.run(["backup", folder.path + name])
@@ -132,14 +127,12 @@ import Testing
             #expect(nowhere.errors.contains("there is no such folder. Make it (mkdir -p \(folder.path)/"))
             #expect(nowhere.errors.contains("or name a file: \(folder.path)/\(name.split(separator: "/")[0]).sqlite"))
         }
-        let apart = try await hub.run(["backup", folder.path + "/missing/one.sqlite"])
-        #expect(apart.code == HubExit.usage.rawValue)
-        #expect(
-            apart.errors.contains("\(folder.path)/missing: no backup can be written there (No such file or directory)"))
+        let apart = try await hub.expect(
+            ["backup", folder.path + "/missing/one.sqlite"], .usage,
+            errors: "\(folder.path)/missing: no backup can be written there (No such file or directory)")
         #expect(!apart.errors.contains(".part"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["hub.conf"])
-        let single = try await hub.run(["backup", folder.path + "/one.sqlite", "--keep", "3"])
-        #expect(single.code == HubExit.usage.rawValue)
+        try await hub.expect(["backup", folder.path + "/one.sqlite", "--keep", "3"], .usage)
     }
 
     @Test func `restore refuses a file that is no backup, and a backup of another hub`() async throws {
@@ -150,14 +143,10 @@ import Testing
         let foreign = folder.path + "/other.sqlite"
         #expect(try await other.run(["backup", foreign]).code == 0)
         #expect(try await hub.stop() == 0)
-        let rubbish = try await hub.run(["restore", folder.configuration, "--yes"])
-        #expect(rubbish.code == HubExit.unhealthy.rawValue, "\(rubbish.errors)")
+        let rubbish = try await hub.expect(["restore", folder.configuration, "--yes"], .unhealthy)
         #expect(rubbish.errors.hasSuffix("; hub import reads what hub export has written\n"), "\(rubbish.errors)")
-        let missing = try await hub.run(["restore", folder.path + "/missing", "--yes"])
-        #expect(missing.code == HubExit.usage.rawValue)
-        let refused = try await hub.run(["restore", foreign, "--yes"])
-        #expect(refused.code == HubExit.unhealthy.rawValue)
-        #expect(refused.errors.contains("Say --other-hub if you mean it"))
+        try await hub.expect(["restore", folder.path + "/missing", "--yes"], .usage)
+        try await hub.expect(["restore", foreign, "--yes"], .unhealthy, errors: "Say --other-hub if you mean it")
         #expect(try await hub.run(["restore", foreign, "--yes", "--other-hub"]).code == 0)
         try await hub.restart()
         #expect(try await hub.run(["samples", "--json"]).output.split(separator: "\n").count == 2)

@@ -89,11 +89,9 @@ struct KeyPair {
         #expect(
             none.errors.contains("age, which encrypts and decrypts backups, is not installed: sudo apt-get install age")
         )
-        let wrong = try await hub.run(["backup", stick.path, "--recipient", "age1xyz"])
-        #expect(
-            wrong.code == HubExit.unhealthy.rawValue && wrong.errors.contains("malformed recipient"), "\(wrong.errors)")
-        let missing = try await hub.run(["backup", stick.path, "--recipients-file", folder.path + "/none"])
-        #expect(missing.code == HubExit.usage.rawValue)
+        try await hub.expect(
+            ["backup", stick.path, "--recipient", "age1xyz"], .unhealthy, errors: "malformed recipient")
+        try await hub.expect(["backup", stick.path, "--recipients-file", folder.path + "/none"], .usage)
         #expect(try names(stick.path) == [])
     }
 

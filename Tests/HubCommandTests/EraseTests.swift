@@ -65,10 +65,8 @@ import Testing
         let ends = two.output.split(separator: "\n").map { $0.hasSuffix(" 2") }
         #expect(ends == [false, true, false, false], "\(two.output)")
         #expect(look.output.contains("/b.sqlite is a backup that may have them, and stays"))
-        let unasked = try await hub.run(["erase", "2"])
-        #expect(unasked.code == HubExit.usage.rawValue)
-        let unknown = try await hub.run(["erase", "9", "--yes"])
-        #expect(unknown.code == HubExit.unhealthy.rawValue)
+        try await hub.expect(["erase", "2"], .usage)
+        let unknown = try await hub.expect(["erase", "9", "--yes"], .unhealthy)
         #expect(unknown.errors.hasPrefix("hub: no record has the number 9"))
         let one = try await hub.run(["erase", "2", "--yes"])
         #expect(

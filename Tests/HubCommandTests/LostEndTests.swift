@@ -51,10 +51,9 @@ import Testing
         try await hub.restart()
         try await follower.line { $0.contains("restored") }
 
-        let status = try await hub.run(["status"])
-        #expect(status.code == HubExit.unhealthy.rawValue)
-        #expect(
-            status.output.contains("records are missing: it ends at sequence 3, and sequences up to 5 had been given"))
+        try await hub.expect(
+            ["status"], .unhealthy,
+            output: "records are missing: it ends at sequence 3, and sequences up to 5 had been given")
         let doctor = try await hub.run(["doctor"])
         #expect(doctor.output.contains("records are missing: it ends at sequence 3"), "\(doctor.output)")
         try hub.give(LostEndTests.weights(6...6))

@@ -18,8 +18,7 @@ import ZeroMQ
         let hub = try await TestHub("[person.me]\nzone = \"Europe/Berlin\"\n")
         let logged = try await hub.succeed(["log", "weight", "12st", "8lb", "--at", "2026-03-01T07:30:00+01:00"])
         #expect(logged.output.contains("me      weight  79.8 kg  hand         1\n"))
-        let odd = try await hub.run(["log", "weight", "240kg", "--at", "2026-03-02T07:30:00+01:00"])
-        #expect(odd.code == HubExit.usage.rawValue)
+        let odd = try await hub.expect(["log", "weight", "240kg", "--at", "2026-03-02T07:30:00+01:00"], .usage)
         #expect(odd.errors.hasPrefix("hub: the last weight was 79.8 kg, this is 240.0 kg\n"))
         let edited = try await hub.run(["edit", "1", "80.2kg", "--reason", "misread"])
         #expect(edited.output == "1 edited: 79.8 kg → 80.2 kg\n")
@@ -83,10 +82,8 @@ import ZeroMQ
             "log", "run", "25min", "--from", "2026-03-01T08:00:00+01:00", "--to", "2026-03-01T08:30:00+01:00", "--json",
         ])
         #expect(paused.output.contains(#""workout":{"duration":1500}"#), "\(paused.output)")
-        let far = try await hub.run(["log", "run", "5km", "30min", "--dry-run", "--json"])
-        #expect(far.code == 0 && far.output.contains("distanceWalkingRunning"), "\(far)")
-        let minutes = try await hub.run(["log", "run", "1h", "30m"])
-        #expect(minutes.code == HubExit.usage.rawValue && minutes.errors.contains("expected how long"), "\(minutes)")
+        try await hub.succeed(["log", "run", "5km", "30min", "--dry-run", "--json"], output: "distanceWalkingRunning")
+        try await hub.expect(["log", "run", "1h", "30m"], .usage, errors: "expected how long")
         // The number of one record retracts the whole group, and brings it back.
         #expect(try await hub.run(["retract", "5", "--yes"]).output == "5 retracted\n6 retracted\n7 retracted\n")
         #expect(try await numbers().count == 5)
@@ -206,12 +203,10 @@ import ZeroMQ
 
         let look = try await hub.run(["retract", "3", "--dry-run"])
         #expect(look.output.hasSuffix("3 would be retracted\n"))
-        let unasked = try await hub.run(["retract", "3"])
-        #expect(unasked.code == HubExit.usage.rawValue)
+        let unasked = try await hub.expect(["retract", "3"], .usage)
         #expect(
             unasked.errors.hasSuffix("hub: there is no terminal to ask at; say --yes, or look first with --dry-run\n"))
-        let unknown = try await hub.run(["retract", "3", "99", "--yes"])
-        #expect(unknown.code == HubExit.unhealthy.rawValue)
+        let unknown = try await hub.expect(["retract", "3", "99", "--yes"], .unhealthy)
         #expect(unknown.errors == "hub: no record has the number 99; nothing was changed\n")
         #expect(try await hub.run(["samples", "weight", "--json"]).output == listed.output)
 
@@ -222,8 +217,7 @@ import ZeroMQ
         let trace = try await hub.run(["trace", "3"])
         #expect(trace.output.contains("state      retracted by a person: the dog\n"))
         #expect(trace.output.contains("73.3 kg  "))
-        let missing = try await hub.run(["trace", "99"])
-        #expect(missing.code == HubExit.unhealthy.rawValue)
+        let missing = try await hub.expect(["trace", "99"], .unhealthy)
         #expect(missing.errors == "hub: there is no record 99; numbers go up to 6\n")
         #expect(missing.output == "")
         #expect(try await hub.stop() == 0)
@@ -274,8 +268,7 @@ import ZeroMQ
         async throws
     {
         let hub = try await TestHub()
-        let samples = try await hub.run(["samples", "--person", "\u{1B}[31mnosuch"])
-        #expect(samples.code == 64)
+        let samples = try await hub.expect(["samples", "--person", "\u{1B}[31mnosuch"], .usage)
         #expect(samples.errors.contains(#"the hub says: --person: no person "\u001b[31mnosuch" here; there are: me"#))
         #expect(try await hub.run(["backup", ""]).code == 64)
         for (weight, expected) in [("0kg", "below 0.1 kg, which is impossible"), ("501kg", "an implausible weight")] {
@@ -296,8 +289,7 @@ import ZeroMQ
 
     @Test func `a second hub with the same folder exits and reports the first`() async throws {
         let hub = try await TestHub()
-        let second = try await hub.run(["run"])
-        #expect(second.code == HubExit.tryAgain.rawValue)
+        let second = try await hub.expect(["run"], .tryAgain)
         #expect(second.errors == "hub: a hub runs already at \(hub.endpoints.door); see hub status\n")
     }
 

@@ -28,8 +28,7 @@ import Testing
                 "retention heart: heartRate becomes a value a day 30 days after it ended, and is removed 36,500 days after it ended, for good\n"
             ))
         try hub.give(Self.pulses)
-        let unasked = try await hub.run(["retention"])
-        #expect(unasked.code == HubExit.usage.rawValue && unasked.errors.contains("say --yes"), "\(unasked.errors)")
+        try await hub.expect(["retention"], .usage, errors: "say --yes")
         #expect(try await hub.run(["samples", "--json"]).output.split(separator: "\n").count == 2)
 
         try hub.folder.write(hub.settings.replacing("= 30\n", with: "= 31\n"))
@@ -122,8 +121,7 @@ import Testing
     @Test func `a command to an unknown plugin is refused with the plugin's name`() async throws {
         let hub = try await TestHub()
         for arguments in [["do", "foo"], ["do", "foo", "bar"], ["refresh", "foo"]] {
-            let asked = try await hub.run(arguments)
-            #expect(asked.code == HubExit.usage.rawValue)
+            let asked = try await hub.expect(arguments, .usage)
             #expect(
                 asked.errors
                     == "hub: there is no plugin foo; hub plugins lists those of hub.conf, hub setup adds one\n",

@@ -18,8 +18,7 @@ import Testing
                 })
         }
         let file = hub.configuration + ".whole.sqlite"
-        let running = try await hub.run(["salvage", file])
-        #expect(running.code == HubExit.tryAgain.rawValue, "\(running)")
+        try await hub.expect(["salvage", file], .tryAgain)
         #expect(try await hub.stop() == 0)
         let whole = try await hub.run(["salvage", "--dry-run"])
         #expect(
@@ -34,15 +33,12 @@ import Testing
         data[place] ^= 1
         try data.write(to: URL(filePath: path))
 
-        let dry = try await hub.run(["salvage", "--dry-run"])
-        #expect(dry.code == 0 && dry.output.contains("damaged  page \(place / 4_096 + 1) of "), "\(dry)")
+        let dry = try await hub.succeed(["salvage", "--dry-run"], output: "damaged  page \(place / 4_096 + 1) of ")
         #expect(
             dry.output.firstMatch(of: /lost     [0-9]+ records, [0-9]+ versions of records in all/) != nil, "\(dry)")
         #expect(dry.output.firstMatch(of: /\n           [0-9]+ weight of [a-z]+ from test-pub/) != nil, "\(dry)")
-        let inside = try await hub.run(["salvage", hub.data + "/x.sqlite"])
-        #expect(inside.code == HubExit.usage.rawValue && inside.errors.contains("is lost with it"), "\(inside)")
-        let made = try await hub.run(["salvage", file])
-        #expect(made.code == 0 && made.output.contains("now: hub restore \(file)"), "\(made)")
+        try await hub.expect(["salvage", hub.data + "/x.sqlite"], .usage, errors: "is lost with it")
+        try await hub.succeed(["salvage", file], output: "now: hub restore \(file)")
         #expect(try await hub.run(["restore", file, "--yes"]).code == 0)
         try await hub.restart()
         let samples = try await hub.run(["samples", "--json"]).output.split(separator: "\n").count

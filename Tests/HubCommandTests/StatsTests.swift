@@ -61,10 +61,8 @@ import Testing
                 self.steps("b", 100, "2026-03-30T08:00:00+02:00", "2026-03-30T08:10:00+02:00"),
             ])
         }
-        let asked = try await hub.run(["stats", "stepps", "--by", "day"])
-        #expect(asked.code == 64 && asked.errors.contains("hub types lists them"))
-        let whose = try await hub.run(["stats", "stepCount", "--by", "day"])
-        #expect(whose.code == 64 && whose.errors.contains("--person: anna, ben"), "\(whose.errors)")
+        try await hub.expect(["stats", "stepps", "--by", "day"], .usage, errors: "hub types lists them")
+        try await hub.expect(["stats", "stepCount", "--by", "day"], .usage, errors: "--person: anna, ben")
         let days = try await hub.succeed(["stats", "stepCount", "--by", "day", "--person", "anna", "--per-source"])
         let lines = days.output.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
         #expect(lines.map(\.first) == ["DAY", "2026-03-28", lines[2][0], "2026-03-29", "2026-03-30", lines[5][0]])

@@ -66,13 +66,26 @@ final class TestHub: Sendable {
         try await start(arguments, under: environment).result()
     }
 
-    /// Runs a command that must end with 0.
+    /// Runs a command that must end with 0, and write these words to its streams.
     @discardableResult
     func succeed(
-        _ arguments: [String], sourceLocation: SourceLocation = #_sourceLocation
+        _ arguments: [String], output: String? = nil, errors: String? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> ChildProcess.Result {
+        try await expect(arguments, .success, output: output, errors: errors, sourceLocation: sourceLocation)
+    }
+
+    /// Runs a command that must end with this code, and write these words to its streams.
+    @discardableResult
+    func expect(
+        _ arguments: [String], _ exit: HubExit, output: String? = nil, errors: String? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> ChildProcess.Result {
         let result = try await run(arguments)
-        #expect(result.code == 0, "\(arguments): \(result)", sourceLocation: sourceLocation)
+        let message: Comment = "\(arguments): \(result)"
+        #expect(result.code == exit.rawValue, message, sourceLocation: sourceLocation)
+        if let output { #expect(result.output.contains(output), message, sourceLocation: sourceLocation) }
+        if let errors { #expect(result.errors.contains(errors), message, sourceLocation: sourceLocation) }
         return result
     }
 

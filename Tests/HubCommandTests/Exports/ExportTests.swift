@@ -93,8 +93,7 @@ import Testing
         let long = weight.replacing("kitchen", with: String(repeating: "k", count: 200_000))
         let text = [weight, "{broken", fat, #"{"kind":"quantity"}"#, "", gone, long].joined(separator: "\n")
         try Data(text.utf8).write(to: URL(filePath: scene.path("some.jsonl")))
-        let given = try await scene.hub.run(["import", scene.path("some.jsonl")])
-        #expect(given.code == HubExit.unhealthy.rawValue)
+        let given = try await scene.hub.expect(["import", scene.path("some.jsonl")], .unhealthy)
         #expect(given.errors.hasPrefix("6 lines: 1 stored, 0 there already, 4 refused\n"))
         for reason in ["line 2: ", "line 3: value: ", "line 4: type: missing", "line 7: longer than"] {
             #expect(given.errors.contains(reason), "\(given.errors)")
@@ -128,11 +127,9 @@ import Testing
     {
         let scene = try await ExportScene(isFilled: false)
         try Data("kind,type\nquantity,weight\n".utf8).write(to: URL(filePath: scene.path("all.csv")))
-        let refused = try await scene.hub.run(["import", scene.path("all.csv")])
-        #expect(refused.code == HubExit.usage.rawValue)
-        #expect(
-            refused.errors.contains("not one line is a record of a hub (line 1: no JSON object); nothing was stored"),
-            "\(refused.errors)")
+        try await scene.hub.expect(
+            ["import", scene.path("all.csv")], .usage,
+            errors: "not one line is a record of a hub (line 1: no JSON object); nothing was stored")
     }
 
     @Test func `an SQLite file is sorted by time and has dates and times in the zone of the measurement`()
@@ -227,11 +224,9 @@ import Testing
         _ = try await scene.export("all.jsonl")
         let attributes = try FileManager.default.attributesOfItem(atPath: scene.path("all.jsonl"))
         #expect(attributes[.posixPermissions] as? Int == 0o600)
-        let again = try await scene.hub.run(["export", scene.path("all.jsonl")])
-        #expect(again.code == HubExit.usage.rawValue && again.errors.contains("say --replace"))
+        try await scene.hub.expect(["export", scene.path("all.jsonl")], .usage, errors: "say --replace")
         #expect(try await scene.hub.run(["export", scene.path("all.jsonl"), "--replace"]).code == 0)
-        let nowhere = try await scene.hub.run(["export", scene.path("none/all.jsonl")])
-        #expect(nowhere.code == HubExit.system.rawValue)
+        try await scene.hub.expect(["export", scene.path("none/all.jsonl")], .system)
         let both = try await scene.hub.run(["export", scene.path("x.jsonl"), "--json"])
         #expect(both.output.contains(#""format":"json-lines","#) && both.output.contains(#""records":0"#))
         let names = try FileManager.default.contentsOfDirectory(atPath: scene.folder.path)
@@ -289,16 +284,14 @@ import Testing
             to: URL(filePath: scene.path("n.jsonl")))
         let told = try await scene.hub.run(["import", scene.path("n.jsonl")])
         #expect(told.errors.contains("1 line: without the numbers of records of the other hub"), "\(told.errors)")
-        let refused = try await scene.hub.run(["export", scene.path("a.gpx"), "--days"])
-        #expect(refused.code == HubExit.usage.rawValue)
+        try await scene.hub.expect(["export", scene.path("a.gpx"), "--days"], .usage)
     }
 
     @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"), arguments: ["all.jsonl", "all.sqlite"])
     func `an export to a full disk is reported and leaves no file`(_ name: String) async throws {
         let scene = try await ExportScene()
         let disk = try SmallDisk(bytes: 16_384)
-        let result = try await scene.hub.run(["export", "\(disk.path)/\(name)"])
-        #expect(result.code == HubExit.system.rawValue, "\(result.errors)")
+        let result = try await scene.hub.expect(["export", "\(disk.path)/\(name)"], .system)
         #expect(result.errors.contains("No space left") || result.errors.contains("full"), "\(result.errors)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path).isEmpty)
     }
@@ -308,9 +301,8 @@ import Testing
         let glow =
             #"{"kind":"quantity","type":"x.acme.glow","value":2,"unit":"lx","original":{"value":2000,"unit":"mlx"},"start":"2026-02-01T07:00:00Z","end":"2026-02-01T07:00:00Z","person":"anna","source":{"plugin":"lamp"},"key":"a","provenance":"measured"}"#
         try Data((glow + "\n").utf8).write(to: URL(filePath: scene.path("x.jsonl")))
-        let asked = try await scene.hub.run(["import", scene.path("x.jsonl")])
-        #expect(asked.code == HubExit.usage.rawValue)
-        #expect(asked.errors.contains("--declare x.acme.glow=discreteArithmetic"), "\(asked.errors)")
+        try await scene.hub.expect(
+            ["import", scene.path("x.jsonl")], .usage, errors: "--declare x.acme.glow=discreteArithmetic")
         try await scene.hub.succeed(["import", scene.path("x.jsonl"), "--declare", "x.acme.glow=cumulative"])
         #expect(try await scene.export("again.jsonl") == glow + "\n")
         // A type that no registry knows is exported under its own name.

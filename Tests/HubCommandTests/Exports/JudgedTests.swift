@@ -91,8 +91,7 @@ import Testing
 
     @Test func `the XML of one person can be read as an export of Apple Health`() async throws {
         let scene = try await ExportScene()
-        let both = try await scene.hub.run(["export", scene.path("a.xml")])
-        #expect(both.code == HubExit.usage.rawValue && both.errors.contains("say --person, one of anna, ben"))
+        try await scene.hub.expect(["export", scene.path("a.xml")], .usage, errors: "say --person, one of anna, ben")
         let text = try await scene.export("export.xml", ["--person", "anna"])
         #expect(text.contains(#"HKCharacteristicTypeIdentifierDateOfBirth="1980-02-29""#))
         #expect(text.contains("Ham &amp; &lt;Cheese&gt; Sandwich"))
