@@ -13,16 +13,8 @@ struct BridgeFilterOptions: ParsableArguments {
         help: ArgumentHelp(
             "Only records of this kind, such as quantity or day; may be repeated. Days come only if you name them.",
             valueName: "kind"),
-        transform: Self.kind)
+        transform: RecordKind.named)
     var kind: [RecordKind] = []
-
-    private static func kind(_ text: String) throws -> RecordKind {
-        guard let kind = RecordKind(rawValue: text) else {
-            throw ValidationError(
-                "'\(text)' is none of: \(RecordKind.allCases.map(\.rawValue).joined(separator: ", "))")
-        }
-        return kind
-    }
 
     func filter() throws(Failure) -> QueryRequest.Filter {
         var filter = QueryRequest.Filter()

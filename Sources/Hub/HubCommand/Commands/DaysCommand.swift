@@ -38,19 +38,12 @@ struct DaysCommand: ParsableCommand {
     var to: DateArgument?
     @Option(help: ArgumentHelp("Only this series, such as mean30; may be repeated.", valueName: "name"))
     var series: [String] = []
-    @Option(help: ArgumentHelp("A line through the measured days.", valueName: "name"), transform: DaysCommand.trend)
+    @Option(help: ArgumentHelp("A line through the measured days.", valueName: "name"), transform: Trend.named)
     var trend: Trend?
     @Flag(help: "A JSON object per line, as on the feed; with --trend also its value.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
     private static let maker = "gap-filler"
-
-    static func trend(_ text: String) throws -> Trend {
-        guard let trend = Trend(rawValue: text) else {
-            throw ValidationError("'\(text)' is none of: \(Trend.allCases.map(\.rawValue).joined(separator: ", "))")
-        }
-        return trend
-    }
 
     private var types: [String] { typeNames.all }
 

@@ -38,9 +38,7 @@ struct ExportCommand: ParsableCommand {
 
     @Argument(help: "The file; stdout for - and if not given.") var path: String?
     @Option(
-        help: ArgumentHelp(
-            "One of \(ExportFormat.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "format"),
-        transform: Self.format)
+        help: ArgumentHelp("One of \(ExportFormat.allNames).", valueName: "format"), transform: ExportFormat.named)
     var format: ExportFormat?
     @OptionGroup var typeNames: TypeNames
     @OptionGroup var only: RecordFilterOptions
@@ -51,29 +49,18 @@ struct ExportCommand: ParsableCommand {
     @Flag(help: "Also the values that were made for whole days, such as the gap-filler's.") var days = false
     @Flag(help: "In JSON Lines also the hub's own numbers of persons, records and versions.") var numbers = false
     @Option(
-        help: ArgumentHelp(
-            "Of csv, between commas, of: \(CSVColumn.allCases.map(\.rawValue).joined(separator: ", ")).",
-            valueName: "columns"),
+        help: ArgumentHelp("Of csv, between commas, of: \(CSVColumn.allNames).", valueName: "columns"),
         transform: Self.columns)
     var columns: [CSVColumn]?
     @Flag(help: "Replace an existing file of this name.") var replace = false
     @Flag(help: "One JSON document about the written file, on stdout; needs a path.") var json = false
     @OptionGroup var options: ConfigurationOptions
 
-    private static func format(_ text: String) throws -> ExportFormat {
-        guard let format = ExportFormat(rawValue: text) else {
-            throw ValidationError(
-                "'\(text)' is none of: \(ExportFormat.allCases.map(\.rawValue).joined(separator: ", "))")
-        }
-        return format
-    }
-
     private static func columns(_ text: String) throws -> [CSVColumn] {
         let words = text.split(separator: ",", omittingEmptySubsequences: false)
         let columns = words.compactMap { CSVColumn(rawValue: String($0)) }
         guard columns.count == words.count else {
-            throw ValidationError(
-                "'\(text)': columns are \(CSVColumn.allCases.map(\.rawValue).joined(separator: ", ")), between commas")
+            throw ValidationError("'\(text)': columns are \(CSVColumn.allNames), between commas")
         }
         return columns
     }

@@ -68,8 +68,8 @@ struct ImportCommand: AsyncParsableCommand {
     private static func declaration(_ text: String) throws -> Declaration {
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         guard parts.count == 2, let aggregation = AggregationStyle(rawValue: parts[1]) else {
-            let styles = AggregationStyle.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("'\(text)' is not TYPE=AGGREGATION, the latter one of \(styles)")
+            throw ValidationError(
+                "'\(text)' is not TYPE=AGGREGATION, the latter one of \(AggregationStyle.allNames)")
         }
         return Declaration(type: parts[0], aggregation: aggregation)
     }

@@ -50,7 +50,7 @@ struct StatsCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             "sum, duration, average, minimum, maximum or mostRecent, as they fit the type; may be repeated.",
-            valueName: "name"), transform: StatsCommand.figure)
+            valueName: "name"), transform: StatisticsFigure.named)
     var figure: [StatisticsFigure] = []
     @Flag(help: "Also show each source separately.") var perSource = false
     @Option(
@@ -93,14 +93,6 @@ struct StatsCommand: ParsableCommand {
             }
             return days.local(days.border(place))
         }
-    }
-
-    static func figure(_ text: String) throws -> StatisticsFigure {
-        guard let figure = StatisticsFigure(rawValue: text) else {
-            let names = StatisticsFigure.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("'\(text)' is none of: \(names)")
-        }
-        return figure
     }
 
     func validate() throws {
