@@ -73,20 +73,11 @@ package enum BridgeLine: Sendable {
         }
         do throws(WireError) {
             switch verb {
-            case "live": return try passing(.live, object.raw(verb))
-            case "event": return try passing(.event, object.raw(verb))
+            case "live": return .passing(try ClientMessage(verb: .live, body: object.raw(verb)))
+            case "event": return .passing(try ClientMessage(verb: .event, body: object.raw(verb)))
             default: return .other(verb, object.whole)
             }
         } catch { return .fault("line \(line.number): \(error.reason)") }
-    }
-
-    private static func passing(_ verb: Verb, _ body: RawJSON) throws(WireError) -> BridgeLine {
-        let message: Result<ClientMessage, WireError> = body.bytes.withUnsafeBytes { bytes in
-            do throws(WireError) { return .success(try ClientMessage(verb: verb, body: bytes)) } catch {
-                return .failure(error)
-            }
-        }
-        return .passing(try message.get())
     }
 
     private static func list(
@@ -115,5 +106,16 @@ package enum BridgeLine: Sendable {
         try scanner.finish()
         if let fault { return .fault(fault) }
         return records.isEmpty ? .fault("line \(line.number) is an empty list") : .records(records, isList: true)
+    }
+}
+
+extension ClientMessage {
+    init(verb: Verb, body: RawJSON) throws(WireError) {
+        let message: Result<ClientMessage, WireError> = body.bytes.withUnsafeBytes { bytes in
+            do throws(WireError) { return .success(try ClientMessage(verb: verb, body: bytes)) } catch {
+                return .failure(error)
+            }
+        }
+        self = try message.get()
     }
 }

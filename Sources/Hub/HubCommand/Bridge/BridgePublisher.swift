@@ -171,11 +171,8 @@ extension BridgePublisher {
             }
             group.addTask { [self] in
                 for await (record, result) in spool.answers {
-                    let place = spool.take(record.id)
-                    let key = BridgeRecord.key(of: record.bytes)
                     note([result])
-                    try await output.write([BridgeAnswer.result(result, line: place?.line, item: place?.item, key: key)]
-                    )
+                    try await output.write([spool.answer(record, result)])
                     spool.printed()
                     state.withLock { $0.answered += 1 }
                     if spool.isOver { return }

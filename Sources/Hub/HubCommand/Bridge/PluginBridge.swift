@@ -164,9 +164,7 @@ package final class PluginBridge: Sendable {
 
     private func reportResults(_ output: LineWriter) async throws {
         for await (record, result) in results.answers {
-            let place = results.take(record.id)
-            let key = BridgeRecord.key(of: record.bytes)
-            try await output.write([BridgeAnswer.result(result, line: place?.line, item: place?.item, key: key)])
+            try await output.write([results.answer(record, result)])
             results.printed()
         }
     }
@@ -200,13 +198,8 @@ package final class PluginBridge: Sendable {
                 .init("answer", JSONTree(id)), .init("error", .text(code)), .init("reason", .text(reason)),
             ]).bytes
         }
-        let decoded: Result<ClientMessage, WireError> = body.bytes.withUnsafeBytes { bytes in
-            do throws(WireError) { return .success(try ClientMessage(verb: verb, body: bytes)) } catch {
-                return .failure(error)
-            }
-        }
         do {
-            let answer = try await Self.answer(to: try decoded.get(), link)
+            let answer = try await Self.answer(to: try ClientMessage(verb: verb, body: body), link)
             return Array("{\"answer\":\(id),".utf8) + answer.body.dropFirst(#"{"id":0,"#.utf8.count)
         } catch let error as WireError {
             return fault("\(error.code)", error.reason)
@@ -270,13 +263,11 @@ package struct PluginDescription: Sendable {
         guard let body = RawJSON(trusted: wished.bytes).setting(members) else {
             throw PluginFailure(.manifest, "\(path): want: expected an object with members of WANT (Protocol §10.1)")
         }
-        let decoded: Result<ClientMessage, WireError> = body.bytes.withUnsafeBytes { bytes in
-            do throws(WireError) { return .success(try ClientMessage(verb: .want, body: bytes)) } catch {
-                return .failure(error)
-            }
+        let message: ClientMessage
+        do throws(WireError) { message = try ClientMessage(verb: .want, body: body) } catch {
+            throw PluginFailure(.manifest, "\(path): want: \(error.reason)")
         }
-        guard case .success(.want(var request)) = decoded else {
-            if case .failure(let error) = decoded { throw PluginFailure(.manifest, "\(path): want: \(error.reason)") }
+        guard case .want(var request) = message else {
             throw PluginFailure(.manifest, "\(path): want: expected an object")
         }
         (request.takes.pastDates, request.takes.edits) = (abilities.takesPastDates, abilities.takesEdits)

@@ -1,4 +1,5 @@
 import HubWire
+import JSON
 import PluginKit
 import Synchronization
 
@@ -58,12 +59,14 @@ final class SpooledLines: Sendable {
     /// Notes that an answer was written.
     func printed() { state.withLock { $0.unprinted -= 1 } }
 
-    /// Removes and returns the line of a record; nil if an earlier process gave it.
-    func take(_ id: Int64) -> (line: Int, item: Int?)? {
-        state.withLock { state in
+    /// The answer to print for a record; without its line if an earlier process gave the record.
+    func answer(_ record: SpooledRecord, _ result: RecordResult) -> JSONTree {
+        let place = state.withLock { state in
             state.pending -= 1
-            return state.places.removeValue(forKey: id)
+            return state.places.removeValue(forKey: record.id)
         }
+        let key = BridgeRecord.key(of: record.bytes)
+        return BridgeAnswer.result(result, line: place?.line, item: place?.item, key: key)
     }
 
     /// Notes that no more records are given.
