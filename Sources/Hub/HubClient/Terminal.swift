@@ -126,6 +126,16 @@ package enum StatusColour: String, Sendable {
     case bad = "31"
     case faint = "2"
 
+    /// The colour of a line of a log by its level; `nil` for an ordinary line.
+    package init?(level: String) {
+        switch level {
+        case "warning": self = .doubtful
+        case "error", "critical": self = .bad
+        case "trace", "debug": self = .faint
+        default: return nil
+        }
+    }
+
     /// `text` in this colour, or unchanged without colours.
     ///
     /// ``PlainText`` allows these colours, and no others.

@@ -139,12 +139,8 @@ struct PlayCommand: AsyncParsableCommand {
             let plays = Play.all.filter { $0.role == role && (self.plays.isEmpty || Self.names(self.plays, $0)) }
             if !json, !plays.isEmpty { try Output.print(role.rawValue) }
             for play in plays {
-                if json {
-                    let line = Line(play: play.name, role: role.rawValue, text: play.text, lines: play.lines)
-                    try Output.json(try JSON.line(line))
-                } else {
-                    try Output.print("  \(play.name): \(play.text)")
-                }
+                let line = Line(play: play.name, role: role.rawValue, text: play.text, lines: play.lines)
+                try Output.print(["  \(play.name): \(play.text)"], json: json ? try JSON.line(line) : nil)
             }
         }
     }
@@ -156,11 +152,9 @@ struct PlayCommand: AsyncParsableCommand {
     private func listLines() throws {
         struct Line: Encodable { var line, text: String }
         for (line, text) in PlayStep.grammar {
-            if json {
-                try Output.json(try JSON.line(Line(line: line, text: text)))
-            } else {
-                try Output.print("  " + line.padding(toLength: 18, withPad: " ", startingAt: 0) + text)
-            }
+            try Output.print(
+                ["  " + line.padding(toLength: 18, withPad: " ", startingAt: 0) + text],
+                json: json ? try JSON.line(Line(line: line, text: text)) : nil)
         }
         if json { return }
         try Output.print("WHAT is one of \(PlayStep.Count.allCases.map(\.rawValue).joined(separator: ", ")).")

@@ -58,19 +58,16 @@ struct PlayTable {
     }
 
     private func say(_ hub: PlayHub) throws {
-        guard json else {
-            return try Output.print(
-                "A client finds it so: export HUB_DOOR=\(hub.door) HUB_FEED=\(hub.feed) HUB_INSTANCE=client")
-        }
         let said = Said(event: "hub", text: "", door: hub.door, feed: hub.feed)
-        try Output.json(try JSON.line(said))
+        try Output.print(
+            ["A client finds it so: export HUB_DOOR=\(hub.door) HUB_FEED=\(hub.feed) HUB_INSTANCE=client"],
+            json: json ? try JSON.line(said) : nil)
     }
 
     private static func say(_ event: String, _ text: String, _ json: Bool) throws {
-        guard json else {
-            return try Output.print("\(event.padding(toLength: 11, withPad: " ", startingAt: 0))\(text)")
-        }
-        try Output.json(try JSON.line(Said(event: event, text: text)))
+        try Output.print(
+            [event.padding(toLength: 11, withPad: " ", startingAt: 0) + text],
+            json: json ? try JSON.line(Said(event: event, text: text)) : nil)
     }
 
     /// Plays the lines of stdin as they come.

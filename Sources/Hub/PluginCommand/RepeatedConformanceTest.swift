@@ -64,7 +64,7 @@ final class RepeatedConformanceTest: Sendable {
     /// How often all rules were kept, and how often each rule was not.
     static func lines(_ reports: [ConformanceReport]) -> [String] {
         var counts: [String: Int] = [:]
-        for finding in reports.joined() { counts[finding, default: 0] += 1 }
+        for finding in reports.flatMap(\.faults) { counts[finding, default: 0] += 1 }
         let well = reports.count(where: \.isWell)
         return ["\(well) of \(reports.count) times all that concerns it was kept"]
             + counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
@@ -74,14 +74,7 @@ final class RepeatedConformanceTest: Sendable {
 
 extension ConformanceReport {
     /// Names of the rules that it has broken or that stayed open.
-    fileprivate var faults: [String] {
-        findings.compactMap { finding in
-            switch finding.verdict {
-            case .broken, .open: finding.rule.name
-            case .kept, .notConcerned: nil
-            }
-        }
-    }
+    fileprivate var faults: [String] { findings.filter { $0.verdict.isFault }.map(\.rule.name) }
 
     fileprivate var isWell: Bool { faults.isEmpty }
 
@@ -90,8 +83,4 @@ extension ConformanceReport {
         let (own, its) = (tier?.rawValue ?? -1, other.tier?.rawValue ?? -1)
         return own == its ? faults.count < other.faults.count : own > its
     }
-}
-
-extension [ConformanceReport] {
-    fileprivate func joined() -> [String] { flatMap(\.faults) }
 }

@@ -90,12 +90,9 @@ struct TestCommand: AsyncParsableCommand {
             }
         }
         if keep { try Self.keep(report) }
-        if json {
-            try Output.json(try JSON.line(report.document))
-        } else {
-            try Output.print(report.lines(showsAll: all))
-            if times > 1 { try Output.print(RepeatedConformanceTest.lines(reports)) }
-        }
+        let repeated = times > 1 ? RepeatedConformanceTest.lines(reports) : []
+        try Output.print(
+            report.lines(showsAll: all) + repeated, json: json ? try JSON.line(report.document) : nil)
         let isWell = rules.isEmpty ? report.tier.map { $0 >= tier.tier } ?? false : report.broken.isEmpty
         if !isWell { throw ExitCode(HubExit.unhealthy.rawValue) }
     }
@@ -151,12 +148,8 @@ struct RulesCommand: ParsableCommand {
         for tier in Tier.allCases {
             if !json { try Output.print("\(tier.name): \(tier.text)") }
             for rule in Rule.all where rule.tier == tier {
-                if json {
-                    let line = Line(rule: rule.name, tier: tier.name, text: rule.text, repair: rule.repair)
-                    try Output.json(try JSON.line(line))
-                } else {
-                    try Output.print("  \(rule.name): \(rule.text)")
-                }
+                let line = Line(rule: rule.name, tier: tier.name, text: rule.text, repair: rule.repair)
+                try Output.print(["  \(rule.name): \(rule.text)"], json: json ? try JSON.line(line) : nil)
             }
         }
     }

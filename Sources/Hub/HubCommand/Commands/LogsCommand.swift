@@ -70,15 +70,8 @@ struct LogsCommand: ParsableCommand {
 
     /// A line for people, with its time in the household's zone.
     static func text(_ line: LogLine, colours: Bool, zone: TimeZone = .current) -> String {
-        let shade: StatusColour? =
-            switch line.level {
-            case "warning": .doubtful
-            case "error", "critical": .bad
-            case "trace", "debug": .faint
-            default: nil
-            }
         let level = line.level + String(repeating: " ", count: max(0, 8 - line.level.count))
-        let text = shade?.paint(line.text, colours) ?? line.text
+        let text = StatusColour(level: line.level)?.paint(line.text, colours) ?? line.text
         return "\(LogsCommand.local(line.time, zone)) \(level) \(line.from.rawValue): \(text)"
     }
 

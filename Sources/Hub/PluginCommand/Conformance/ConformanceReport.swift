@@ -7,6 +7,9 @@ package struct ConformanceReport: Sendable {
         package let rule: Rule
         package let verdict: ConformanceTest.Verdict
         package let time: Duration
+
+        /// Its time with the digits that a report has.
+        fileprivate var seconds: Double { Double(Int(time / .milliseconds(1))) / 1_000 }
     }
 
     package let plugin: String
@@ -20,13 +23,7 @@ package struct ConformanceReport: Sendable {
     package var tier: Tier? {
         guard isWhole else { return nil }
         return Tier.allCases.prefix { tier in
-            findings.allSatisfy { finding in
-                guard finding.rule.tier == tier else { return true }
-                switch finding.verdict {
-                case .kept, .notConcerned: return true
-                case .broken, .open: return false
-                }
-            }
+            findings.allSatisfy { $0.rule.tier != tier || !$0.verdict.isFault }
         }.last
     }
 
@@ -53,9 +50,7 @@ package struct ConformanceReport: Sendable {
             }
         }
         let kept = findings.count { $0.verdict == .kept }
-        let concerned = findings.count { finding in
-            if case .notConcerned = finding.verdict { false } else { true }
-        }
+        let concerned = findings.count { $0.verdict.isConcerned }
         let name = version.map { "\(plugin) \($0)" } ?? plugin
         guard isWhole else {
             return lines + ["\(name): \(kept) of \(concerned) rules kept, of those that were asked for"]
@@ -67,9 +62,7 @@ package struct ConformanceReport: Sendable {
         }
         let next = Tier.allCases.first { $0 > tier ?? .bronze }
         if tier != .platinum, let wanted = tier == nil ? .bronze : next {
-            let left = findings.filter { $0.rule.tier == wanted && $0.verdict != .kept }.filter { finding in
-                if case .notConcerned = finding.verdict { false } else { true }
-            }
+            let left = findings.filter { $0.rule.tier == wanted && $0.verdict.isFault }
             lines.append("for \(wanted.name) mend: \(left.map(\.rule.name).joined(separator: ", "))")
         }
         return lines
@@ -98,7 +91,7 @@ package struct ConformanceReport: Sendable {
                 let rule = finding.rule
                 var entry = Document.Entry(
                     rule: rule.name, tier: rule.tier.name, text: rule.text, verdict: "kept",
-                    seconds: Double(Int(finding.time / .milliseconds(1))) / 1_000)
+                    seconds: finding.seconds)
                 switch finding.verdict {
                 case .kept: break
                 case .broken(let seen): (entry.verdict, entry.seen, entry.repair) = ("broken", seen, rule.repair)
@@ -111,17 +104,11 @@ package struct ConformanceReport: Sendable {
 
     /// The report in JUnit's format for continuous integration, with a case for each rule.
     package var junit: String {
-        let failures = findings.count { if case .broken = $0.verdict { true } else { false } }
-        let skipped = findings.count { finding in
-            switch finding.verdict {
-            case .notConcerned, .open: true
-            case .kept, .broken: false
-            }
-        }
+        let failures = broken.count
+        let skipped = findings.count { $0.verdict != .kept } - failures
         let cases = findings.map { finding -> String in
-            let seconds = Double(Int(finding.time / .milliseconds(1))) / 1_000
             let head =
-                "  <testcase classname=\"\(xml(plugin)).\(finding.rule.tier.name)\" name=\"\(finding.rule.name)\" time=\"\(seconds)\""
+                "  <testcase classname=\"\(xml(plugin)).\(finding.rule.tier.name)\" name=\"\(finding.rule.name)\" time=\"\(finding.seconds)\""
             switch finding.verdict {
             case .kept: return head + "/>"
             case .broken(let seen):

@@ -140,6 +140,10 @@ package actor ConformanceTest {
         case notConcerned(String)
         /// The reason why it could not be examined.
         case open(String)
+
+        var isConcerned: Bool { if case .notConcerned = self { false } else { true } }
+        /// Whether it keeps a plugin from the rule's tier.
+        var isFault: Bool { isConcerned && self != .kept }
     }
 
     /// Examines the rules one after the other; if the very first is broken, it examines no other.

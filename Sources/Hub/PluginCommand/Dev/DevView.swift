@@ -55,13 +55,7 @@ final class DevView: Sendable {
 
     /// Shows a line of the plugin's log.
     func log(_ line: LogLine) {
-        let shade: StatusColour? =
-            switch line.level {
-            case "warning": .doubtful
-            case "error", "critical": .bad
-            case "trace", "debug": .faint
-            default: line.from == .hub ? .faint : nil
-            }
+        let shade: StatusColour? = StatusColour(level: line.level) ?? (line.from == .hub ? .faint : nil)
         var facts = Facts()
         (facts.time, facts.level, facts.from) = (line.time, line.level, line.from.rawValue)
         let text =
