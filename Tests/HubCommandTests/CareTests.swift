@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    private struct Report: Decodable {
+    struct Report: Decodable {
         let file: String
         let store: StoreSummary
         let removed: [String]

@@ -19,11 +19,7 @@ struct KeyPair {
 
 /// Encrypted backups, and chains of an earlier version, with the real programs.
 @Suite(.enabled(if: Need.age.isMet, "\(Need.age.reason)")) struct EncryptionTests {
-    private struct Report: Decodable {
-        let file: String
-        let store: StoreSummary
-        let removed: [String]
-    }
+    private typealias Report = CareTests.Report
 
     private func names(_ folder: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder).sorted()

@@ -28,10 +28,23 @@ import Testing
         }
     }
 
-    private func numbers(_ follower: ChildProcess) async -> [Int] {
-        await follower.result().output.split(separator: "\n").compactMap {
+    /// Kills the hub as if only these files had reached the disk.
+    private func cutPower(_ hub: TestHub, keeping old: TemporaryFolder) async throws {
+        await hub.kill()
+        try copy(LostEndTests.files, from: old.path, to: hub.data)
+        var record = try #require(try SequenceReserve.read(of: hub.data + "/hub.sqlite"))
+        record.places[0].boot = "another-start"
+        try Data(record.bytes).write(to: URL(filePath: hub.data + "/hub.sqlite.sequences"))
+    }
+
+    /// Gives one more record, and expects that the follower has started over after the fifth of the former ones.
+    private func expectRestart(of follower: ChildProcess, _ hub: TestHub) async throws {
+        try hub.give(LostEndTests.weights(6...6))
+        let seen = await follower.result().output.split(separator: "\n").compactMap {
             $0.split(separator: "#").last.flatMap { Int($0) }
         }
+        #expect(seen.prefix(8) == [1, 2, 3, 4, 5, 1, 2, 3])
+        #expect(seen.count == 9 && seen[8] > 5, "\(seen): a sequence was used twice")
     }
 
     @Test func `a store replaced by an old file is reported for a week, and a follower starts over`()
@@ -56,10 +69,7 @@ import Testing
             output: "records are missing: it ends at sequence 3, and sequences up to 5 had been given")
         let doctor = try await hub.run(["doctor"])
         #expect(doctor.output.contains("records are missing: it ends at sequence 3"), "\(doctor.output)")
-        try hub.give(LostEndTests.weights(6...6))
-        let seen = await numbers(follower)
-        #expect(seen.prefix(8) == [1, 2, 3, 4, 5, 1, 2, 3])
-        #expect(seen.count == 9 && seen[8] > 5, "\(seen): a sequence was used twice")
+        try await expectRestart(of: follower, hub)
         #expect(try await hub.run(["doctor", "--deep"]).output.contains("every index and counter is right"))
     }
 
@@ -76,11 +86,7 @@ import Testing
         try copy(LostEndTests.files, from: hub.data, to: old.path)
         try hub.give(LostEndTests.weights(4...5))
         try await follower.line { $0.contains("#5") }
-        await hub.kill()
-        try copy(LostEndTests.files, from: old.path, to: hub.data)
-        var record = try #require(try SequenceReserve.read(of: hub.data + "/hub.sqlite"))
-        record.places[0].boot = "another-start"
-        try Data(record.bytes).write(to: URL(filePath: hub.data + "/hub.sqlite.sequences"))
+        try await cutPower(hub, keeping: old)
         try await hub.restart()
         try await follower.line { $0.contains("restored") }
 
@@ -89,10 +95,7 @@ import Testing
         #expect(after.code == 0 && status.epoch == before.epoch && status.head > 5)
         let doctor = try await hub.run(["doctor"])
         #expect(doctor.output.contains("nothing is known to be missing, and sequences go on above"), "\(doctor.output)")
-        try hub.give(LostEndTests.weights(6...6))
-        let seen = await numbers(follower)
-        #expect(seen.prefix(8) == [1, 2, 3, 4, 5, 1, 2, 3])
-        #expect(seen.count == 9 && seen[8] > 5, "\(seen): a sequence was used twice")
+        try await expectRestart(of: follower, hub)
     }
 
     @Test func `R8.38 records published after a power cut do not hide the lost ones from a follower`() async throws {
@@ -104,11 +107,7 @@ import Testing
         try copy(LostEndTests.files, from: hub.data, to: old.path)
         try hub.give(LostEndTests.weights(4...5))
         try await follower.wait { $0.seen.count == 5 }
-        await hub.kill()
-        try copy(LostEndTests.files, from: old.path, to: hub.data)
-        var record = try #require(try SequenceReserve.read(of: hub.data + "/hub.sqlite"))
-        record.places[0].boot = "another-start"
-        try Data(record.bytes).write(to: URL(filePath: hub.data + "/hub.sqlite.sequences"))
+        try await cutPower(hub, keeping: old)
         follower.set(isShut: true)
         try await hub.restart()
         try await follower.wait { $0.isBack }

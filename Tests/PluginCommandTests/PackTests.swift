@@ -171,6 +171,11 @@ struct SmallPlugin {
         } catch { return error.description }
     }
 
+    /// The refusal of a handmade pack with another index.
+    private func refusal(index change: (inout PackIndex) -> Void) throws -> String {
+        refusal(try forged(change, files: { $0 }))
+    }
+
     @Test func `a correct handmade pack is accepted`() throws {
         #expect(refusal(try forged()) == "taken")
     }
@@ -215,39 +220,11 @@ struct SmallPlugin {
     }
 
     @Test func `R16.7 a pack that would be too large is refused by its index before it is unpacked`() throws {
-        #expect(
-            refusal(
-                try forged {
-                    $0.files[0].bytes = 1 << 40
-                } files: {
-                    $0
-                }
-            ).contains("larger than 512 MiB"))
-        #expect(
-            refusal(
-                try forged {
-                    $0.files[0].bytes = .max
-                } files: {
-                    $0
-                }
-            ).contains("larger than 512 MiB"))
-        #expect(
-            refusal(
-                try forged {
-                    $0.files[0].bytes = -1
-                } files: {
-                    $0
-                }
-            ).contains("larger than 512 MiB"))
+        #expect(try refusal(index: { $0.files[0].bytes = 1 << 40 }).contains("larger than 512 MiB"))
+        #expect(try refusal(index: { $0.files[0].bytes = .max }).contains("larger than 512 MiB"))
+        #expect(try refusal(index: { $0.files[0].bytes = -1 }).contains("larger than 512 MiB"))
         let many = (0..<5_000).map { PackIndex.File(path: "f\($0)", bytes: 0, sha256: "") }
-        #expect(
-            refusal(
-                try forged {
-                    $0.files += many
-                } files: {
-                    $0
-                }
-            ).contains("4096 are the most"))
+        #expect(try refusal(index: { $0.files += many }).contains("4096 are the most"))
         // Half a GiB of zeros compresses to half a MiB.
         var bomb = GzipWriter()
         bomb.write(try #require(Tar.header("pack.json", bytes: 64 << 20, isProgram: false)))
@@ -256,54 +233,12 @@ struct SmallPlugin {
     }
 
     @Test func `R16.4 an index with a wrong form, name, version or program is refused with the reason`() throws {
-        #expect(
-            refusal(
-                try forged {
-                    $0.pack = 2
-                } files: {
-                    $0
-                }
-            ).contains("form 2"))
-        #expect(
-            refusal(
-                try forged {
-                    $0.name = "other"
-                } files: {
-                    $0
-                }
-            ).contains("calls itself"))
-        #expect(
-            refusal(
-                try forged {
-                    $0.version = "2"
-                } files: {
-                    $0
-                }
-            ).contains("calls itself"))
-        #expect(
-            refusal(
-                try forged {
-                    $0.program = "hub-other"
-                } files: {
-                    $0
-                }
-            ).contains("hub-small is expected"))
-        #expect(
-            refusal(
-                try forged {
-                    $0.manifest.reads = ["wieght"]
-                } files: {
-                    $0
-                }
-            ).contains("reads[0]"))
-        #expect(
-            refusal(
-                try forged {
-                    ($0.version, $0.manifest.version) = ("../1", "../1")
-                } files: {
-                    $0
-                }
-            ).contains("names a file"))
+        #expect(try refusal(index: { $0.pack = 2 }).contains("form 2"))
+        #expect(try refusal(index: { $0.name = "other" }).contains("calls itself"))
+        #expect(try refusal(index: { $0.version = "2" }).contains("calls itself"))
+        #expect(try refusal(index: { $0.program = "hub-other" }).contains("hub-small is expected"))
+        #expect(try refusal(index: { $0.manifest.reads = ["wieght"] }).contains("reads[0]"))
+        #expect(try refusal(index: { ($0.version, $0.manifest.version) = ("../1", "../1") }).contains("names a file"))
         #expect(refusal([]).contains("ends in the middle"))
         #expect(refusal(Array("#!/bin/sh".utf8)).contains("not a pack"))
     }
