@@ -68,7 +68,7 @@ import ZeroMQ
 
     @Test func `the log of a failed session calls a bridge a bridge`() async throws {
         struct Kept: LogHandler {
-            let lines: Locked<[String]>
+            let lines: AwaitableValue<[String]>
             var metadata: Logger.Metadata = [:]
             var logLevel = Logger.Level.info
             subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -79,7 +79,7 @@ import ZeroMQ
         }
         struct Trouble: Error {}
         let hub = try await TestHub()
-        let lines = Locked<[String]>([])
+        let lines = AwaitableValue<[String]>([])
         let context = try Context()
         var runner = BridgeSession(address: HubAddress(door: hub.endpoints.door), name: "kitchen").runner(
             .once, context)

@@ -67,6 +67,22 @@ let scriptedWelcome =
         return result
     }
 
+    /// The same with a hub that welcomes its client, answers the messages of one verb by `script`, and ends at BYE.
+    fileprivate func talk<Result: Sendable>(
+        answering verb: String, _ script: @escaping @Sendable (String) -> [(String, String)],
+        _ body: @escaping @Sendable (String) throws -> Result
+    ) async throws -> Result {
+        try await talk(
+            { said, text in
+                switch said {
+                case "HELLO": [("WELCOME", scriptedWelcome)]
+                case "BYE": nil
+                case verb: script(text)
+                default: []
+                }
+            }, body)
+    }
+
     @Test func `a query that was lost with a killed hub is sent to the next hub at once`() async throws {
         let hub = try await TestHub()
         let endpoint = hub.endpoints.door
@@ -105,7 +121,7 @@ let scriptedWelcome =
     }
 
     @Test func `the client sends HELLO in mode once, answers PING and ends with BYE`() async throws {
-        let seen = Locked<[String]>([])
+        let seen = AwaitableValue<[String]>([])
         let text = try await talk { verb, body in
             seen.change { $0.append("\(verb) \(body)") }
             switch verb {
@@ -126,18 +142,12 @@ let scriptedWelcome =
     }
 
     @Test func `after hello-first the client sends HELLO and its query again`() async throws {
-        let asked = Locked(0)
-        let text = try await talk { verb, _ in
-            switch verb {
-            case "HELLO": return [("WELCOME", scriptedWelcome)]
-            case "QUERY":
-                asked.change { $0 += 1 }
-                return asked.value == 1
-                    ? [("ERROR", #"{"code":"hello-first","reason":"no session","closed":true}"#)]
-                    : [("RESULT", #"{"id":1,"plugins":[]}"#)]
-            case "BYE": return nil
-            default: return []
-            }
+        let asked = AwaitableValue(0)
+        let text = try await talk(answering: "QUERY") { _ in
+            asked.change { $0 += 1 }
+            return asked.value == 1
+                ? [("ERROR", #"{"code":"hello-first","reason":"no session","closed":true}"#)]
+                : [("RESULT", #"{"id":1,"plugins":[]}"#)]
         } _: { endpoint in
             try DoorClient(endpoint: endpoint, command: "test").ask(.plugins).text
         }
@@ -146,18 +156,12 @@ let scriptedWelcome =
     }
 
     @Test func `pages are requested until there is no next, with the other members unchanged`() async throws {
-        let questions = Locked<[String]>([])
-        let records = try await talk { verb, body in
-            switch verb {
-            case "HELLO": return [("WELCOME", scriptedWelcome)]
-            case "QUERY":
-                questions.change { $0.append(body) }
-                return questions.value.count == 1
-                    ? [("RESULT", #"{"id":1,"records":[{"a": 1},{"b":2}],"next":"n1","cursor":"k7qz2m5a-7"}"#)]
-                    : [("RESULT", #"{"id":2,"records":[{"c":3}],"cursor":"k7qz2m5a-7"}"#)]
-            case "BYE": return nil
-            default: return []
-            }
+        let questions = AwaitableValue<[String]>([])
+        let records = try await talk(answering: "QUERY") { body in
+            questions.change { $0.append(body) }
+            return questions.value.count == 1
+                ? [("RESULT", #"{"id":1,"records":[{"a": 1},{"b":2}],"next":"n1","cursor":"k7qz2m5a-7"}"#)]
+                : [("RESULT", #"{"id":2,"records":[{"c":3}],"cursor":"k7qz2m5a-7"}"#)]
         } _: { endpoint in
             var texts: [String] = []
             var query = QueryRequest(id: 0, order: .time)
@@ -179,13 +183,8 @@ let scriptedWelcome =
         ("stopping", HubExit.tryAgain), ("busy", .tryAgain), ("store", .tryAgain), ("forbidden", .forbidden),
         ("query", .usage), ("internal", .fault), ("unsupported", .dialogue), ("of-a-later-version", .dialogue),
     ]) func `each error of the hub has its exit code`(_ code: String, _ exit: HubExit) async throws {
-        let failure = try await talk { verb, _ in
-            switch verb {
-            case "HELLO": return [("WELCOME", scriptedWelcome)]
-            case "QUERY": return [("ERROR", #"{"code":"\#(code)","reason":"why","closed":false,"ref":1}"#)]
-            case "BYE": return nil
-            default: return []
-            }
+        let failure = try await talk(answering: "QUERY") { _ in
+            [("ERROR", #"{"code":"\#(code)","reason":"why","closed":false,"ref":1}"#)]
         } _: { endpoint -> Failure? in
             do {
                 _ = try DoorClient(endpoint: endpoint, command: "test").ask(.status)
@@ -217,31 +216,12 @@ let scriptedWelcome =
     }
 }
 
-/// A value shared by two threads.
-final class Locked<Value: Sendable>: @unchecked Sendable {
-    private let lock = NSLock()
-    private var content: Value
-
-    init(_ content: Value) { self.content = content }
-
-    var value: Value { lock.withLock { content } }
-
-    func change(_ body: (inout Value) -> Void) { lock.withLock { body(&content) } }
-}
-
 @Suite struct CallTests {
     private func outcome(
         _ watch: CallCallbacks = CallCallbacks(), _ script: @escaping @Sendable (String) -> [(String, String)]
     ) async throws -> CommandOutcome.Content {
-        let watch = Locked(UncheckedWatch(watch: watch))
-        return try await DoorClientTests().talk { verb, body in
-            switch verb {
-            case "HELLO": [("WELCOME", scriptedWelcome)]
-            case "BYE": nil
-            case "COMMAND": script(body)
-            default: []
-            }
-        } _: { endpoint in
+        let watch = AwaitableValue(UncheckedWatch(watch: watch))
+        return try await DoorClientTests().talk(answering: "COMMAND", script) { endpoint in
             let client = try DoorClient(endpoint: endpoint, command: "test")
             defer { _ = try? client.open() }  // The script ends with BYE, also after a lost session.
             return try client.call(CommandRequest(id: 0, instance: "sami", command: "login"), watch.value.watch)
@@ -252,12 +232,12 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
     private struct UncheckedWatch: @unchecked Sendable { let watch: CallCallbacks }
 
     @Test func `a call reports progress, answers questions, and ends with the outcome`() async throws {
-        let told = Locked<[Int64]>([])
+        let told = AwaitableValue<[Int64]>([])
         var watch = CallCallbacks()
         watch.progress = { step in told.change { $0.append(step.done) } }
         watch.ask = { question in
             #expect(question == CommandQuestion("code?", url: "https://a.example"))
-            let looks = Locked(0)
+            let looks = AwaitableValue(0)
             return {
                 looks.change { $0 += 1 }
                 return looks.value < 3 ? nil : .string("4711")
@@ -278,7 +258,7 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
     @Test func `cancelling a call sends one cancel and waits for the outcome`() async throws {
         var watch = CallCallbacks()
         watch.isCancelled = { true }
-        let commands = Locked<[String]>([])
+        let commands = AwaitableValue<[String]>([])
         let outcome = try await outcome(watch) { body in
             commands.change { $0.append(body) }
             return body.contains("cancel") ? [("OUTCOME", #"{"id":1,"outcome":"cancelled"}"#)] : []

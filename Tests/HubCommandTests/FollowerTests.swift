@@ -25,7 +25,7 @@ import ZeroMQ
         try #require(records.count == 2)
         let folder = try TemporaryFolder()
         let (door, feed) = ("ipc://\(folder.path)/door", "ipc://\(folder.path)/feed")
-        let isBound = Locked(false)
+        let isBound = AwaitableValue(false)
         async let hub: Void = blocking { try Self.serve(door, feed, records, isBound) }
         while !isBound.value { try await Task.sleep(for: .milliseconds(10)) }
         let seen = try await blocking {
@@ -73,7 +73,9 @@ import ZeroMQ
     }
 
     /// Answers until the second record is published, all on one thread.
-    private static func serve(_ door: String, _ feed: String, _ records: [String], _ isBound: Locked<Bool>) throws {
+    private static func serve(_ door: String, _ feed: String, _ records: [String], _ isBound: AwaitableValue<Bool>)
+        throws
+    {
         let context = try Context()
         let router = try Socket(.router, in: context)
         let publisher = try Socket(.xpub, in: context)

@@ -9,8 +9,7 @@ import Testing
 @Suite struct FormatTests {
     private func place(_ format: OldFormat) throws -> (TemporaryFolder, store: String) {
         let folder = try TemporaryFolder()
-        try folder.write(
-            "[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.anna]\n[person.ben]\n")
+        try folder.writeSettings("[person.anna]\n[person.ben]\n")
         try FileManager.default.createDirectory(
             atPath: folder.path + "/data", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         try format.unpack(into: folder.path + "/data")

@@ -26,7 +26,7 @@ import ZeroMQ
 
     /// Answers every command until it is ended: one outcome is done, the next is failed.
     private final class Session: Sendable {
-        private let isOver = Locked(false)
+        private let isOver = AwaitableValue(false)
         private let thread: DispatchGroup
 
         init(_ endpoint: String) throws {
@@ -34,7 +34,7 @@ import ZeroMQ
             let (isOver, thread) = (isOver, DispatchGroup())
             self.thread = thread
             let ready = DispatchSemaphore(value: 0)
-            let problem = Locked<String?>(nil)
+            let problem = AwaitableValue<String?>(nil)
             thread.enter()
             Thread {
                 defer { thread.leave() }
@@ -53,7 +53,9 @@ import ZeroMQ
         }
     }
 
-    private static func talk(_ endpoint: String, _ bad: String, _ isOver: Locked<Bool>, _ ready: () -> Void) throws {
+    private static func talk(_ endpoint: String, _ bad: String, _ isOver: AwaitableValue<Bool>, _ ready: () -> Void)
+        throws
+    {
         let socket = try Socket(.dealer, in: try Context())
         try socket.set(.linger, to: .milliseconds(200))
         try socket.connect(endpoint)

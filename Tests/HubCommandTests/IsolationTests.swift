@@ -229,7 +229,7 @@ struct IsolationTests {
         default: break
         }
         let program = try script(first, in: folder)
-        try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
+        try folder.writeSettings()
         let process = try ChildProcess(
             "/usr/bin/env",
             ["PATH=\(home.bin):/usr/bin:/bin", Programs.path("hub"), "run", "--config", folder.configuration])
@@ -312,15 +312,6 @@ struct IsolationTests {
     /// Writes a `hub.conf` with one plugin into the folder.
     private func configure(_ plugin: String, _ program: String, _ more: String = "", in folder: TemporaryFolder) throws
     {
-        try folder.write(
-            """
-            [hub]
-            data = "\(folder.path)/data"
-            run = "\(folder.path)/run"
-            [person.me]
-            [plugin.\(plugin)]
-            executable = "\(program)"
-            \(more)
-            """)
+        try folder.writeSettings("[person.me]\n[plugin.\(plugin)]\nexecutable = \"\(program)\"\n\(more)\n")
     }
 }

@@ -133,7 +133,7 @@ private final class ShutOutFollower: Sendable {
         var isOver = false
         var failure: String?
     }
-    private let state = Locked(State())
+    private let state = AwaitableValue(State())
 
     init(of hub: TestHub) throws {
         let (door, feed) = (hub.endpoints.door, hub.endpoints.feed)

@@ -29,16 +29,8 @@ struct MemoryGroupTests {
                 os.write(file, bytes(1 << 20))
             sys.stdin.read()
             """, to: "hoard", isProgram: true)
-        try folder.write(
-            """
-            [hub]
-            data = "\(folder.path)/data"
-            run = "\(folder.path)/run"
-            [person.me]
-            [plugin.hoard]
-            executable = "\(program)"
-            memory_limit = "64MiB"
-            """)
+        try folder.writeSettings(
+            "[person.me]\n[plugin.hoard]\nexecutable = \"\(program)\"\nmemory_limit = \"64MiB\"\n")
         let words = "echo $$ > \(group)/cgroup.procs; exec \(Programs.path("hub")) run --config \(folder.configuration)"
         let hub = try ChildProcess("/bin/sh", ["-c", words])
         try await hub.line { $0.contains("ready") }

@@ -295,7 +295,7 @@ import ZeroMQ
 
     @Test func `the run directory's lock is not taken through a symbolic link`() async throws {
         let folder = try TemporaryFolder()
-        try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
+        try folder.writeSettings()
         let files = FileManager.default
         try files.createDirectory(atPath: folder.path + "/run", withIntermediateDirectories: false)
         try files.createSymbolicLink(atPath: folder.path + "/run/lock", withDestinationPath: folder.path + "/mine")
@@ -307,7 +307,7 @@ import ZeroMQ
 
     @Test func `a hub started with --until-eof stops in order when its stdin ends`() async throws {
         let folder = try TemporaryFolder()
-        try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
+        try folder.writeSettings()
         let input = Pipe()
         let hub = try ChildProcess(
             "hub", ["run", "--until-eof", "--config", folder.configuration], input: input.fileHandleForReading)
@@ -320,7 +320,7 @@ import ZeroMQ
         async throws
     {
         let folder = try TemporaryFolder()
-        try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
+        try folder.writeSettings()
         let environment = try await Programs.hub(["status", "--env", "--config", folder.configuration])
         #expect(environment.code == 0)
         #expect(

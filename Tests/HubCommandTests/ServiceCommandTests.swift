@@ -101,7 +101,7 @@ enum HubSectionStub { static let section = HubSection(data: "/var/lib/health-hub
         async throws
     {
         let folder = try TemporaryFolder()
-        try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
+        try folder.writeSettings()
         func service(_ arguments: String...) async throws -> ChildProcess.Result {
             try await ChildProcess(
                 "/usr/bin/env",
@@ -130,7 +130,7 @@ enum HubSectionStub { static let section = HubSection(data: "/var/lib/health-hub
 
     @Test func `hub run notifies the service manager when it is ready and when it stops`() async throws {
         let folder = try TemporaryFolder()
-        try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
+        try folder.writeSettings()
         let manager = try DatagramSocket(folder.path + "/notify")
         let hub = try ChildProcess(
             "/usr/bin/env",

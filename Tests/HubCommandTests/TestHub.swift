@@ -29,7 +29,7 @@ final class TestTerminal: Sendable {
 final class TestHub: Sendable {
     let endpoints: OwnerEndpoints
     let folder: TemporaryFolder
-    private let program: Locked<ChildProcess>
+    private let program: AwaitableValue<ChildProcess>
 
     /// - Parameters:
     ///   - persons: Tables of `hub.conf`.
@@ -39,10 +39,10 @@ final class TestHub: Sendable {
         _ persons: String = "[person.me]\n", in folder: TemporaryFolder? = nil, under environment: [String] = []
     ) async throws {
         let folder = try folder ?? TemporaryFolder()
-        try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n\(persons)")
+        try folder.writeSettings(persons)
         self.folder = folder
         endpoints = OwnerEndpoints(door: "ipc://\(folder.path)/run/door", feed: "ipc://\(folder.path)/run/feed")
-        program = Locked(
+        program = AwaitableValue(
             try ChildProcess(
                 "/usr/bin/env", environment + [Programs.path("hub"), "run", "--config", folder.configuration]))
         try await program.value.line { $0.hasPrefix("hub: ready: ") }
@@ -126,6 +126,11 @@ final class TestHub: Sendable {
 }
 
 extension TemporaryFolder {
+    /// Writes a `hub.conf` with the hub's own folders in this one, and these tables.
+    func writeSettings(_ tables: String = "[person.me]\n") throws {
+        try write("[hub]\ndata = \"\(path)/data\"\nrun = \"\(path)/run\"\n\(tables)")
+    }
+
     /// Writes a plugin that prints its manifest and does nothing else; returns the path of its program.
     func writeProbe(_ manifest: String) throws -> String {
         try write(
