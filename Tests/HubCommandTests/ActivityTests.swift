@@ -90,8 +90,7 @@ import Testing
         #expect(empty.code == 0 && empty.errors.contains("no activity from 2020-01-01 to 2020-01-02"))
         let last = try await hub.run(["samples", "activitySummary", "--json"])
         #expect(last.output.split(separator: "\n").count == 2, "one for each source and day")
-        let listed = try await hub.run(["samples", "activitySummary"])
-        #expect(listed.output.contains("  energy 418 kJ, exercise 31 min  "), "\(listed.output)")
+        try await hub.expect(["samples", "activitySummary"], output: "  energy 418 kJ, exercise 31 min  ")
         // If the samples of a day were thinned, the day does not count as a day without samples.
         #expect(try await hub.run(["retention", "--yes"]).code == 0)
         let thinned = try await hub.run(["activity"] + march)

@@ -62,26 +62,21 @@ import Testing
     {
         let (hub, _) = try await Self.hub()
         let line = #"grants = { owner = ["status", "trace", "restart"] } in [plugin.probe] of hub.conf"#
-        let nothing = try await hub.run(["permissions", "probe"])
-        #expect(
-            nothing.output.contains(
-                "probe may use no owner's rights; it asks also for status, trace, restart: \(line)"),
-            "\(nothing.output)")
+        try await hub.expect(
+            ["permissions", "probe"],
+            output: "probe may use no owner's rights; it asks also for status, trace, restart: \(line)")
 
         try Self.write(#"grants = { owner = ["status", "plugins"] }"#, in: hub)
         let checked = try await hub.run(["check"])
         #expect(checked.code == 0 && checked.output.contains(#"has no effect"#), "\(checked)")
         #expect(checked.output.contains(#""plugins""#) && checked.output.contains("1 warning"), "\(checked.output)")
         try await hub.succeed(["apply"])
-        let some = try await hub.run(["permissions", "probe"])
-        #expect(
-            some.output.contains("probe may use the owner's rights status; it asks also for trace, restart: \(line)"),
-            "\(some.output)")
-        let plugins = try await hub.run(["plugins", "probe"])
-        #expect(
-            plugins.output.contains("owner's  status (asks also for trace, restart; not granted"), "\(plugins.output)")
-        let doctor = try await hub.run(["doctor"])
-        #expect(doctor.output.contains("plugin probe has the owner's rights: status"), "\(doctor.output)")
+        try await hub.expect(
+            ["permissions", "probe"],
+            output: "probe may use the owner's rights status; it asks also for trace, restart: \(line)")
+        try await hub.expect(
+            ["plugins", "probe"], output: "owner's  status (asks also for trace, restart; not granted")
+        try await hub.expect(["doctor"], output: "plugin probe has the owner's rights: status")
 
         try Self.write(#"grants = { owner = ["*"] }"#, in: hub)
         #expect(try await hub.run(["check"]).output.contains("warning") == false)

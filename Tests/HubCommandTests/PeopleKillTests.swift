@@ -102,8 +102,7 @@ import Testing
     {
         let hub = try await TestHub(Self.people)
         try await give(hub, parts("h", 74.7))
-        let trace = try await hub.run(["trace", "3"])
-        #expect(trace.output.contains("by weight: 74.7 kg: ben "), "\(trace.output)")
+        try await hub.expect(["trace", "3"], output: "by weight: 74.7 kg: ben ")
         try await give(hub, parts("g", 68.4))
         let inbox = try await hub.run(["inbox"])
         let lines = inbox.output.split(separator: "\n")

@@ -142,11 +142,10 @@ import Testing
         }
         let shown = try await hub.run(["samples", "weight"]).output
         #expect(times(shown) == ["2026-07-02 00:30:00 +02:00"], "\(shown)")
-        let trace = try await hub.run(["trace", "1"]).output
-        #expect(trace.contains("local time 2026-07-01 18:30:00 -04:00 (America/New_York)"), "\(trace)")
+        try await hub.expect(["trace", "1"], output: "local time 2026-07-01 18:30:00 -04:00 (America/New_York)")
         // An edit keeps the zone of the measurement, so the sample stays on its local day.
-        let edit = try await hub.run(["edit", "1", "--at", "2026-07-02 00:45", "--yes"])
-        #expect(edit.output.contains("→ 2026-07-02 00:45:00 +02:00"), "\(edit)")
+        try await hub.expect(
+            ["edit", "1", "--at", "2026-07-02 00:45", "--yes"], output: "→ 2026-07-02 00:45:00 +02:00")
         #expect(try await hub.run(["samples", "--json"]).output.contains("\"start\":\"2026-07-01T18:45:00-04:00\""))
     }
 

@@ -129,8 +129,7 @@ import Testing
             3: "in sums    it counts: no other source has anything of its time",
         ]
         for (number, line) in lines {
-            let trace = try await hub.run(["trace", "\(number)"])
-            #expect(trace.output.contains("\n\(line)\n"), "\(trace)")
+            try await hub.expect(["trace", "\(number)"], output: "\n\(line)\n")
         }
         // A table in hub.conf takes precedence over that.
         let conf = try String(contentsOfFile: hub.folder.configuration, encoding: .utf8)
@@ -140,7 +139,6 @@ import Testing
         let other = try await hub.run(["stats", "stepCount", "--json"])
         // 600 of ten minutes, and the rest of the hour.
         #expect(other.output.contains(#""sum":1503.33"#), "\(other)")
-        let first = try await hub.run(["trace", "1"])
-        #expect(first.output.contains("source 1 of 2 (hub.conf)"), "\(first)")
+        try await hub.expect(["trace", "1"], output: "source 1 of 2 (hub.conf)")
     }
 }
