@@ -2,7 +2,6 @@ public import Foundation
 import HubWire
 import Logging
 public import PluginKit
-import Samples
 import ZeroMQ
 
 /// A test case of a plugin: a folder with a script for the far side and the records that the hub must hold at the end.
@@ -144,49 +143,13 @@ public struct PluginCase: Sendable, CustomStringConvertible {
         return PluginSettings(values)
     }
 
-    private struct HubFile: Decodable {
-        struct Person: Decodable {
-            struct Profile: Decodable {
-                var uid: String
-                var unit, sex, birthDate: String?
-                var slot: Int?
-                var height: Double?
-                var athlete: Bool?
-            }
-            var name: String
-            var zone: String?
-            var locale: String?
-            var units: [String: String]?
-            var priority: [Order]?
-            var profile: Profile?
-
-            struct Order: Decodable {
-                var types: [String]?
-                var sources: [String]
-            }
-
-            var entry: Welcome.PersonEntry {
-                Welcome.PersonEntry(
-                    name: name, zone: zone, locale: locale, units: units ?? [:],
-                    priority: (priority ?? []).map { .init(types: $0.types, sources: $0.sources) },
-                    profile: profile.map { profile in
-                        PersonProfile(
-                            uid: profile.uid, unit: profile.unit.flatMap(PersonProfile.Unit.init), slot: profile.slot,
-                            height: profile.height, sex: profile.sex.flatMap(PersonProfile.Sex.init),
-                            birthDate: profile.birthDate.flatMap { LocalDate($0) }, athlete: profile.athlete)
-                    })
-            }
-        }
-        var clock: String?
-        var persons: [Person]?
-    }
+    private struct HubFile: Decodable { var clock: String? }
 
     private func behaviour() throws -> FakeHub.Behaviour {
         var behaviour = FakeHub.Behaviour()
         guard let data = try? Data(contentsOf: directory.appending(path: "hub.json")) else { return behaviour }
-        let file = try JSONDecoder().decode(HubFile.self, from: data)
-        if let clock = file.clock { behaviour.clock = clock }
-        if let persons = file.persons { behaviour.persons = persons.map(\.entry) }
+        if let clock = try JSONDecoder().decode(HubFile.self, from: data).clock { behaviour.clock = clock }
+        if let persons = try Welcome.PersonEntry.persons(in: Array(data)) { behaviour.persons = persons }
         return behaviour
     }
 }
