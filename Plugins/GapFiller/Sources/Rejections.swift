@@ -53,6 +53,4 @@ struct Rejections: Sendable {
             entries[record.identity] = Entry(record: record, date: date, code: "\(code)", reason: reason)
         }
     }
-
-    mutating func merge(_ other: Rejections) { entries.merge(other.entries) { $1 } }
 }

@@ -26,13 +26,6 @@ public struct StoredRecordDecoder {
         return try build()
     }
 
-    /// Reads the record at the scanner's position.
-    mutating func record(_ scanner: inout JSONScanner) throws(JSONSyntaxError) -> Result<StoredRecord, RecordRejection>
-    {
-        try scan.fill(from: &scanner, memory)
-        do throws(RecordRejection) { return .success(try build()) } catch { return .failure(error) }
-    }
-
     private mutating func build() throws(RecordRejection) -> StoredRecord {
         try scan.refuseUnreadable()
         let type = try type()

@@ -87,9 +87,6 @@ extension CommandRelay {
         return [.command(request, to: plugin)]
     }
 
-    /// Whether the relay holds this command of the asker.
-    public func holds(_ number: Int64, of asker: SessionReference) -> Bool { find(number, asker) != nil }
-
     /// Passes a person's answer to an `ask` on to the plugin.
     /// - Throws: `field` if the command has not asked anything.
     public mutating func answer(

@@ -24,11 +24,6 @@ public struct ArgumentCheck: Sendable, Hashable {
         check(given.mapValues(\.value), declarations)
     }
 
-    /// Checks values that were already decoded.
-    public init(_ given: [String: SettingValue], declarations: [SettingDeclaration]) {
-        check(given, declarations)
-    }
-
     private mutating func check(_ given: [String: SettingValue?], _ declarations: [SettingDeclaration]) {
         let judge = ValueJudge(environment: .empty, directory: "/", isFile: false)
         for name in given.keys.sorted() where !declarations.contains(where: { $0.name == name }) {

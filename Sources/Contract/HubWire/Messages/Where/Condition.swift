@@ -132,10 +132,6 @@ extension QueryRequest.Condition {
 
     public static func quantity(under value: Double, _ unit: String) -> Self { .quantity(.under, value, unit) }
 
-    public static func quantity(in range: ClosedRange<Double>, _ unit: String) -> Self {
-        .quantity([Comparison(.atLeast, range.lowerBound), Comparison(.atMost, range.upperBound)], unit: unit)
-    }
-
     public static func duration(_ relation: Relation, _ value: Double, _ unit: String) -> Self {
         .duration([Comparison(relation, value)], unit: unit)
     }
@@ -151,16 +147,8 @@ extension QueryRequest.Condition {
         .metadata(name, .compared([Comparison(relation, value)]))
     }
 
-    public static func metadata(_ name: String, in values: [MetadataValue]) -> Self { .metadata(name, .oneOf(values)) }
-
-    public static func source(plugin: String) -> Self { .properties(.source, [PropertyMatch("plugin", plugin)]) }
-
     public static func device(_ property: String, _ value: String?) -> Self {
         .properties(.device, [PropertyMatch(property, value)])
-    }
-
-    public static func revision(_ property: String, _ value: String?) -> Self {
-        .properties(.revision, [PropertyMatch(property, value)])
     }
 
     public static var userEntered: Self { .userEntered(true) }
