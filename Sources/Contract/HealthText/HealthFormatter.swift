@@ -20,60 +20,6 @@ public struct HealthFormatter: Sendable {
         self.joint = joint ?? ", "
     }
 
-    // MARK: - In the unit that Foundation's formatters use for the locale
-
-    /// Kilograms above one, else grams; pounds, or ounces below one pound.
-    public func mass(kilograms: Double) -> String {
-        let isMany = isUS ? abs(value(kilograms, .kilogram, .pound)) >= 1 : abs(kilograms) > 1
-        let unit: PeopleUnit = isUS ? (isMany ? .pound : .ounce) : (isMany ? .kilogram : .gram)
-        return text(value(kilograms, .kilogram, unit), unit)
-    }
-
-    /// - Parameter isHeight: whether it is a person's height: centimetres, or feet and inches.
-    public func length(meters: Double, isHeight: Bool = false) -> String {
-        let size = abs(meters)
-        let unit: PeopleUnit =
-            if isUS {
-                if isHeight || 0.3048..<0.9144 ~= size {
-                    .foot
-                } else if size < 0.3048 {
-                    .inch
-                } else {
-                    size < 1_609.344 ? .yard : .mile
-                }
-            } else if isHeight {
-                .centimeter
-            } else if size > 1 {
-                size > 1_000 ? .kilometer : .meter
-            } else {
-                size > 0.01 ? .centimeter : .millimeter
-            }
-        let amount = value(meters, .meter, unit)
-        return isHeight && unit == .foot ? pair(amount, unit) : single(amount, unit)
-    }
-
-    public func energy(joules: Double, isFood: Bool = false) -> String {
-        let unit: PeopleUnit =
-            usesJoules
-            ? (abs(joules) > 1_000 ? .kilojoule : .joule)
-            : (abs(joules) > 4_184 ? (isFood ? .foodCalorie : .kilocalorie) : .calorie)
-        return text(value(joules, .joule, unit), unit)
-    }
-
-    private func value(_ value: Double, _ own: PeopleUnit, _ other: PeopleUnit) -> Double {
-        guard let own = try? HealthUnit(own.spelling), let other = try? HealthUnit(other.spelling) else { return value }
-        return (try? own.convert(value, to: other)) ?? value
-    }
-
-    private var isUS: Bool { locale.measurementSystem == .us }
-
-    /// Whether energy is in joules.
-    ///
-    /// Food and exercise use kilocalories nearly everywhere, but Foundation's formatters use joules for DE and FR.
-    private var usesJoules: Bool { ["DE", "FR"].contains(locale.region?.identifier) }
-
-    // MARK: - In a given unit
-
     /// A value with its unit; stones are split into stones and pounds, hours into hours and minutes.
     public func text(_ value: Double, _ unit: PeopleUnit) -> String {
         unit == .stone || unit == .hour ? pair(value, unit) : single(value, unit)

@@ -42,16 +42,8 @@ public struct PeopleUnit: Hashable, Sendable {
         return String(unit[..<start] + unit[unit.index(after: end)...])
     }
 
-    public static let kilogram = PeopleUnit("kg"), gram = PeopleUnit("g")
-    public static let pound = PeopleUnit("lb"), ounce = PeopleUnit("oz"), stone = PeopleUnit("st")
-    public static let kilometer = PeopleUnit("km"), meter = PeopleUnit("m")
-    public static let centimeter = PeopleUnit("cm"), millimeter = PeopleUnit("mm")
-    public static let mile = PeopleUnit("mi"), yard = PeopleUnit("yd")
+    public static let pound = PeopleUnit("lb"), stone = PeopleUnit("st")
     public static let foot = PeopleUnit("ft"), inch = PeopleUnit("in")
-    public static let joule = PeopleUnit("J"), kilojoule = PeopleUnit("kJ")
-    public static let calorie = PeopleUnit("cal"), kilocalorie = PeopleUnit("kcal")
-    /// A kilocalorie of food.
-    public static let foodCalorie = PeopleUnit("Cal")
     public static let hour = PeopleUnit("hr"), minute = PeopleUnit("min")
 
     private static let known = Dictionary(uniqueKeysWithValues: UnitText.all.map { ($0.spelling, PeopleUnit($0)) })
