@@ -1,5 +1,4 @@
 import ArgumentParser
-import Dispatch
 import ExistSimulation
 import Glibc
 import WebFaults
@@ -20,11 +19,11 @@ struct ExistServerCommand: AsyncParsableCommand {
             Faults (--fault, any number; NAME[=VALUE][@PATH][%PERCENT][*TIMES], where PATH
             is a part of the address and PERCENT a share of the calls):
 
-            \(rows(Fault.known.map { ($0.name, $0.help) } + forms))
+            \(StandInProgram.rows(Fault.known.map { ($0.name, $0.help) } + forms))
 
             Switches (--set NAME=VALUE; the first value is the default):
 
-            \(rows(ExistSwitches.known.map { ($0.name, "\($0.help): \($0.values)") }))
+            \(StandInProgram.rows(ExistSwitches.known.map { ($0.name, "\($0.help): \($0.values)") }))
 
             All of it can be changed while it runs, below /control/: the README has the list.
             Exit codes: 0 ended by SIGTERM, SIGINT or --until-eof; 64 wrong option; 69 it
@@ -63,14 +62,11 @@ struct ExistServerCommand: AsyncParsableCommand {
         ("title-for-name", "`title` where `name` belongs"), ("reordered", "the lists backwards"),
     ]
 
-    private static func rows(_ rows: [(String, String)]) -> String {
-        rows.map { "  \($0.0)\(String(repeating: " ", count: max(2, 16 - $0.0.count)))\($0.1)" }.joined(separator: "\n")
-    }
-
     func run() async throws {
-        let (host, port) = try address()
+        let (host, port): (String, Int)
         let standIn: StandIn<SimulatedExist>
         do {
+            (host, port) = try StandInProgram.address(listen, example: "127.0.0.1:8730")
             standIn = try make()
         } catch let error as WebFaultsError {
             throw ValidationError(error.description)
@@ -78,10 +74,10 @@ struct ExistServerCommand: AsyncParsableCommand {
             Self.complain("the state cannot be used: \(error)")
             throw ExitCode(69)
         }
-        Self.endOnRequest(untilEof: untilEof)
+        StandInProgram.endOnRequest(untilEof: untilEof)
         do {
             try await standIn.run(host: host, port: port) { port in
-                Self.put("http://\(host):\(port)\n", to: STDOUT_FILENO)
+                StandInProgram.put("http://\(host):\(port)\n", to: STDOUT_FILENO)
             }
         } catch {
             Self.complain("cannot listen at \(listen): \(error)")
@@ -126,31 +122,7 @@ struct ExistServerCommand: AsyncParsableCommand {
         return clients
     }
 
-    private func address() throws -> (String, Int) {
-        guard let colon = listen.lastIndex(of: ":"), let port = Int(listen[listen.index(after: colon)...]),
-            (0...65_535).contains(port)
-        else { throw ValidationError("--listen '\(listen)': expected HOST:PORT, such as 127.0.0.1:8730") }
-        return (String(listen[..<colon]), port)
-    }
-
-    /// Exits immediately on request, because all confirmed data is already on the disk.
-    private static func endOnRequest(untilEof: Bool) {
-        for number in [SIGTERM, SIGINT] { signal(number) { _ in _exit(0) } }
-        guard untilEof else { return }
-        DispatchQueue.global().async {
-            while readLine() != nil {}
-            _exit(0)
-        }
-    }
-
-    private static func complain(_ text: String) { put("hub-exist-server: \(text)\n", to: STDERR_FILENO) }
-
-    private static func put(_ text: String, to file: Int32) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
-            if count < 0, errno != EINTR { return }
-            rest = rest.dropFirst(max(0, count))
-        }
+    private static func complain(_ text: String) {
+        StandInProgram.put("hub-exist-server: \(text)\n", to: STDERR_FILENO)
     }
 }

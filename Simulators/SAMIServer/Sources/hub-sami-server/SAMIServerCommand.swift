@@ -1,6 +1,5 @@
 import ArgumentParser
-import Dispatch
-import Foundation
+import Glibc
 import SAMIExchange
 import WebFaults
 
@@ -28,7 +27,7 @@ struct SAMIServerCommand: AsyncParsableCommand {
             Faults (--fault, any number; NAME[=VALUE][@PATH][%PERCENT][*TIMES], where PATH
             is a part of the address and PERCENT a share of the calls):
 
-            \(rows(Fault.known.map { ($0.name, $0.help) } + forms))
+            \(StandInProgram.rows(Fault.known.map { ($0.name, $0.help) } + forms))
 
             Each frame of a WebSocket has the path of its handshake and /frame, and can be
             late or cut: delay=2@live/frame, cut-after@websocket/frame*1.
@@ -91,15 +90,12 @@ struct SAMIServerCommand: AsyncParsableCommand {
         ("twice", "a posted message is stored twice, under two ids"),
     ]
 
-    private static func rows(_ rows: [(String, String)]) -> String {
-        rows.map { "  \($0.0)\(String(repeating: " ", count: max(2, 16 - $0.0.count)))\($0.1)" }.joined(separator: "\n")
-    }
-
     func run() async throws {
-        let (host, port) = try address()
+        let (host, port): (String, Int)
         let time: SettableClock
         let faults: FaultQueue
         do {
+            (host, port) = try StandInProgram.address(listen, example: "127.0.0.1:8790")
             time = try SettableClock(clock)
             faults = FaultQueue(try fault.map { try Fault($0, forms: Exchange.forms) }, forms: Exchange.forms)
         } catch let error as WebFaultsError {
@@ -114,11 +110,11 @@ struct SAMIServerCommand: AsyncParsableCommand {
             Self.complain("\(state ?? "the state") cannot be used: \(error)")
             throw ExitCode(69)
         }
-        endOnRequest()
+        StandInProgram.endOnRequest(untilEof: untilEof)
         do {
             try await StandIn(exchange, faults: faults, clock: time)
                 .run(host: host, port: port, sockets: exchange) { port in
-                    FileHandle.standardOutput.write(Data("http://\(host):\(port)\n".utf8))
+                    StandInProgram.put("http://\(host):\(port)\n", to: STDOUT_FILENO)
                 }
         } catch {
             Self.complain("cannot listen at \(listen): \(error)")
@@ -151,24 +147,7 @@ struct SAMIServerCommand: AsyncParsableCommand {
         return options
     }
 
-    private func address() throws -> (String, Int) {
-        guard let colon = listen.lastIndex(of: ":"), let port = Int(listen[listen.index(after: colon)...]),
-            (0...65_535).contains(port)
-        else { throw ValidationError("--listen '\(listen)': expected HOST:PORT, such as 127.0.0.1:8790") }
-        return (String(listen[..<colon]), port)
-    }
-
-    /// Exits immediately on request, because all confirmed data is already in the file.
-    private func endOnRequest() {
-        for number in [SIGTERM, SIGINT] { signal(number) { _ in _exit(0) } }
-        guard untilEof else { return }
-        DispatchQueue.global().async {
-            while readLine() != nil {}
-            _exit(0)
-        }
-    }
-
     private static func complain(_ text: String) {
-        FileHandle.standardError.write(Data("hub-sami-server: \(text)\n".utf8))
+        StandInProgram.put("hub-sami-server: \(text)\n", to: STDERR_FILENO)
     }
 }
