@@ -25,20 +25,11 @@ struct AppleHealth: SourcePlugin {
         await ExportFileImport(Array(words.dropFirst())).run()
     }
 
-    private let holder = Holder()
+    private let made = LazyValue<FolderImporter>()
 
-    private actor Holder {
-        private var made: FolderImporter?
-
-        func importer(_ hub: PluginContext) throws -> FolderImporter {
-            if let made { return made }
-            let importer = FolderImporter(hub, try ImportSettings(hub.settings))
-            made = importer
-            return importer
-        }
+    private func importer(_ hub: PluginContext) async throws -> FolderImporter {
+        try await made.value { FolderImporter(hub, try ImportSettings(hub.settings)) }
     }
-
-    private func importer(_ hub: PluginContext) async throws -> FolderImporter { try await holder.importer(hub) }
 
     /// Checks the folder at intervals and imports new exports.
     func run(_ hub: PluginContext) async throws {

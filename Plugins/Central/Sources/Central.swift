@@ -10,20 +10,11 @@ struct Central: SinkPlugin {
         // Only the permanent uid of the profile is used.
         profiles: true, reaches: [.network], owner: [.forgetSink])
 
-    private let holder = Holder()
+    private let made = LazyValue<CentralParts>()
 
-    private actor Holder {
-        private var made: CentralParts?
-
-        func parts(_ hub: PluginContext) throws -> CentralParts {
-            if let made { return made }
-            let parts = try CentralParts(hub, try CentralSettings(hub.settings))
-            made = parts
-            return parts
-        }
+    func parts(_ hub: PluginContext) async throws -> CentralParts {
+        try await made.value { try CentralParts(hub, try CentralSettings(hub.settings)) }
     }
-
-    func parts(_ hub: PluginContext) async throws -> CentralParts { try await holder.parts(hub) }
 
     /// One subscription for each consent, so that the hub knows which records went to which study.
     ///

@@ -54,24 +54,11 @@ struct Exist: SinkPlugin {
         },
     ]
 
-    private let holder = Holder()
+    private let made = LazyValue<Exporter>()
 
-    /// Creates the exporter once.
-    private actor Holder {
-        private var made: Task<Exporter, any Error>?
-
-        func exporter(_ hub: PluginContext) async throws -> Exporter {
-            if let made { return try await made.value }
-            let task = Task { try await Exporter(hub) }
-            made = task
-            do { return try await task.value } catch {
-                made = nil
-                throw error
-            }
-        }
+    private func exporter(_ hub: PluginContext) async throws -> Exporter {
+        try await made.value { try await Exporter(hub) }
     }
-
-    private func exporter(_ hub: PluginContext) async throws -> Exporter { try await holder.exporter(hub) }
 
     func run(_ hub: PluginContext) async throws {
         try await exporter(hub).login.look()

@@ -47,20 +47,11 @@ struct HTTPIngest: SourcePlugin {
     /// The time limits; tests use shorter ones.
     var limits = IngestLimits()
 
-    private let holder = Holder()
+    private let made = LazyValue<IngestParts>()
 
-    private actor Holder {
-        private var made: IngestParts?
-
-        func parts(_ hub: PluginContext, _ limits: IngestLimits) throws -> IngestParts {
-            if let made { return made }
-            let parts = IngestParts(hub, try IngestSettings(hub.settings), limits)
-            made = parts
-            return parts
-        }
+    private func parts(_ hub: PluginContext) async throws -> IngestParts {
+        try await made.value { [limits] in IngestParts(hub, try IngestSettings(hub.settings), limits) }
     }
-
-    private func parts(_ hub: PluginContext) async throws -> IngestParts { try await holder.parts(hub, limits) }
 
     func run(_ hub: PluginContext) async throws {
         // Persons and their zones come with the first session; before it, a post could get the wrong person or day.

@@ -37,7 +37,7 @@ struct SAMI: SinkPlugin, SourcePlugin {
         },
     ]
 
-    private let holder = Holder()
+    private let made = LazyValue<Parts>()
 
     /// The parts that a running plugin shares.
     struct Parts: Sendable {
@@ -47,28 +47,19 @@ struct SAMI: SinkPlugin, SourcePlugin {
         let troubles: StatusReporter
         /// Woken when there may be new messages.
         let wakeup: WakeSignal
-    }
 
-    private actor Holder {
-        private var made: Parts?
-
-        func parts(_ hub: PluginContext) throws -> Parts {
-            if let made { return made }
-            let troubles = StatusReporter(hub)
+        init(_ hub: PluginContext) throws {
+            troubles = StatusReporter(hub)
             let watch = ServiceWatch(hub, troubles)
             let service = SAMIService(try SAMISettings(hub.settings), pace: ClientClock(hub), limiter: watch.limiter)
-            let account = RenewingServiceCalls(hub, service, watch)
-            let wakeup = WakeSignal()
-            let importer = Importer(hub, account, wakeup)
-            let parts = Parts(
-                account: account, importer: importer, poster: Poster(hub, account, importer, troubles),
-                troubles: troubles, wakeup: wakeup)
-            made = parts
-            return parts
+            account = RenewingServiceCalls(hub, service, watch)
+            wakeup = WakeSignal()
+            importer = Importer(hub, account, wakeup)
+            poster = Poster(hub, account, importer, troubles)
         }
     }
 
-    private func parts(_ hub: PluginContext) async throws -> Parts { try await holder.parts(hub) }
+    private func parts(_ hub: PluginContext) async throws -> Parts { try await made.value { try Parts(hub) } }
 
     // MARK: - Source
 

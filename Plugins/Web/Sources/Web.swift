@@ -53,27 +53,15 @@ import PluginKit
     /// Time limits; tests use shorter ones.
     var patience = TimeoutLimits()
 
-    private let holder = Holder()
+    private let made = LazyValue<WebParts>()
 
-    private actor Holder {
-        private var making: Task<WebParts, any Error>?
-
-        /// One task for concurrent callers: two would make two names, and keep the one that the page does not use.
-        func parts(_ hub: PluginContext) async throws -> WebParts {
-            if let making { return try await making.value }
-            let task = Task {
-                let name = try await PageName.kept(in: hub.state)
-                return try WebParts(hub, WebSettings(hub.settings, name: name))
-            }
-            making = task
-            do { return try await task.value } catch {
-                making = nil
-                throw error
-            }
+    /// The parts, made once: two callers would make two names, and keep the one that the page does not use.
+    private func parts(_ hub: PluginContext) async throws -> WebParts {
+        try await made.value {
+            let name = try await PageName.kept(in: hub.state)
+            return try WebParts(hub, WebSettings(hub.settings, name: name))
         }
     }
-
-    private func parts(_ hub: PluginContext) async throws -> WebParts { try await holder.parts(hub) }
 
     func run(_ hub: PluginContext) async throws {
         let parts = try await parts(hub)
