@@ -71,9 +71,7 @@ import Testing
             (weigh(sync), "a1"), (weigh(sync), "a1"), (weigh(sync.replacing("a1", with: "a2")), "a2"),
             (weigh(#","metadata":{"syncVersion":3}"#), nil),
         ]
-        var decoder = RecordDecoder(plugin: "p")
-        let array = Array("[\(records.map(\.text).joined(separator: ","))]".utf8)
-        let read = try array.withUnsafeBytes { try decoder.records($0) }
+        let read = try samples(#"{"batch":1,"records":[\#(records.map(\.text).joined(separator: ","))]}"#).records
         let keys = read.map { result -> String? in
             guard case .success(.sample(let sample)) = result else { return nil }
             return sample.key.text

@@ -4,7 +4,6 @@ public import PluginKit
 ///
 /// Neither the error nor its message ever contains a token, a query, a header or a body. A request whose task is cancelled throws
 /// `CancellationError` instead.
-/// `CancellationError` instead.
 public struct CloudError: Error, Hashable, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: Hashable {

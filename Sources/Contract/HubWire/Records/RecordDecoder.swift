@@ -52,30 +52,6 @@ public struct RecordDecoder {
         return try body.message()
     }
 
-    /// Reads a JSON array of records.
-    ///
-    /// - Throws: an error if `array` as a whole is not a JSON array.
-    public mutating func records(
-        _ array: UnsafeRawBufferPointer
-    ) throws(JSONSyntaxError) -> [Result<Record, RecordRejection>] {
-        var results: [Result<Record, RecordRejection>] = []
-        var payload: Int?
-        var scanner = try JSONScanner(array)
-        scanner.skipSpace()
-        try scanner.expect(UInt8(ascii: "["))
-        scanner.skipSpace()
-        if !scanner.take(UInt8(ascii: "]")) {
-            repeat {
-                scanner.skipSpace()
-                results.append(try record(&scanner, payloadFrames: 0, payload: &payload))
-                scanner.skipSpace()
-            } while scanner.take(UInt8(ascii: ","))
-            try scanner.expect(UInt8(ascii: "]"))
-        }
-        try scanner.finish()
-        return results
-    }
-
     /// Reads one record.
     ///
     /// - Throws: an error if `bytes` as a whole are not JSON.

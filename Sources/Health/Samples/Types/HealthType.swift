@@ -55,17 +55,12 @@ public struct CategoryValue: Hashable, Sendable {
     public let isOldName: Bool
     /// HealthKit's constants for it, as exports spell them; the first is the current one.
     public let healthKitNames: [String]
+}
 
+extension CategoryValue {
     /// A value of a declared type.
     public init(raw: Int, name: String) {
         self.init(raw: raw, name: name, isOldName: false, healthKitNames: [])
-    }
-
-    init(raw: Int?, name: String, isOldName: Bool, healthKitNames: [String]) {
-        self.raw = raw
-        self.name = name
-        self.isOldName = isOldName
-        self.healthKitNames = healthKitNames
     }
 }
 
