@@ -114,18 +114,3 @@ final class SocketRegistry: Sendable {
         for entry in full { entry.end() }
     }
 }
-
-/// The filter of a live socket.
-struct LiveFilter: Sendable {
-    let caller: Caller
-    let uid: String?
-    let devices: Set<String>
-    let types: Set<String>
-
-    func takes(_ message: MessageRow) -> Bool {
-        if case .device(let own, _) = caller.kind, own != message.sdid { return false }
-        guard uid == nil || uid == message.uid, caller.may(.read, message.sdtid) else { return false }
-        guard !devices.isEmpty || !types.isEmpty else { return true }
-        return devices.contains(message.sdid) || types.contains(message.sdtid)
-    }
-}

@@ -17,6 +17,27 @@ extension Exchange: SocketService {
             return .refused((error as? APIError)?.answer ?? WebAnswer(500))
         }
     }
+
+    /// The kind of socket of a path below `/v1.1`.
+    enum SocketKind: String { case websocket, live, events }
+
+    func socket(_ path: String) -> SocketKind? {
+        let parts = path.split(separator: "/")
+        guard parts.count == 2, parts[0].lowercased() == "v1.1" else { return nil }
+        let kind = SocketKind(rawValue: String(parts[1]))
+        return kind == .events && !dialect.isLater ? nil : kind
+    }
+
+    /// The subscription that a handshake requests; `nil` for a device's socket.
+    /// - Throws: ``APIError``, which the handshake answers with.
+    func hearing(_ handshake: WebRequest) throws -> SocketRegistry.Subscription? {
+        switch socket(handshake.path) {
+        case .websocket: nil
+        case .live: .messages(try liveFilter(handshake))
+        case .events: .events(try eventFilter(handshake))
+        case nil: throw APIError.notFound
+        }
+    }
 }
 
 /// One WebSocket; it is registered before its handshake is answered, so that no frame is missed in between.

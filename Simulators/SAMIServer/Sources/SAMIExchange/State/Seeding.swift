@@ -73,16 +73,14 @@ extension Exchange {
         }
     }
 
+    /// Adds `count` invented messages of the first scale, one for each hour up to now.
+    public func invent(_ count: Int) throws {
+        try database.write { try invent(count, sdid: Fixtures.scale, until: now, step: 3_600_000, $0) }
+    }
+
     /// A weight from 78.0 to 82.9, always the same for the same number.
     private static func weight(_ number: Int) -> String {
         let tenths = 780 + (number &* 7919) % 50
         return "\(tenths / 10).\(tenths % 10)"
-    }
-}
-
-extension Exchange {
-    /// Adds `count` invented messages of the first scale, one for each hour up to now.
-    public func invent(_ count: Int) throws {
-        try database.write { try invent(count, sdid: Fixtures.scale, until: now, step: 3_600_000, $0) }
     }
 }

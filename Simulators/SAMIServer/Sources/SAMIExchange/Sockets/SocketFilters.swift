@@ -45,6 +45,21 @@ struct EventFilter: Sendable {
     }
 }
 
+/// The filter of a live socket.
+struct LiveFilter: Sendable {
+    let caller: Caller
+    let uid: String?
+    let devices: Set<String>
+    let types: Set<String>
+
+    func takes(_ message: MessageRow) -> Bool {
+        if case .device(let own, _) = caller.kind, own != message.sdid { return false }
+        guard uid == nil || uid == message.uid, caller.may(.read, message.sdtid) else { return false }
+        guard !devices.isEmpty || !types.isEmpty else { return true }
+        return devices.contains(message.sdid) || types.contains(message.sdtid)
+    }
+}
+
 extension Exchange {
     /// The filter that a request to `/events` contains.
     /// - Throws: ``APIError``, which the handshake answers with.
@@ -62,6 +77,24 @@ extension Exchange {
             for did in devices { _ = try device(did, for: caller, .read, database) }
         }
         return EventFilter(caller: caller, uid: uid, devices: devices, events: events)
+    }
+
+    /// The filter that a request to `/live` contains.
+    /// - Throws: ``APIError``, which the handshake answers with.
+    func liveFilter(_ request: WebRequest) throws -> LiveFilter {
+        let query = QueryParameters(request.query)
+        let caller = try caller(query["Authorization"] ?? request.fields["authorization"])
+        let devices = Set(query.list("sdids") + query.list("sdid"))
+        let types = Set(query.list("sdtids"))
+        if case .device = caller.kind, !types.isEmpty {
+            throw APIError.forbidden("a device hears no device types")
+        }
+        try database.read { database in
+            if let uid = query["uid"] { try require(caller, mayActFor: uid, database) }
+            for did in devices { _ = try device(did, for: caller, .read, database) }
+        }
+        guard let uid = query["uid"] ?? caller.user else { throw APIError.required("uid") }
+        return LiveFilter(caller: caller, uid: uid, devices: devices, types: types)
     }
 
     /// Reports that the socket on which a device was registered has ended.
