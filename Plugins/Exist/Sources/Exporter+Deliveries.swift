@@ -27,7 +27,7 @@ extension Exporter {
             if end == nil { end = try await attempt { try await $0.synchronize(isLookedUp: isFirst) } }
         }
         var results: [DeliveryResult] = []
-        for (record, verdict) in zip(records, verdicts) { results.append(try await result(record, verdict, end)) }
+        for verdict in verdicts { results.append(try await result(verdict, end)) }
         return results
     }
 
@@ -40,9 +40,7 @@ extension Exporter {
         )
     }
 
-    private func result(
-        _ record: DeliveredRecord, _ verdict: DayDecision, _ end: DeliveryResult?
-    ) async throws -> DeliveryResult {
+    private func result(_ verdict: DayDecision, _ end: DeliveryResult?) async throws -> DeliveryResult {
         switch verdict {
         case .never(let reason): return .refused(reason: reason)
         case .later: return .retry(after: untilTomorrow, reason: "its day has not begun in the user's time zone")

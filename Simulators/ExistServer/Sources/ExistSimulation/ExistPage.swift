@@ -61,7 +61,7 @@ extension SimulatedExist {
         let body = try state.queue.read { database in
             let users = try Row.fetchAll(database, sql: "SELECT name, zone FROM user ORDER BY rowid")
             let calls = try Row.fetchAll(database, sql: "SELECT * FROM call ORDER BY number DESC LIMIT 30")
-            return try users.map { try section($0["name"], $0["zone"], now, database) }.joined()
+            return try users.map { try section($0["name"], $0["zone"], database) }.joined()
                 + Self.table(of: calls)
         }
         return ExistPage.frame(
@@ -70,7 +70,7 @@ extension SimulatedExist {
                 + "Its clock: \(Timestamp(microseconds: now / 1_000_000 * 1_000_000).text)</p>\(body)")
     }
 
-    private func section(_ user: String, _ zone: String, _ now: Int64, _ database: Database) throws -> String {
+    private func section(_ user: String, _ zone: String, _ database: Database) throws -> String {
         var text =
             "<h2>\(Markup.escaped(user))</h2><p class=\"note\">\(Markup.escaped(zone))</p>"
         let attributes = try StoredExistAttribute.all(of: user, in: database)
