@@ -23,12 +23,9 @@ extension FakeHub {
         guard var session = sessions[peer] else { return }
         let message: SamplesMessage
         do throws(WireError) {
-            let decoded: Result<SamplesMessage, WireError> = body.withUnsafeBytes { body in
-                do throws(WireError) { return .success(try session.decoder.samples(body)) } catch {
-                    return .failure(error)
-                }
+            message = try body.withUnsafeBufferPointer { bytes throws(WireError) in
+                try session.decoder.samples(UnsafeRawBufferPointer(bytes))
             }
-            message = try decoded.get()
         } catch {
             violations.append("\(error)")
             return send(.error(error), to: peer)

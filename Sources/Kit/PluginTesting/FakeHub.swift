@@ -345,18 +345,15 @@ public actor FakeHub {
         }
         if known == .samples { return samples(body, from: peer) }
         let count = incoming.count - 1
-        let message: Result<ClientMessage, WireError> = verb.withUnsafeBytes { verb in
-            body.withUnsafeBytes { body in
-                do throws(WireError) {
-                    return .success(try ClientMessage.decode(verb: verb, body: body, frameCount: count))
-                } catch {
-                    return .failure(error)
+        do throws(WireError) {
+            let message = try verb.withUnsafeBufferPointer { verb throws(WireError) in
+                try body.withUnsafeBufferPointer { body throws(WireError) in
+                    try ClientMessage.decode(
+                        verb: UnsafeRawBufferPointer(verb), body: UnsafeRawBufferPointer(body), frameCount: count)
                 }
             }
-        }
-        switch message {
-        case .success(let message): receive(message, from: peer)
-        case .failure(let error):
+            receive(message, from: peer)
+        } catch {
             violations.append("\(error)")
             send(.error(error), to: peer)
         }
