@@ -123,8 +123,7 @@ struct FHIRObservation {
     ///
     /// There is no Device resource for it.
     private static func origin(_ source: Source) -> JSONTree.Member {
-        let names = [source.plugin, source.device, source.account].compactMap(\.self)
-        return JSONTree.Member("device", ["display": .text(names.joined(separator: " "))])
+        JSONTree.Member("device", ["display": .text(source.names)])
     }
 
     private static func value(
@@ -190,7 +189,7 @@ struct FHIRObservation {
             ]
         }
         var result: [JSONTree.Member] = []
-        if sample.type == .food, let name = metadata(sample)?["foodType"]?.text {
+        if sample.type == .food, let name = sample.metadataTree?["foodType"]?.text {
             result.append(.init("valueString", .text(name)))
         }
         return result + [.init("component", .list(components))]
@@ -224,7 +223,7 @@ struct FHIRObservation {
 
     private static func remarks(_ sample: Sample, _ stored: StoredRecord) -> [String] {
         var remarks: [String] = []
-        let metadata = metadata(sample)
+        let metadata = sample.metadataTree
         if metadata?["wasUserEntered"]?.truth == true { remarks.append("entered by hand") }
         if let note = metadata?["note"]?.text { remarks.append(note) }
         if case .quantity = sample.value, let food = metadata?["foodType"]?.text { remarks.append("of \(food)") }
@@ -232,10 +231,6 @@ struct FHIRObservation {
         let doubtful = SampleMembers.named.filter { stored.implausible.contains($0.member) }.map { "\($0.name)" }
         if !doubtful.isEmpty { remarks.append("implausible: \(doubtful.joined(separator: ", "))") }
         return remarks
-    }
-
-    private static func metadata(_ sample: Sample) -> JSONTree? {
-        sample.metadata.flatMap { JSONTree(Array($0.text.utf8)) }
     }
 
     /// FHIR allows any order; this is the order of its specification.

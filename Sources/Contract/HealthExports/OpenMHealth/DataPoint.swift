@@ -198,7 +198,6 @@ public struct DataPointExport: ExportWriter {
                     .init("source_creation_date_time", .text(sample.end.text)),
                 ] + modality)
         case .openMHealth:
-            let source = [sample.source.plugin, sample.source.device, sample.source.account].compactMap(\.self)
             return .object([
                 .init("id", .text(uuid)), .init("creation_date_time", .text(created.text)),
                 .init("schema_id", schema),
@@ -206,7 +205,7 @@ public struct DataPointExport: ExportWriter {
                     "acquisition_provenance",
                     .object(
                         [
-                            .init("source_name", .text(source.joined(separator: " "))),
+                            .init("source_name", .text(sample.source.names)),
                             .init("source_data_point_id", .text(sample.key.text)),
                             .init("source_creation_date_time", .text(sample.end.text)),
                         ] + modality)),
@@ -218,8 +217,8 @@ public struct DataPointExport: ExportWriter {
     /// How a measured or entered sample was acquired.
     private static func modality(_ sample: Sample) -> [JSONTree.Member] {
         guard sample.provenance == .measured else { return [] }
-        let metadata = sample.metadata.flatMap { JSONTree(Array($0.text.utf8)) }
-        let isEntered = sample.source.plugin == Source.byHand || metadata?["wasUserEntered"]?.truth == true
+        let isEntered =
+            sample.source.plugin == Source.byHand || sample.metadataTree?["wasUserEntered"]?.truth == true
         return [.init("modality", isEntered ? "self-reported" : "sensed")]
     }
 }

@@ -199,11 +199,8 @@ public struct AppleHealthExport: ExportWriter {
     // MARK: - Attributes
 
     private func origin(_ sample: Sample, _ output: inout [UInt8]) {
-        let source = sample.source
-        output.append(
-            attribute: "sourceName",
-            [source.plugin, source.device, source.account].compactMap(\.self).joined(separator: " "))
-        let metadata = JSONTree(sample.metadata)
+        output.append(attribute: "sourceName", sample.source.names)
+        let metadata = sample.metadataTree
         if let version = metadata?["sourceRevision"]?["version"]?.text {
             output.append(attribute: "sourceVersion", version)
         }
@@ -254,7 +251,7 @@ public struct AppleHealthExport: ExportWriter {
     private mutating func metadata(_ sample: Sample) -> [(String, String)] {
         var entries: [(String, String)] = []
         if let zone = sample.zone { entries.append(("HKTimeZone", zone)) }
-        for member in JSONTree(sample.metadata)?.members ?? [] {
+        for member in sample.metadataTree?.members ?? [] {
             guard member.name != "device", member.name != "sourceRevision" else { continue }
             let known = MetadataKey.named(member.name)
             let key = known.map { AppleHealthExport.constant($0) } ?? member.name
@@ -293,11 +290,4 @@ public struct AppleHealthExport: ExportWriter {
     }
 
     private static func capitalized(_ name: String) -> String { name.prefix(1).uppercased() + name.dropFirst() }
-}
-
-extension JSONTree {
-    fileprivate init?(_ object: JSONObject?) {
-        guard let object, let tree = JSONTree(Array(object.text.utf8)) else { return nil }
-        self = tree
-    }
 }

@@ -71,8 +71,7 @@ public struct GPXExport: ExportWriter {
             output.append(literal: "</desc>\n")
         }
         output.append(literal: "    <src>")
-        let source = sample.source
-        output.append(xml: [source.plugin, source.device, source.account].compactMap(\.self).joined(separator: " "))
+        output.append(xml: sample.source.names)
         output.append(literal: "</src>\n    <trkseg>\n")
     }
 
