@@ -68,15 +68,11 @@ public struct StatisticsPage: Decodable, Sendable {
         public var figures: Figures
 
         private enum CodingKeys: CodingKey { case source }
-        private enum SourceKeys: CodingKey { case plugin, device, account }
 
         public init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
-                .nestedContainer(keyedBy: SourceKeys.self, forKey: .source)
-            source = Source(
-                plugin: try members.decode(String.self, forKey: .plugin),
-                device: try members.decodeIfPresent(String.self, forKey: .device),
-                account: try members.decodeIfPresent(String.self, forKey: .account))
+            let origin = try members.decode(SourceTally.Origin.self, forKey: .source)
+            source = Source(plugin: origin.plugin, device: origin.device, account: origin.account)
             figures = try Figures(from: decoder)
         }
     }
