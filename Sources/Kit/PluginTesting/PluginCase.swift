@@ -149,7 +149,9 @@ public struct PluginCase: Sendable, CustomStringConvertible {
         var behaviour = FakeHub.Behaviour()
         guard let data = try? Data(contentsOf: directory.appending(path: "hub.json")) else { return behaviour }
         if let clock = try JSONDecoder().decode(HubFile.self, from: data).clock { behaviour.clock = clock }
-        if let persons = try Welcome.PersonEntry.persons(in: Array(data)) { behaviour.persons = persons }
+        if let persons = try Welcome.persons(in: Array(data), named: "hub.json") {
+            behaviour.persons = persons
+        }
         return behaviour
     }
 }

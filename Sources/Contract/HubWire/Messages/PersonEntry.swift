@@ -76,12 +76,14 @@ public struct PersonProfile: Hashable, Sendable {
     }
 }
 
-extension Welcome.PersonEntry: BodyCoding {
-    /// The member `persons` of a JSON object, which has the form of WELCOME; `nil` if there is none.
-    package static func persons(in object: [UInt8]) throws -> [Self]? {
-        try object.withUnsafeBytes { try ObjectReader($0, path: "persons").objectsIfPresent("persons") }
+extension Welcome {
+    /// The member `persons` of a file with a JSON object, which has the form of WELCOME; `nil` if there is none.
+    package static func persons(in file: [UInt8], named name: String) throws -> [PersonEntry]? {
+        try file.withUnsafeBytes { try ObjectReader($0, path: name).objectsIfPresent("persons") }
     }
+}
 
+extension Welcome.PersonEntry: BodyCoding {
     init(reading object: ObjectReader) throws(WireError) {
         self.init(
             name: try object.text("name"), displayName: try object.textIfPresent("displayName"),
