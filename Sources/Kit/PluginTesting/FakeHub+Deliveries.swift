@@ -84,7 +84,9 @@ extension FakeHub {
         }
         subscriptions[request.want] = Subscription(request: request, peer: peer, credit: request.credit)
         send(.want(answer(request.want, pending: behaviour.pending, isCaughtUp: behaviour.pending == 0)), to: peer)
-        beginKept(to: request.want)
+        // A new session receives unanswered records again.
+        kept.open[request.want] = nil
+        deliverKept(to: request.want)
     }
 
     private func answer(_ want: String, pending: Int64, isCaughtUp: Bool) -> WantAnswer {
@@ -144,7 +146,7 @@ extension FakeHub {
     }
 
     /// Delivers the next kept records, unless a delivery is open or the credit does not cover it.
-    func deliverKept(to want: String) {
+    private func deliverKept(to want: String) {
         guard kept.open[want] == nil, let request = subscriptions[want]?.request else { return }
         var place = kept.places[want] ?? 0
         var batch: [StoredRecord] = []
@@ -157,13 +159,7 @@ extension FakeHub {
         kept.open[want] = (deliveries[number].number, place)
     }
 
-    /// Delivers unanswered records again, because a new session has requested the subscription.
-    func beginKept(to want: String) {
-        kept.open[want] = nil
-        deliverKept(to: want)
-    }
-
-    func settleKept(_ report: DeliveryReport) {
+    private func settleKept(_ report: DeliveryReport) {
         guard let open = kept.open[report.want], open.delivery == report.delivery else { return }
         (kept.open[report.want], kept.places[report.want]) = (nil, open.place)
         deliverKept(to: report.want)
