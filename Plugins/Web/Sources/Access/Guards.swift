@@ -172,9 +172,8 @@ struct ErrorPages: RouterMiddleware {
     }
 
     private func page(_ refusal: RequestRefusal) -> Response {
-        var response = PageAnswer.page(
-            PageFrame(title: refusal.title).html("<p>\(refusal.advice)</p><p><a href=\"/\">The first page</a></p>"),
-            refusal.status)
+        var response = PageFrame(title: refusal.title).page(
+            "<p>\(refusal.advice)</p><p><a href=\"/\">The first page</a></p>", refusal.status)
         if let seconds = refusal.retryAfter { response.headers[.retryAfter] = "\(seconds)" }
         return response
     }

@@ -10,24 +10,22 @@ struct LogInPages: Sendable {
 
     /// The page for visitors without a link.
     var advice: Response {
-        PageAnswer.page(
-            PageFrame(title: "Log in").html(
-                """
-                <p>Type <code>hub web</code> on the hub's machine, and open the link that it prints. For someone with access
-                to their own values alone: <code>hub web --person NAME</code>.</p>
-                """))
+        PageFrame(title: "Log in").page(
+            """
+            <p>Type <code>hub web</code> on the hub's machine, and open the link that it prints. For someone with access
+            to their own values alone: <code>hub web --person NAME</code>.</p>
+            """)
     }
 
     func question(_ link: String) throws -> Response {
         guard let link = AccessKey(link) else { throw Self.unknown }
-        return PageAnswer.page(
-            PageFrame(title: "Log in").html(
-                """
-                <form method="post" action="/login"><input type="hidden" name="link" value="\(link.text)">
-                <p>This browser stays logged in for thirty days after it was used last.</p>
-                <noscript><p>Without JavaScript it only reads.</p></noscript>
-                <button class="main" autofocus>Log in</button></form>
-                """))
+        return PageFrame(title: "Log in").page(
+            """
+            <form method="post" action="/login"><input type="hidden" name="link" value="\(link.text)">
+            <p>This browser stays logged in for thirty days after it was used last.</p>
+            <noscript><p>Without JavaScript it only reads.</p></noscript>
+            <button class="main" autofocus>Log in</button></form>
+            """)
     }
 
     private static let unknown = RequestRefusal(

@@ -78,16 +78,16 @@ struct SectionChanges: Sendable {
             : lost.count == 1
                 ? "<p>The old value of \(lost[0]) is not shown, and cannot be restored.</p>"
                 : "<p>The old values of \(lost.joined(separator: ", ")) are not shown, and cannot be restored.</p>"
-        return PageAnswer.page(
-            PageFrame(title: "\(change.adds ? "Add" : "Change") \(section.title)?", choice: choice, path: section.page)
-                .html(
-                    """
-                    <h2>Changes in hub.conf</h2>\(PlanText.changes(answer, of: section))\(warning)
-                    <h2>Steps of the hub</h2>\(PlanText.steps(answer.plan))
-                    \(PlanText.problems(answer.plan.problems))
-                    <div class="deeds">\(button(section, id, "Save", isMain: true).html)
-                    <a class="button" href="\(url: section.page)">Leave it</a></div>
-                    """))
+        return PageFrame(
+            title: "\(change.adds ? "Add" : "Change") \(section.title)?", choice: choice, path: section.page
+        ).page(
+            """
+            <h2>Changes in hub.conf</h2>\(PlanText.changes(answer, of: section))\(warning)
+            <h2>Steps of the hub</h2>\(PlanText.steps(answer.plan))
+            \(PlanText.problems(answer.plan.problems))
+            <div class="deeds">\(button(section, id, "Save", isMain: true).html)
+            <a class="button" href="\(url: section.page)">Leave it</a></div>
+            """)
     }
 
     /// Writes a change that was shown.

@@ -10,20 +10,18 @@ struct DeliveriesPage: Sendable {
         let state = try await hub.hubStatus()
         let frame = PageFrame(title: "Deliveries", choice: choice, path: "/deliveries")
         guard !state.sinks.isEmpty else {
-            return PageAnswer.page(
-                frame.html(
-                    """
-                    <p>No plugin takes records out of the hub. One that writes them to files is <code>[plugin.json-lines]</code>: set
-                    <code>enabled = true</code> in hub.conf, and <code>hub apply</code>.</p>\(Self.question)
-                    """))
+            return frame.page(
+                """
+                <p>No plugin takes records out of the hub. One that writes them to files is <code>[plugin.json-lines]</code>: set
+                <code>enabled = true</code> in hub.conf, and <code>hub apply</code>.</p>\(Self.question)
+                """)
         }
-        return PageAnswer.page(
-            frame.html(
-                Self.summary(state.sinks) + Self.table(state.sinks)
-                    + """
-                    <p class="faint">The records a sink wants are those that were delivered, wait, are tried again or were refused, older versions
-                    that a newer one has replaced, and records that it cannot take.</p>
-                    """ + Self.question))
+        return frame.page(
+            Self.summary(state.sinks) + Self.table(state.sinks)
+                + """
+                <p class="faint">The records a sink wants are those that were delivered, wait, are tried again or were refused, older versions
+                that a newer one has replaced, and records that it cannot take.</p>
+                """ + Self.question)
     }
 
     /// A sentence that says whether a sink needs attention.

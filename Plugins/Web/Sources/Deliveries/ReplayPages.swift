@@ -79,13 +79,12 @@ struct ReplayPages: Sendable {
                 "/deliveries/replay", "Deliver \(NumberText.count(total, "record")) again",
                 [("sink", order.sink), ("from", order.from ?? ""), ("type", order.type ?? "")], isMain: true
             ).html
-        return PageAnswer.page(
-            PageFrame(title: "Deliver again to \(order.sink)", choice: choice, path: "/deliveries").html(
-                """
-                <p>Records \(what.isEmpty ? "of all types and times" : what.joined(separator: ", ")), in their current version:</p>
-                <ul>\(lines)</ul>\(form)
-                <p>\(DeliveriesPage.link(entries.first?.sink ?? order.sink))</p>
-                """))
+        return PageFrame(title: "Deliver again to \(order.sink)", choice: choice, path: "/deliveries").page(
+            """
+            <p>Records \(what.isEmpty ? "of all types and times" : what.joined(separator: ", ")), in their current version:</p>
+            <ul>\(lines)</ul>\(form)
+            <p>\(DeliveriesPage.link(entries.first?.sink ?? order.sink))</p>
+            """)
     }
 
     func run(_ request: Request, _ visit: WebRequestContext) async throws -> Response {

@@ -11,12 +11,11 @@ struct SinkPage: Sendable {
             throw NoSuchPage()
         }
         let advice = sink.note.map { LocalTime.inSentence($0) } ?? "You need not do anything."
-        return PageAnswer.page(
-            PageFrame(title: "Deliveries to \(sink.name)", choice: choice, path: "/deliveries").html(
-                """
-                <p>\(DeliveriesPage.lamp(sink)): \(advice)</p>
-                \(Self.account(sink))\(Self.times(sink))\(Self.unwell(sink))\(ReplayPages.question(sink.name))
-                """))
+        return PageFrame(title: "Deliveries to \(sink.name)", choice: choice, path: "/deliveries").page(
+            """
+            <p>\(DeliveriesPage.lamp(sink)): \(advice)</p>
+            \(Self.account(sink))\(Self.times(sink))\(Self.unwell(sink))\(ReplayPages.question(sink.name))
+            """)
     }
 
     /// The wanted records by state; the lines add up.

@@ -32,17 +32,16 @@ struct DevicesPage: Sendable {
             "<p><a class=\"button\" href=\"\(url: ScaleUsersPage.path(plugin.name))\">Users of \(plugin.name)</a></p>"
         }
         guard !state.devices.isEmpty else {
-            return PageAnswer.page(
-                frame.html(
-                    """
-                    <p>No plugin has told of a device yet. A scale's plugin does when the scale is switched on for the first time:
-                    step on it. Plugins are enabled in hub.conf.</p>\(users)
-                    """))
+            return frame.page(
+                """
+                <p>No plugin has told of a device yet. A scale's plugin does when the scale is switched on for the first time:
+                step on it. Plugins are enabled in hub.conf.</p>\(users)
+                """)
         }
         let cards = HTML.each(state.devices) { device in
             card(device, state.plugins.first { $0.name == device.instance })
         }
-        return PageAnswer.page(frame.html("<ul class=\"boxes\">\(cards)</ul>\(users)"))
+        return frame.page("<ul class=\"boxes\">\(cards)</ul>\(users)")
     }
 
     private func card(_ device: HubStatus.DeviceStatus, _ plugin: PluginStatus?) -> HTML {

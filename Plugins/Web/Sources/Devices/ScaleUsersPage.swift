@@ -29,22 +29,20 @@ struct ScaleUsersPage: Sendable {
         let choice = try SelectedPerson(request, visit, parts)
         let frame = PageFrame(title: "Users of \(instance)", choice: choice)
         guard parts.grants.have(.commands) else {
-            return PageAnswer.page(
-                frame.html("<p>\(parts.grants.advice(.commands, to: "Seeing the users of a scale"))</p>"))
+            return frame.page("<p>\(parts.grants.advice(.commands, to: "Seeing the users of a scale"))</p>")
         }
         let answer: RawJSON?
         do {
             answer = try await parts.hub.command("users-list", of: instance, deadline: .seconds(8))
         } catch let failure as CommandFailure {
-            return PageAnswer.page(
-                frame.html(
-                    """
-                    <p class="fault" role="alert">\(failure.message)</p>
-                    <p>A scale sleeps until someone steps on it: wake it, and <a href="\(url: Self.path(instance))">ask again</a>.</p>
-                    """))
+            return frame.page(
+                """
+                <p class="fault" role="alert">\(failure.message)</p>
+                <p>A scale sleeps until someone steps on it: wake it, and <a href="\(url: Self.path(instance))">ask again</a>.</p>
+                """)
         }
         let users = try JSONDecoder().decode([User].self, from: Data((answer ?? RawJSON(trusted: [0x5B, 0x5D])).bytes))
-        return PageAnswer.page(frame.html(list(users, instance, choice)))
+        return frame.page(list(users, instance, choice))
     }
 
     private func list(_ users: [User], _ instance: String, _ choice: SelectedPerson) -> HTML {
@@ -85,13 +83,12 @@ struct ScaleUsersPage: Sendable {
             let serial = try form.text("serial")
             let button = ButtonForm(
                 Self.path(instance), "Delete the user", [("deed", "delete"), ("serial", serial), ("sure", "yes")])
-            return PageAnswer.page(
-                PageFrame(title: "Delete user \(serial) of the scale?", choice: choice).html(
-                    """
-                    <p>This also deletes the user's weighings in the scale's memory. The hub's records stay.</p>
-                    \(button.html)
-                    <p><a href="\(url: Self.path(instance))">Not now</a></p>
-                    """))
+            return PageFrame(title: "Delete user \(serial) of the scale?", choice: choice).page(
+                """
+                <p>This also deletes the user's weighings in the scale's memory. The hub's records stay.</p>
+                \(button.html)
+                <p><a href="\(url: Self.path(instance))">Not now</a></p>
+                """)
         case "delete":
             let serial = try form.number("serial")
             _ = try await parts.hub.command(

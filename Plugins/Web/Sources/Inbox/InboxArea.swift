@@ -29,16 +29,14 @@ struct InboxPage: Sendable {
         let (implausible, moreImplausible) = try await newest { $0.isImplausible = true }
         let frame = PageFrame(title: "Inbox", choice: choice, path: Self.path)
         guard !waiting.isEmpty || !implausible.isEmpty else {
-            return PageAnswer.page(
-                frame.html("<p>The inbox is empty: no record waits for a person, and no value looks wrong.</p>"))
+            return frame.page("<p>The inbox is empty: no record waits for a person, and no value looks wrong.</p>")
         }
         let advice = parts.grants.shown(.assign, to: "Saying whose it is") { HTML() }
         let cards = HTML.each(waiting.reversed()) { card($0, choice) }
-        return PageAnswer.page(
-            frame.html(
-                (waiting.isEmpty
-                    ? HTML() : "<h2>Whose is it?</h2>\(advice)\(moreUnassigned)<ul class=\"boxes\">\(cards)</ul>")
-                    + (implausible.isEmpty ? HTML() : doubtful(implausible.reversed(), choice) + moreImplausible)))
+        return frame.page(
+            (waiting.isEmpty
+                ? HTML() : "<h2>Whose is it?</h2>\(advice)\(moreUnassigned)<ul class=\"boxes\">\(cards)</ul>")
+                + (implausible.isEmpty ? HTML() : doubtful(implausible.reversed(), choice) + moreImplausible))
     }
 
     /// The newest records, in order of time, and a note if there are more.

@@ -25,12 +25,6 @@ enum PageAnswer {
 
     /// Redirects after a form, so that a reload does not send it again.
     static func redirect(to path: String) -> Response { Response(status: .seeOther, headers: [.location: path]) }
-
-    static func page(_ html: HTML, _ status: HTTPResponse.Status = .ok) -> Response {
-        Response(
-            status: status, headers: [.contentType: "text/html; charset=utf-8"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: html.bytes)))
-    }
 }
 
 /// A file for pages; its name contains a hash of the content, so that a browser need not ask again.

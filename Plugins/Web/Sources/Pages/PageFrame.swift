@@ -1,3 +1,6 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
 import PluginKit
 
 /// The frame of each page: title, navigation, and the logged-in person.
@@ -26,7 +29,7 @@ struct PageFrame: Sendable {
     var scripts: [Asset] = []
 
     /// - Parameter content: the content below the title.
-    func html(_ content: HTML) -> HTML {
+    func page(_ content: HTML, _ status: HTTPResponse.Status = .ok) -> Response {
         let body: HTML = """
             <a class="skip" href="#content">To the content</a>
             \(choice.map(header))
@@ -35,10 +38,12 @@ struct PageFrame: Sendable {
             \(content)
             </main>
             """
-        return HTMLDocument(
+        let document = HTMLDocument(
             title: "\(title) – health hub", styles: [Asset.style.path, Asset.chartStyle.path],
-            scripts: (scripts + [Asset.forms]).map(\.path), icon: Asset.icon.path, body: body
-        ).html
+            scripts: (scripts + [Asset.forms]).map(\.path), icon: Asset.icon.path, body: body)
+        return Response(
+            status: status, headers: [.contentType: "text/html; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: document.html.bytes)))
     }
 
     private static let withoutScripts: HTML = """

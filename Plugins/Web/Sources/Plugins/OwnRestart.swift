@@ -136,12 +136,11 @@ private struct SelfEndingCommand: Sendable {
 extension PageAnswer {
     /// The page that is shown while this plugin is restarted.
     static func away(_ words: HTML, _ choice: SelectedPerson, _ back: String) -> Response {
-        page(
-            PageFrame(title: "One moment", choice: choice).html(
-                """
-                <p>\(words): it makes this page, which is away for a moment.</p>
-                <p><a class="button main" href="\(url: back)">Go on</a></p>
-                """))
+        PageFrame(title: "One moment", choice: choice).page(
+            """
+            <p>\(words): it makes this page, which is away for a moment.</p>
+            <p><a class="button main" href="\(url: back)">Go on</a></p>
+            """)
     }
 }
 

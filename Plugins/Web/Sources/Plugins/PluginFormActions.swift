@@ -79,7 +79,7 @@ struct PluginFormActions: Sendable {
         let frame = PageFrame(title: "hub.conf", choice: choice, path: "/apply")
         let grants = OwnerGrants(hub)
         guard grants.have(.apply) else {
-            return PageAnswer.page(frame.html("<p>\(grants.advice(.apply, to: "Reading hub.conf again"))</p>"))
+            return frame.page("<p>\(grants.advice(.apply, to: "Reading hub.conf again"))</p>")
         }
         let plan = try await hub.run(OwnCommands.Apply.self, isDryRun: true, deadline: .seconds(120))
         let isSame = !plan.instances.contains { $0.action != .leave } && plan.persons.isEmpty
@@ -87,13 +87,12 @@ struct PluginFormActions: Sendable {
             plan.applied
             ? ButtonForm("/apply", "Have the hub follow it", isMain: true).html
             : "<p>Nothing is changed until that is corrected in hub.conf.</p>"
-        return PageAnswer.page(
-            frame.html(
-                """
-                \(PlanText.problems(plan.problems))
-                \(plan.applied ? "<h2>Steps of the hub</h2>\(PlanText.steps(plan))" : HTML())
-                \(isSame && plan.applied ? "<p>The hub follows it already.</p>" : button)
-                """))
+        return frame.page(
+            """
+            \(PlanText.problems(plan.problems))
+            \(plan.applied ? "<h2>Steps of the hub</h2>\(PlanText.steps(plan))" : HTML())
+            \(isSame && plan.applied ? "<p>The hub follows it already.</p>" : button)
+            """)
     }
 
     func apply(_ choice: SelectedPerson) async throws -> Response {

@@ -17,23 +17,21 @@ struct PluginLogIns: Sendable {
             title: "Log in to \(facts.name)", choice: choice, path: PluginAddresses.of(facts.name, "/login"))
         let way: HTML = "<p><a href=\"\(url: PluginAddresses.of(facts.name))\">\(facts.name)</a></p>"
         guard let talk = talks.talk(of: facts.name, for: choice.viewer) else {
-            return PageAnswer.page(frame.html("\(way)\(beginning(facts))"))
+            return frame.page("\(way)\(beginning(facts))")
         }
         guard talk.session == choice.viewer.session.hash else {
-            return PageAnswer.page(
-                frame.html("\(way)<p>Another browser, or a program, is logging in now.</p>\(cancelling(facts.name))"))
+            return frame.page("\(way)<p>Another browser, or a program, is logging in now.</p>\(cancelling(facts.name))")
         }
         switch await talk.state {
         case .ended: return end(talk, choice.viewer)
         case .working:
-            return PageAnswer.page(
-                frame.html(
-                    """
-                    \(way)<p>The plugin is logging in.</p><p><a class="button" href="\(url: PluginAddresses.of(facts.name, "/login"))">Look \
-                    again</a></p>\(cancelling(facts.name))
-                    """))
+            return frame.page(
+                """
+                \(way)<p>The plugin is logging in.</p><p><a class="button" href="\(url: PluginAddresses.of(facts.name, "/login"))">Look \
+                again</a></p>\(cancelling(facts.name))
+                """)
         case .asking(let question, let number):
-            return PageAnswer.page(frame.html("\(way)\(asking(question, number, facts.name))"))
+            return frame.page("\(way)\(asking(question, number, facts.name))")
         }
     }
 

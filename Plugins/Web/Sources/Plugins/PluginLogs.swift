@@ -16,18 +16,17 @@ struct PluginLogs: Sendable {
         let frame = PageFrame(
             title: "Log of \(name)", choice: choice, path: PluginAddresses.of(name, "/logs"), scripts: [Asset.logs])
         guard grants.have(.logs) else {
-            return PageAnswer.page(frame.html("<p>\(grants.advice(.logs, to: "Reading logs"))</p>"))
+            return frame.page("<p>\(grants.advice(.logs, to: "Reading logs"))</p>")
         }
         let (text, hasMore) = try await lines(of: name)
         let note: HTML = hasMore ? "<p class=\"faint\">Older ones: <code>hub logs \(name)</code>.</p>" : HTML()
-        return PageAnswer.page(
-            frame.html(
-                """
-                <p><a href="\(url: PluginAddresses.of(name))">\(name)</a></p>\(note)
-                <p class="faint" id="log-state" role="status">Load the page again for newer lines.</p>
-                <pre class="log" id="log" role="region" tabindex="0" aria-label="Log of \(name)" \
-                data-lines="\(url: PluginAddresses.of(name, "/logs/lines"))">\(text)</pre>
-                """))
+        return frame.page(
+            """
+            <p><a href="\(url: PluginAddresses.of(name))">\(name)</a></p>\(note)
+            <p class="faint" id="log-state" role="status">Load the page again for newer lines.</p>
+            <pre class="log" id="log" role="region" tabindex="0" aria-label="Log of \(name)" \
+            data-lines="\(url: PluginAddresses.of(name, "/logs/lines"))">\(text)</pre>
+            """)
     }
 
     /// The same lines as plain text, or 304 if the browser has them.

@@ -9,9 +9,8 @@ struct PluginPage: Sendable {
     func response(_ name: String?, _ choice: SelectedPerson) async throws -> Response {
         let grants = OwnerGrants(hub)
         guard grants.have(.status) else {
-            return PageAnswer.page(
-                PageFrame(title: "Plugins", choice: choice, path: "/plugins").html(
-                    "<p>\(grants.advice(.status, to: "How the plugins are"))</p>"))
+            return PageFrame(title: "Plugins", choice: choice, path: "/plugins").page(
+                "<p>\(grants.advice(.status, to: "How the plugins are"))</p>")
         }
         return page(try await hub.pluginFacts(of: name), choice)
     }
@@ -25,7 +24,7 @@ struct PluginPage: Sendable {
         let grants = OwnerGrants(hub)
         let actions = PluginActions(grants: grants)
         let frame = PageFrame(title: facts.name, choice: choice, path: "/plugins/\(facts.name)")
-        let html = frame.html(
+        return frame.page(
             """
             <p><a href="/plugins">All plugins</a></p>
             \(refusal.map { "<div class=\"notice bad\" role=\"alert\">\($0)</div>" } ?? HTML())
@@ -35,8 +34,7 @@ struct PluginPage: Sendable {
             \(self.facts(facts))
             \(settings(facts, fields, grants))
             \(commands(facts, grants))
-            """)
-        return PageAnswer.page(html, refusal == nil ? .ok : .unprocessableContent)
+            """, refusal == nil ? .ok : .unprocessableContent)
     }
 
     private func buttons(_ facts: PluginFacts, _ actions: PluginActions) -> HTML {

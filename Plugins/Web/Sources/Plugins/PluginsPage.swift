@@ -10,16 +10,15 @@ struct PluginsPage: Sendable {
         let frame = PageFrame(title: "Plugins", choice: choice, path: "/plugins")
         let grants = OwnerGrants(hub)
         guard grants.have(.status) else {
-            return PageAnswer.page(frame.html("<p>\(grants.advice(.status, to: "How the plugins are"))</p>"))
+            return frame.page("<p>\(grants.advice(.status, to: "How the plugins are"))</p>")
         }
         let all = try await hub.pluginFacts()
         guard !all.isEmpty else {
-            return PageAnswer.page(
-                frame.html(
-                    """
-                    <p>hub.conf has no plugin: <code>hub plugin search</code> finds those that there are, and \
-                    <code>hub plugin install</code> brings one.</p>
-                    """))
+            return frame.page(
+                """
+                <p>hub.conf has no plugin: <code>hub plugin search</code> finds those that there are, and \
+                <code>hub plugin install</code> brings one.</p>
+                """)
         }
         let hasSource = all.contains { facts in
             facts.condition.enabled && facts.name != hub.instance
@@ -38,12 +37,11 @@ struct PluginsPage: Sendable {
         let note =
             grants.have(.plugins)
             ? HTML() : "<p class=\"faint\">\(grants.advice(.plugins, to: "What they read and share"))</p>"
-        return PageAnswer.page(
-            frame.html(
-                """
-                \(head)\(setup)<ul class="boxes">\(cards)</ul>\(note)
-                <p><a href="/apply">Preview the changes of hub.conf</a></p>
-                """))
+        return frame.page(
+            """
+            \(head)\(setup)<ul class="boxes">\(cards)</ul>\(note)
+            <p><a href="/apply">Preview the changes of hub.conf</a></p>
+            """)
     }
 
     private func card(_ facts: PluginFacts, _ actions: PluginActions) -> HTML {

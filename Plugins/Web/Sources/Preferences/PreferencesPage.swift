@@ -24,7 +24,7 @@ struct PreferencesPage: Sendable {
     func show(_ choice: SelectedPerson) async throws -> Response {
         let frame = PageFrame(title: "Preferences", choice: choice, path: Self.path)
         guard let person = choice.person else {
-            return PageAnswer.page(frame.html("<p>There is no person whose values could be read.</p>"))
+            return frame.page("<p>There is no person whose values could be read.</p>")
         }
         var fields = FormFields(values: parts.preferences.units(of: person.name))
         let types = try await types(of: person)
@@ -37,14 +37,13 @@ struct PreferencesPage: Sendable {
                 + Units.of(type).map { FormOption(value: $0, text: Units.label($0)) }
             return fields.choice(type.id.rawValue, TypeName.text(type.id), options)
         }
-        return PageAnswer.page(
-            frame.html(
-                """
-                <p>In which units \(person.shownName) reads values on these pages. Elsewhere, such as in <code>hub samples</code> and on
-                scales, <code>units</code> in <code>[person.\(person.name)]</code> of hub.conf still decides.</p>
-                <form class="entry" method="post" action="\(url: Self.address(of: person.name))">
-                \(choices)<p><button class="main">Save</button></p></form>
-                """))
+        return frame.page(
+            """
+            <p>In which units \(person.shownName) reads values on these pages. Elsewhere, such as in <code>hub samples</code> and on
+            scales, <code>units</code> in <code>[person.\(person.name)]</code> of hub.conf still decides.</p>
+            <form class="entry" method="post" action="\(url: Self.address(of: person.name))">
+            \(choices)<p><button class="main">Save</button></p></form>
+            """)
     }
 
     private static func address(of person: String) -> String {

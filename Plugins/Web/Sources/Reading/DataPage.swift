@@ -11,21 +11,20 @@ struct DataPage: Sendable {
     private static let together = 4
 
     func response(_ request: Request, _ choice: SelectedPerson) async throws -> Response {
-        guard let person = choice.person else { return PageAnswer.page(EmptyStates.nobody(choice)) }
+        guard let person = choice.person else { return EmptyStates.nobody(choice) }
         let subject = try PagePerson(person, parts.hub.clock)
         let frame = PageFrame(title: "All data", choice: choice, path: "/data")
         let latest = try await parts.reader.latest(of: person)
-        guard !latest.isEmpty else { return PageAnswer.page(frame.html(EmptyStates.noValues(subject, choice.viewer))) }
+        guard !latest.isEmpty else { return frame.page(EmptyStates.noValues(subject, choice.viewer)) }
         let pages = (latest.count + Self.most - 1) / Self.most
         guard let page = Int(request.field("page") ?? "1"), (1...pages).contains(page) else { throw NoSuchPage() }
         let shown = Array(latest.dropFirst((page - 1) * Self.most).prefix(Self.most))
         let cards = HTML.joined(try await cards(shown, subject), by: "")
-        return PageAnswer.page(
-            frame.html(
-                """
-                <p class="faint">\(NumberText.count(latest.count, "type")); the charts are week by week, of the last year at most.</p>
-                <ul class="cards charts">\(cards)</ul>\(pager(page, pages, subject))
-                """))
+        return frame.page(
+            """
+            <p class="faint">\(NumberText.count(latest.count, "type")); the charts are week by week, of the last year at most.</p>
+            <ul class="cards charts">\(cards)</ul>\(pager(page, pages, subject))
+            """)
     }
 
     private func pager(_ page: Int, _ pages: Int, _ subject: PagePerson) -> HTML {

@@ -31,11 +31,11 @@ struct TodayPage: Sendable {
     }
 
     func response(_ request: Request, _ choice: SelectedPerson) async throws -> Response {
-        guard let person = choice.person else { return PageAnswer.page(EmptyStates.nobody(choice)) }
+        guard let person = choice.person else { return EmptyStates.nobody(choice) }
         let subject = try PagePerson(person, parts.hub.clock)
         let frame = PageFrame(title: "Today", choice: choice, path: "/", scripts: [.charts, .live])
         let latest = try await reader.latest(of: person)
-        guard !latest.isEmpty else { return PageAnswer.page(frame.html(EmptyStates.noValues(subject, choice.viewer))) }
+        guard !latest.isEmpty else { return frame.page(EmptyStates.noValues(subject, choice.viewer)) }
         let range = request.field("range").flatMap(Range.init) ?? .month
         var content = HTML()
         let main = try await mainRecord(latest, subject)
@@ -43,7 +43,7 @@ struct TodayPage: Sendable {
         content += rings(latest, subject)
         let rest = latest.filter { $0.number != main?.number && $0.type != .activitySummary }
         content += try await others(rest, subject)
-        return PageAnswer.page(frame.html("<div data-refresh=\"today\">\(content)</div>"))
+        return frame.page("<div data-refresh=\"today\">\(content)</div>")
     }
 
     /// The latest weight; without one, the latest record of the type with the most samples in the last 90 days.
@@ -104,8 +104,8 @@ extension StoredRecord {
 
 /// Texts and advice for pages without values.
 enum EmptyStates {
-    static func nobody(_ choice: SelectedPerson) -> HTML {
-        PageFrame(title: "Today", choice: choice, path: "/").html(
+    static func nobody(_ choice: SelectedPerson) -> Response {
+        PageFrame(title: "Today", choice: choice, path: "/").page(
             "<p>hub.conf has no person for this page: \(setup(choice.viewer)) asks who there is, and has the hub follow.</p>"
         )
     }

@@ -17,12 +17,11 @@ struct TypePage: Sendable {
         guard let newest = try await reader.newest(type, of: subject.name, limit: 1).first,
             case .sample(let sample) = newest.record
         else {
-            return PageAnswer.page(
-                frame.html(
-                    """
-                    <section class="empty"><p>There are no samples of this type.</p>
-                    \(EntryPage.link(type, subject.name))<p><a href="\(url: subject.address("/data"))">All data</a></p></section>
-                    """))
+            return frame.page(
+                """
+                <section class="empty"><p>There are no samples of this type.</p>
+                \(EntryPage.link(type, subject.name))<p><a href="\(url: subject.address("/data"))">All data</a></p></section>
+                """)
         }
         let latest = subject.day(of: sample)
         var oldest = latest
@@ -41,7 +40,7 @@ struct TypePage: Sendable {
             type, subject,
             TypeWindow.fields(window.first, window.last, by: request.field("by") == nil ? nil : window.unit),
             details: details)
-        return PageAnswer.page(frame.html(content))
+        return frame.page(content)
     }
 
     /// A type that only plugins know.

@@ -26,9 +26,8 @@ struct SetupPage: Sendable {
         } else {
             content = "\(content)<p>\(grants.advice(.configure, to: "Setting up"))</p>"
         }
-        let html = PageFrame(title: "Set up", choice: choice, path: "/setup").html(
-            "\(content)\(try await plugins(grants))")
-        return PageAnswer.page(html, refused == nil ? .ok : .unprocessableContent)
+        return PageFrame(title: "Set up", choice: choice, path: "/setup").page(
+            "\(content)\(try await plugins(grants))", refused == nil ? .ok : .unprocessableContent)
     }
 
     /// The settings of a section, as in `hub.conf`.

@@ -20,10 +20,9 @@ struct SystemPage: Sendable {
     func response(_ choice: SelectedPerson) async throws -> Response {
         let state = try await parts.hub.hubStatus()
         let browsers = try await parts.access.sessions(at: parts.now)
-        return PageAnswer.page(
-            PageFrame(title: "System", choice: choice, path: "/system").html(
-                Self.findings(state.findings) + Self.hub(state) + Self.store(state)
-                    + Self.plugins(state) + Self.deliveries(state.sinks) + Self.sessions(state.sessions, browsers)))
+        return PageFrame(title: "System", choice: choice, path: "/system").page(
+            Self.findings(state.findings) + Self.hub(state) + Self.store(state)
+                + Self.plugins(state) + Self.deliveries(state.sinks) + Self.sessions(state.sessions, browsers))
     }
 
     // MARK: - Findings

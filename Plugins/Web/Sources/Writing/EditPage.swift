@@ -78,26 +78,25 @@ struct EditPage: Sendable {
         let frame = PageFrame(
             title: "Edit \(TypeName.lowered(subject.record.type)), record \(number)", choice: subject.choice)
         guard parts.grants.have(.edit) else {
-            return PageAnswer.page(frame.html("<p>\(parts.grants.advice(.edit, to: "Editing"))</p>"))
+            return frame.page("<p>\(parts.grants.advice(.edit, to: "Editing"))</p>")
         }
         let before = FormText.write(was.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) })
-        return PageAnswer.page(
-            frame.html(
-                """
-                \(fields.summary(besides: subject.names))\(words)
-                <p>Now: \(RecordLine.line(subject.record, subject.choice.reader))</p>
-                <form class="entry" method="post" action="\(url: "\(RecordDetailPage.path(number))/edit")">\
-                \(FormFields.hidden("version", "\(subject.record.sequence)"))\
-                \(FormFields.hidden("members", RecordVersions.text(subject.members)))\
-                \(FormFields.hidden("was", before))\(sure.map { FormFields.hidden("sure", $0) } ?? HTML())
-                \(subject.form?.html(fields, for: subject.choice.reader) ?? HTML())
-                \(fields.line("at", "When", hint: "Such as 7:30, yesterday 7:30, 2024-03-15 07:30."))
-                \(fields.line("to", "Until", hint: "Of what lasted: when it ended."))
-                \(fields.area("note", "Note"))
-                \(fields.line("reason", "Why it is edited", hint: "For readers of the record's history."))
-                <p><button class="main">\(sure == nil ? "Save" : "Save anyway")</button>
-                <a href="\(url: RecordDetailPage.path(number))">Not now</a></p></form>
-                """), fields.faults.isEmpty ? .ok : .unprocessableContent)
+        return frame.page(
+            """
+            \(fields.summary(besides: subject.names))\(words)
+            <p>Now: \(RecordLine.line(subject.record, subject.choice.reader))</p>
+            <form class="entry" method="post" action="\(url: "\(RecordDetailPage.path(number))/edit")">\
+            \(FormFields.hidden("version", "\(subject.record.sequence)"))\
+            \(FormFields.hidden("members", RecordVersions.text(subject.members)))\
+            \(FormFields.hidden("was", before))\(sure.map { FormFields.hidden("sure", $0) } ?? HTML())
+            \(subject.form?.html(fields, for: subject.choice.reader) ?? HTML())
+            \(fields.line("at", "When", hint: "Such as 7:30, yesterday 7:30, 2024-03-15 07:30."))
+            \(fields.line("to", "Until", hint: "Of what lasted: when it ended."))
+            \(fields.area("note", "Note"))
+            \(fields.line("reason", "Why it is edited", hint: "For readers of the record's history."))
+            <p><button class="main">\(sure == nil ? "Save" : "Save anyway")</button>
+            <a href="\(url: RecordDetailPage.path(number))">Not now</a></p></form>
+            """, fields.faults.isEmpty ? .ok : .unprocessableContent)
     }
 
     // MARK: - Saving

@@ -53,15 +53,14 @@ struct EntryPage: Sendable {
             return "<optgroup label=\"\(NameWords.text(group))\">\(FormFields.options(options, chosen: nil))</optgroup>"
         }
         let title = choice.persons.count > 1 ? "Add for \(person.shownName)" : "Add"
-        return PageAnswer.page(
-            PageFrame(title: title, choice: choice, path: Self.path).html(
-                """
-                \(parts.grants.shown(.log, to: "Adding values") { HTML() })
-                <ul class="tiles">\(common)</ul>
-                <form class="entry" method="get" action="\(Self.path)">\(FormFields.hidden("person", person.name))
-                <div class="field"><label for="type">Another type</label><select id="type" name="type">\(options)</select></div>
-                <p><button>Go on</button></p></form>
-                """))
+        return PageFrame(title: title, choice: choice, path: Self.path).page(
+            """
+            \(parts.grants.shown(.log, to: "Adding values") { HTML() })
+            <ul class="tiles">\(common)</ul>
+            <form class="entry" method="get" action="\(Self.path)">\(FormFields.hidden("person", person.name))
+            <div class="field"><label for="type">Another type</label><select id="type" name="type">\(options)</select></div>
+            <p><button>Go on</button></p></form>
+            """)
     }
 
     private func page(
@@ -74,24 +73,23 @@ struct EntryPage: Sendable {
         let frame = PageFrame(
             title: "Add \(TypeName.lowered(form.type.id)) for \(person.shownName)", choice: choice, path: Self.path)
         guard parts.grants.have(.log) else {
-            return PageAnswer.page(frame.html("<p>\(parts.grants.advice(.log, to: "Adding values"))</p>"))
+            return frame.page("<p>\(parts.grants.advice(.log, to: "Adding values"))</p>")
         }
-        return PageAnswer.page(
-            frame.html(
-                """
-                \(fields.summary(besides: shown))\(doubts)
-                <form class="entry" method="post" action="\(url: Self.path(of: person.name, form.type.id))">\
-                \(fields.hidden("entry"))\
-                \(sure.map { FormFields.hidden("sure", $0) } ?? HTML())
-                \(form.html(fields, for: person.reader))
-                \(TimeFields.html(fields))
-                \(fields.line("note", "Note"))
-                <details \("open", if: !(fields.values["facts"] ?? "").isEmpty)><summary>More about it</summary>
-                \(fields.area("facts", "Facts", hint: "One in a line: its name, = and its value, such as Insulin delivery reason=bolus."))</details>
-                <p><button class="main">\(sure == nil ? "Save" : "Save anyway")</button>
-                <a href="\(url: "/types/\(form.type.id.rawValue)?" + FormText.write([(name: "person", value: person.name)]))">Not now</a></p>
-                </form>
-                """), fields.faults.isEmpty ? .ok : .unprocessableContent)
+        return frame.page(
+            """
+            \(fields.summary(besides: shown))\(doubts)
+            <form class="entry" method="post" action="\(url: Self.path(of: person.name, form.type.id))">\
+            \(fields.hidden("entry"))\
+            \(sure.map { FormFields.hidden("sure", $0) } ?? HTML())
+            \(form.html(fields, for: person.reader))
+            \(TimeFields.html(fields))
+            \(fields.line("note", "Note"))
+            <details \("open", if: !(fields.values["facts"] ?? "").isEmpty)><summary>More about it</summary>
+            \(fields.area("facts", "Facts", hint: "One in a line: its name, = and its value, such as Insulin delivery reason=bolus."))</details>
+            <p><button class="main">\(sure == nil ? "Save" : "Save anyway")</button>
+            <a href="\(url: "/types/\(form.type.id.rawValue)?" + FormText.write([(name: "person", value: person.name)]))">Not now</a></p>
+            </form>
+            """, fields.faults.isEmpty ? .ok : .unprocessableContent)
     }
 
     // MARK: - Saving

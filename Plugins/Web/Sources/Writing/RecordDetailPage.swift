@@ -20,29 +20,27 @@ struct RecordDetailPage: Sendable {
         let story =
             parts.grants.have(.trace) ? try await StoryTables(of: record, next: next, choice.viewer, parts) : nil
         let told = story?.html ?? parts.grants.shown(.trace, to: "Its history") { HTML() }
-        if next != nil { return PageAnswer.page(frame.html(told)) }
+        if next != nil { return frame.page(told) }
         let more = story?.facts ?? []
         switch record.record {
         case .retraction(let retraction):
-            return PageAnswer.page(frame.html(removed(record, retraction, more, choice) + told))
+            return frame.page(removed(record, retraction, more, choice) + told)
         case .day(let day):
-            return PageAnswer.page(
-                frame.html(
-                    Self.list(
-                        [
-                            ("Value", "\(ValueText.marked(record, for: choice.reader))"),
-                            (
-                                "Day",
-                                "\(choice.reader.date(day.date)) of \(day.series), \(DayWords.how(day, choice.reader))"
-                            ),
-                            ("Source", "\(RecordText.source(day.source))"),
-                        ] + more) + "<p>A day's value is computed: edit its samples instead.</p>" + told))
+            return frame.page(
+                Self.list(
+                    [
+                        ("Value", "\(ValueText.marked(record, for: choice.reader))"),
+                        (
+                            "Day",
+                            "\(choice.reader.date(day.date)) of \(day.series), \(DayWords.how(day, choice.reader))"
+                        ),
+                        ("Source", "\(RecordText.source(day.source))"),
+                    ] + more) + "<p>A day's value is computed: edit its samples instead.</p>" + told)
         case .sample(let sample):
             let group = try await parts.reader.group(of: record, for: choice.viewer)
-            return PageAnswer.page(
-                frame.html(
-                    facts(record, sample, more, choice) + deeds(record, group, choice)
-                        + members(group.filter { $0.number != record.number }, choice) + told))
+            return frame.page(
+                facts(record, sample, more, choice) + deeds(record, group, choice)
+                    + members(group.filter { $0.number != record.number }, choice) + told)
         }
     }
 

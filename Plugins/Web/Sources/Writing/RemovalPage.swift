@@ -14,21 +14,20 @@ struct RemovalPage: Sendable {
         let choice = plain.with(record)
         let frame = PageFrame(title: "Delete record \(record.number)?", choice: choice)
         guard parts.grants.have(.retract) else {
-            return PageAnswer.page(frame.html("<p>\(parts.grants.advice(.retract, to: "Deleting"))</p>"))
+            return frame.page("<p>\(parts.grants.advice(.retract, to: "Deleting"))</p>")
         }
         let expected = try await parts.hand.plan(
             .retract, ["numbers": .list([.integer(record.number)])], for: choice.viewer)
         let others = expected.entries.count - 1
-        return PageAnswer.page(
-            frame.html(
-                """
-                <p>\(RecordLine.line(record, choice.reader))</p>
-                <p>\(others > 0 ? "What belongs to it goes along: \(NumberText.count(others, "more record")). " : "")It disappears from all lists, and sinks that have it are notified. No source can bring it back; you can.</p>
-                <form class="entry" method="post" action="\(url: "\(RecordDetailPage.path(record.number))/delete")">\
-                \(FormFields.hidden("version", "\(record.sequence)"))
-                \(FormFields().line("reason", "Why", hint: "For readers of the record's history."))
-                <p><button class="main">Delete</button> <a href="\(url: RecordDetailPage.path(record.number))">Not now</a></p></form>
-                """))
+        return frame.page(
+            """
+            <p>\(RecordLine.line(record, choice.reader))</p>
+            <p>\(others > 0 ? "What belongs to it goes along: \(NumberText.count(others, "more record")). " : "")It disappears from all lists, and sinks that have it are notified. No source can bring it back; you can.</p>
+            <form class="entry" method="post" action="\(url: "\(RecordDetailPage.path(record.number))/delete")">\
+            \(FormFields.hidden("version", "\(record.sequence)"))
+            \(FormFields().line("reason", "Why", hint: "For readers of the record's history."))
+            <p><button class="main">Delete</button> <a href="\(url: RecordDetailPage.path(record.number))">Not now</a></p></form>
+            """)
     }
 
     func remove(_ request: Request, _ visit: WebRequestContext) async throws -> Response {
