@@ -1,12 +1,12 @@
-public import HealthText
+import HealthText
 
 /// A chart of one person and type over time, readable visually, by screen readers and by scripts of the page.
 ///
 /// It is SVG without inline style or script. Classes name the drawn elements, and positions are relative, so that the page's style
 /// decides the size. Pages should show a table of the same figures beside it.
-public struct Chart: Sendable {
+struct Chart: Sendable {
     /// How the figures are drawn.
-    public enum Form: Sendable {
+    enum Form: Sendable {
         /// Separate points, with a line through another series, the ``Chart/trend``.
         case points
         /// A line, with a band from minimum to maximum if the figures have them.
@@ -16,31 +16,29 @@ public struct Chart: Sendable {
     }
 
     /// The value that the person wants to reach.
-    public struct Goal: Sendable {
+    struct Goal: Sendable {
         /// In the unit of the type's values.
-        public var value: Double
+        var value: Double
         /// The label at the line: `Goal 70 kg`.
-        public var label: String
-
-        public init(value: Double, label: String) { (self.value, self.label) = (value, label) }
+        var label: String
     }
 
     /// Maximum number of points drawn in one chart; if there are more, a selection shows their shape.
-    public static let most = 360
+    static let most = 360
 
     /// The unique id on the page: letters, digits and `-`.
-    public var id: String
-    public var title: String
-    public var form: Form
+    var id: String
+    var title: String
+    var form: Form
     /// In order of time.
-    public private(set) var points: [ChartPoint]
+    private(set) var points: [ChartPoint]
     /// A line without marks through the points.
-    public private(set) var trend: [ChartPoint]
-    public var goal: Goal?
+    private(set) var trend: [ChartPoint]
+    var goal: Goal?
     /// Two figures further apart than this are not joined, in microseconds.
-    public var longestGap: Int64
+    var longestGap: Int64
     /// For many charts on a page: without axes, and without a text at each mark.
-    public var isSmall: Bool
+    var isSmall: Bool
 
     let format: ValueFormat
     let zone: String
@@ -53,7 +51,7 @@ public struct Chart: Sendable {
     ///   - to: the end of the chart; by default that of the last point.
     ///   - format: the format of the values.
     ///   - zone: IANA name of the zone whose midnights are marked.
-    public init(
+    init(
         id: String, title: String, form: Form, points: [ChartPoint], trend: [ChartPoint] = [], goal: Goal? = nil,
         from: Int64? = nil, to: Int64? = nil, longestGap: Int64 = .max, isSmall: Bool = false, format: ValueFormat,
         zone: String, reader: DisplayPreferences
@@ -77,12 +75,12 @@ public struct Chart: Sendable {
     /// Whether the number of points is so large that each mark shows a stretch of them, from minimum to maximum.
     ///
     /// Single points would not be visible.
-    public var usesStretches: Bool { form == .points && points.count { !$0.isCarried } > Chart.most }
+    var usesStretches: Bool { form == .points && points.count { !$0.isCarried } > Chart.most }
 
     /// Whether each figure has a mark, instead of being only part of the line.
     var hasMarks: Bool { form != .line || points.count <= 100 }
 
-    public var html: HTML {
+    var html: HTML {
         let drawing = ChartDrawing(
             self, TimeAxis(from: from, to: to, zone: zone, reader: reader),
             ValueAxis(
@@ -105,7 +103,7 @@ public struct Chart: Sendable {
     // MARK: - Text alternative
 
     /// A description for people who cannot see the chart: the span, the first and last value, the change, the minimum and maximum.
-    public var words: String {
+    var words: String {
         guard let first = points.first, let last = points.last,
             let least = points.min(by: { ($0.low ?? $0.value) < ($1.low ?? $1.value) }),
             let greatest = points.max(by: { ($0.high ?? $0.value) < ($1.high ?? $1.value) })
@@ -123,7 +121,7 @@ public struct Chart: Sendable {
     }
 
     /// The legend of the shapes; empty if there is only one kind.
-    public var legend: HTML {
+    var legend: HTML {
         func item(_ shape: HTML, _ text: String) -> HTML {
             "<li><svg class=\"key\" aria-hidden=\"true\">\(shape)</svg>\(text)</li>"
         }

@@ -1,19 +1,19 @@
 /// A figure of a chart, with its time.
-public struct ChartPoint: Hashable, Sendable {
+struct ChartPoint: Hashable, Sendable {
     /// Microseconds since 1970; for an interval, its start.
-    public var time: Int64
+    var time: Int64
     /// The end of the interval; `time` for an instant.
-    public var end: Int64
+    var end: Int64
     /// In the unit of the type's values.
-    public var value: Double
+    var value: Double
     /// The minimum and maximum of the values that the figure summarises.
-    public var low, high: Double?
+    var low, high: Double?
     /// Whether nothing was measured then and the value was carried from an earlier day.
-    public var isCarried: Bool
+    var isCarried: Bool
     /// The time as text for people.
-    public var when: String
+    var when: String
 
-    public init(
+    init(
         time: Int64, end: Int64? = nil, value: Double, low: Double? = nil, high: Double? = nil,
         isCarried: Bool = false, when: String
     ) {
@@ -34,7 +34,7 @@ extension [ChartPoint] {
     /// At most `most` points: the first, the last, and the minimum and maximum of each stretch.
     ///
     /// - Parameter most: 4 or more.
-    public func thinned(to most: Int) -> [ChartPoint] {
+    func thinned(to most: Int) -> [ChartPoint] {
         guard count > most, most >= 4 else { return self }
         let stretches = (most - 2) / 2
         let inner = count - 2

@@ -1,17 +1,13 @@
 /// The progress towards a goal, as a ring.
-public struct RingChart: Sendable {
+struct RingChart: Sendable {
     /// The name of the figure.
-    public var name: String
+    var name: String
     /// The reached value and the goal, as text for people.
-    public var value, goal: String
+    var value, goal: String
     /// The reached part, with 1 for the goal; a larger value shows a full ring.
-    public var part: Double
+    var part: Double
 
-    public init(name: String, value: String, goal: String, part: Double) {
-        (self.name, self.value, self.goal, self.part) = (name, value, goal, part)
-    }
-
-    public var html: HTML {
+    var html: HTML {
         let percent = part.isFinite ? Int((min(max(part, 0), 9.99) * 100).rounded()) : 0
         return """
             <svg class="ring" viewBox="0 0 100 100" role="img" aria-label="\(name): \(value) of \(goal), \(percent) percent">\

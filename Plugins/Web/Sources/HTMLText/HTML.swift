@@ -9,31 +9,31 @@ import Platform
 /// ```
 ///
 /// Interpolated markup is not escaped. Text known only at run time cannot become markup, because literals are static.
-public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
+struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// In UTF-8.
-    public private(set) var bytes: [UInt8]
+    private(set) var bytes: [UInt8]
 
     /// Creates empty markup.
-    public init() { bytes = [] }
+    init() { bytes = [] }
 
-    public init(stringLiteral literal: StaticString) { bytes = literal.withUTF8Buffer { Array($0) } }
+    init(stringLiteral literal: StaticString) { bytes = literal.withUTF8Buffer { Array($0) } }
 
-    public init(stringInterpolation interpolation: Interpolation) { bytes = interpolation.bytes }
+    init(stringInterpolation interpolation: Interpolation) { bytes = interpolation.bytes }
 
-    public var text: String { String(decoding: bytes, as: UTF8.self) }
+    var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    public var isEmpty: Bool { bytes.isEmpty }
+    var isEmpty: Bool { bytes.isEmpty }
 
-    public static func + (left: HTML, right: HTML) -> HTML {
+    static func + (left: HTML, right: HTML) -> HTML {
         var sum = left
         sum += right
         return sum
     }
 
-    public static func += (left: inout HTML, right: HTML) { left.bytes += right.bytes }
+    static func += (left: inout HTML, right: HTML) { left.bytes += right.bytes }
 
     /// Concatenates the markup made for each element.
-    public static func each<Element>(_ elements: some Sequence<Element>, _ make: (Element) throws -> HTML) rethrows
+    static func each<Element>(_ elements: some Sequence<Element>, _ make: (Element) throws -> HTML) rethrows
         -> HTML
     {
         var all = HTML()
@@ -42,7 +42,7 @@ public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
     }
 
     /// Joins parts with a separator, such as words in a line.
-    public static func joined(_ parts: some Sequence<HTML>, by separator: HTML) -> HTML {
+    static func joined(_ parts: some Sequence<HTML>, by separator: HTML) -> HTML {
         var all = HTML()
         for (index, part) in parts.enumerated() {
             if index > 0 { all += separator }
@@ -52,28 +52,28 @@ public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
     }
 
     /// Collects a literal and its values.
-    public struct Interpolation: StringInterpolationProtocol, Sendable {
+    struct Interpolation: StringInterpolationProtocol, Sendable {
         fileprivate var bytes: [UInt8] = []
 
-        public init(literalCapacity: Int, interpolationCount: Int) {
+        init(literalCapacity: Int, interpolationCount: Int) {
             bytes.reserveCapacity(literalCapacity + 16 * interpolationCount)
         }
 
-        public mutating func appendLiteral(_ literal: StaticString) {
+        mutating func appendLiteral(_ literal: StaticString) {
             literal.withUTF8Buffer { bytes.append(contentsOf: $0) }
         }
 
-        public mutating func appendInterpolation(_ markup: HTML) { bytes += markup.bytes }
+        mutating func appendInterpolation(_ markup: HTML) { bytes += markup.bytes }
 
         /// Appends nothing if there is no markup.
-        public mutating func appendInterpolation(_ markup: HTML?) { if let markup { bytes += markup.bytes } }
+        mutating func appendInterpolation(_ markup: HTML?) { if let markup { bytes += markup.bytes } }
 
-        public mutating func appendInterpolation(_ text: some StringProtocol) { Markup.append(text, to: &bytes) }
+        mutating func appendInterpolation(_ text: some StringProtocol) { Markup.append(text, to: &bytes) }
 
-        public mutating func appendInterpolation(_ number: some BinaryInteger) { bytes += Array(String(number).utf8) }
+        mutating func appendInterpolation(_ number: some BinaryInteger) { bytes += Array(String(number).utf8) }
 
         /// Appends a word of markup, such as `checked`, if a condition holds.
-        public mutating func appendInterpolation(_ word: StaticString, if condition: Bool) {
+        mutating func appendInterpolation(_ word: StaticString, if condition: Bool) {
             if condition { appendLiteral(word) }
         }
 
@@ -81,7 +81,7 @@ public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
         /// nowhere.
         ///
         /// An address on this site begins with `/`, `?` or `#`; two slashes would lead to another host.
-        public mutating func appendInterpolation(url address: String) {
+        mutating func appendInterpolation(url address: String) {
             Markup.append(Escaping.isHarmless(address: address) ? address : "#", to: &bytes)
         }
     }

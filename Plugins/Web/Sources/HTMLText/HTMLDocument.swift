@@ -1,27 +1,19 @@
 /// A whole HTML page: its head and its body.
 ///
 /// The page contains no inline script or style, so that a content security policy may forbid both.
-public struct HTMLDocument: Sendable {
+struct HTMLDocument: Sendable {
     /// A language tag, such as `en` or `de-CH`.
-    public var language: String
-    public var title: String
+    var language = "en"
+    var title: String
     /// Addresses of style sheets.
-    public var styles: [String]
+    var styles: [String] = []
     /// Addresses of scripts, which run after the page is loaded.
-    public var scripts: [String]
+    var scripts: [String] = []
     /// The address of an icon for the browser's tab.
-    public var icon: String?
-    public var body: HTML
+    var icon: String?
+    var body: HTML
 
-    public init(
-        language: String = "en", title: String, styles: [String] = [], scripts: [String] = [], icon: String? = nil,
-        body: HTML
-    ) {
-        (self.language, self.title, self.styles, self.scripts) = (language, title, styles, scripts)
-        (self.icon, self.body) = (icon, body)
-    }
-
-    public var html: HTML {
+    var html: HTML {
         """
         <!doctype html>
         <html lang="\(language)">

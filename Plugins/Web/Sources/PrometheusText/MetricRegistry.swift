@@ -1,10 +1,10 @@
-package import CoreMetrics
+import CoreMetrics
 import Synchronization
 
 /// Collects metrics through swift-metrics and serves them in Prometheus' format.
 ///
 /// It keeps only described metrics, and a limited number of label values for each; further label values are not counted.
-package final class MetricRegistry: MetricsFactory {
+final class MetricRegistry: MetricsFactory {
     private let descriptions: [MetricDescription]
     private let byName: [String: MetricDescription]
     private let bounds: [Double]
@@ -15,7 +15,7 @@ package final class MetricRegistry: MetricsFactory {
     ///   - descriptions: the metrics in the order in which they are served.
     ///   - bounds: the upper bounds of each histogram's buckets, in seconds, ascending.
     ///   - most: maximum number of different label values of one metric.
-    package init(
+    init(
         _ descriptions: [MetricDescription],
         bounds: [Double] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10], most: Int = 1_000
     ) {
@@ -24,7 +24,7 @@ package final class MetricRegistry: MetricsFactory {
     }
 
     /// The text of all metrics, in the exposition format 0.0.4.
-    package var text: String {
+    var text: String {
         let all = series.withLock { $0 }
         var text = MetricText()
         for description in descriptions {
@@ -61,39 +61,39 @@ package final class MetricRegistry: MetricsFactory {
 
     // MARK: - MetricsFactory
 
-    package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+    func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         member(label, dimensions, .counter) ?? NOOPMetricsHandler.instance
     }
 
-    package func makeFloatingPointCounter(
+    func makeFloatingPointCounter(
         label: String, dimensions: [(String, String)]
     ) -> any FloatingPointCounterHandler {
         member(label, dimensions, .counter) ?? NOOPMetricsHandler.instance
     }
 
-    package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+    func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         member(label, dimensions, .gauge) ?? NOOPMetricsHandler.instance
     }
 
-    package func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+    func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         member(label, dimensions, aggregate ? .histogram : .gauge) ?? NOOPMetricsHandler.instance
     }
 
-    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+    func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         member(label, dimensions, .histogram) ?? NOOPMetricsHandler.instance
     }
 
-    package func destroyCounter(_ handler: any CounterHandler) { remove(handler as? MetricSeries) }
+    func destroyCounter(_ handler: any CounterHandler) { remove(handler as? MetricSeries) }
 
-    package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {
+    func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {
         remove(handler as? MetricSeries)
     }
 
-    package func destroyMeter(_ handler: any MeterHandler) { remove(handler as? MetricSeries) }
+    func destroyMeter(_ handler: any MeterHandler) { remove(handler as? MetricSeries) }
 
-    package func destroyRecorder(_ handler: any RecorderHandler) { remove(handler as? MetricSeries) }
+    func destroyRecorder(_ handler: any RecorderHandler) { remove(handler as? MetricSeries) }
 
-    package func destroyTimer(_ handler: any TimerHandler) { remove(handler as? MetricSeries) }
+    func destroyTimer(_ handler: any TimerHandler) { remove(handler as? MetricSeries) }
 }
 
 /// Label names with their values, sorted by name.
