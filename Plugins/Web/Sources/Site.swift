@@ -5,27 +5,10 @@ import Hummingbird
 import NIOCore
 import PluginKit
 
-/// A part of the site: pages and their forms.
-protocol SiteArea: Sendable {
-    /// Adds its addresses to a router that admits only logged-in viewers.
-    func add(to router: some RouterMethods<WebRequestContext>)
-}
-
 /// All addresses of the site.
 struct Site: Sendable {
     private let parts: WebParts
     init(_ parts: WebParts) { self.parts = parts }
-
-    private var areas: [any SiteArea] {
-        [ReadingArea(parts: parts), RecordsArea(parts: parts), PreferencesArea(parts: parts)]
-    }
-
-    private var ownersAreas: [any SiteArea] {
-        [
-            InboxArea(parts: parts), DevicesArea(parts: parts), DeliveriesArea(parts: parts), PluginsArea(parts: parts),
-            SetupArea(parts: parts), SystemArea(parts: parts),
-        ]
-    }
 
     var responder: RouterResponder<WebRequestContext> {
         let router = Router(context: WebRequestContext.self, options: .autoGenerateHeadEndpoints)
@@ -48,10 +31,123 @@ struct Site: Sendable {
         metrics.add(to: programs.group().add(middleware: OwnersGuard()))
         let inside = router.group().add(middleware: SessionGuard(parts: parts)).add(middleware: turns)
         inside.post("/logout") { request, visit in try await logIn.end(request, visit) }
-        for area in areas { area.add(to: inside) }
-        let owners = inside.group().add(middleware: OwnersGuard())
-        for area in ownersAreas { area.add(to: owners) }
+        addPages(to: inside)
+        addOwnersPages(to: inside.group().add(middleware: OwnersGuard()))
         return router.buildResponder()
+    }
+
+    // MARK: - Pages
+
+    /// Adds the pages for every logged-in viewer, and their forms.
+    private func addPages(to router: some RouterMethods<WebRequestContext>) {
+        show("/", router) { choice, request, _ in try await TodayPage(parts: parts).response(request, choice) }
+        show("/data", router) { choice, request, _ in try await DataPage(parts: parts).response(request, choice) }
+        show("/types/:type", router) { choice, request, visit in
+            try await TypePage(parts: parts).response(visit.parameters.get("type") ?? "", request, choice)
+        }
+        let (entry, record) = (EntryPage(parts: parts), RecordDetailPage(parts: parts))
+        let (edit, removal) = (EditPage(parts: parts), RemovalPage(parts: parts))
+        router.get("/add") { request, visit in try entry.show(request, visit) }
+        router.post("/add") { request, visit in try await entry.save(request, visit) }
+        router.get("/records/:number") { request, visit in try await record.show(request, visit) }
+        router.get("/records/:number/edit") { request, visit in try await edit.show(request, visit) }
+        router.post("/records/:number/edit") { request, visit in try await edit.save(request, visit) }
+        router.post("/records/:number/confirm") { request, visit in try await edit.confirm(request, visit) }
+        router.get("/records/:number/delete") { request, visit in try await removal.ask(request, visit) }
+        router.post("/records/:number/delete") { request, visit in try await removal.remove(request, visit) }
+        router.post("/records/:number/undo") { request, visit in try await removal.undo(request, visit) }
+        let preferences = PreferencesPage(parts: parts)
+        show("/preferences", router) { choice, _, _ in try await preferences.show(choice) }
+        router.post("/preferences") { request, visit in try await preferences.save(request, visit) }
+    }
+
+    /// Adds the pages for the owner, and their forms.
+    private func addOwnersPages(to router: some RouterMethods<WebRequestContext>) {
+        let (hub, assigning, users) = (parts.hub, AssignmentActions(parts: parts), ScaleUsersPage(parts: parts))
+        show("/inbox", router) { choice, _, _ in try await InboxPage(parts: parts).show(choice) }
+        router.post("/inbox/assign") { request, visit in try await assigning.assign(request, visit) }
+        router.post("/inbox/delete") { request, visit in try await assigning.delete(request, visit) }
+        router.post("/inbox/restore") { request, visit in try await assigning.restore(request, visit) }
+        show("/devices", router) { choice, _, _ in try await DevicesPage(hub: hub).response(choice) }
+        router.get("/devices/:instance/users") { request, visit in try await users.show(request, visit) }
+        router.post("/devices/:instance/users") { request, visit in try await users.change(request, visit) }
+        let replay = ReplayPages(parts: parts)
+        show("/deliveries", router) { choice, _, _ in try await DeliveriesPage(hub: hub).response(choice) }
+        show("/deliveries/sink", router) { choice, request, _ in
+            try await SinkPage(hub: hub).response(request.uri.queryParameters["name"], choice)
+        }
+        show("/deliveries/replay", router) { choice, request, _ in try await replay.plan(request, choice) }
+        router.post("/deliveries/replay") { request, visit in try await replay.run(request, visit) }
+        router.get("/deliveries/record") { request, _ in try DeliveriesPage.record(request) }
+        addPlugins(to: router)
+        let setup = SetupPage(parts: parts)
+        show("/setup", router) { choice, _, _ in try await setup.response(choice) }
+        router.post("/setup") { request, visit in
+            let choice = try SelectedPerson(request, visit, parts)
+            return try await setup.plan(try await WebForm.read(request, visit).0, choice)
+        }
+        router.post("/setup/save") { request, visit in
+            let choice = try SelectedPerson(request, visit, parts)
+            let form = try await WebForm.read(request, visit).0
+            return try await SectionChanges(parts: parts).save(form, choice, from: "/setup")
+        }
+        show("/system", router) { choice, _, _ in try await SystemPage(parts: parts).response(choice) }
+    }
+
+    /// Adds the page Plugins and a page for each instance, with their forms.
+    private func addPlugins(to router: some RouterMethods<WebRequestContext>) {
+        let (hub, logIns, deeds) = (parts.hub, PluginLogIns(parts: parts), PluginFormActions(parts: parts))
+        show("/plugins", router) { choice, _, _ in try await PluginsPage(hub: hub).response(choice) }
+        show("/plugins/:instance", router) { choice, _, visit in
+            try await PluginPage(hub: hub).response(visit.parameters.get("instance"), choice)
+        }
+        show("/plugins/:instance/logs", router) { choice, _, visit in
+            try await PluginLogs(hub: hub).response(visit.parameters.get("instance"), choice)
+        }
+        router.get("/plugins/:instance/logs/lines") { request, visit in
+            try await PluginLogs(hub: hub).lines(visit.parameters.get("instance"), request)
+        }
+        show("/plugins/:instance/login", router) { choice, _, visit in
+            try await logIns.response(visit.parameters.get("instance"), choice)
+        }
+        post("login", router, logIns.begin)
+        post("login/answer", router, logIns.answer)
+        post("login/cancel", router, logIns.cancel)
+        post("restart", router, deeds.restart)
+        post("release", router, deeds.release)
+        post("do/:command", router, deeds.carryOut)
+        post("change", router, deeds.change)
+        post("save", router, deeds.save)
+        show("/apply", router) { choice, _, _ in try await deeds.plan(choice) }
+        router.post("/apply") { request, visit in
+            _ = try await WebForm.read(request, visit)
+            return try await deeds.apply(SelectedPerson(request, visit, parts))
+        }
+    }
+
+    /// Adds a page that shows something of the person in its address, or for them.
+    private func show(
+        _ path: RouterPath, _ router: some RouterMethods<WebRequestContext>,
+        _ page: @escaping @Sendable (SelectedPerson, Request, WebRequestContext) async throws -> Response
+    ) {
+        router.get(path) { request, visit in try await page(SelectedPerson(request, visit, parts), request, visit) }
+    }
+
+    /// Adds the handler of a form of an instance's page.
+    private func post(
+        _ path: String, _ router: some RouterMethods<WebRequestContext>,
+        _ deed: @escaping @Sendable (PluginFormRequest) async throws -> Response
+    ) {
+        router.post(RouterPath("/plugins/:instance/\(path)")) { request, visit in
+            let choice = try SelectedPerson(request, visit, parts)
+            let (form, _) = try await WebForm.read(request, visit)
+            guard let instance = visit.parameters.get("instance"), PeerName.isValid(instance) else {
+                throw NoSuchPage()
+            }
+            return try await deed(
+                PluginFormRequest(
+                    instance: instance, command: visit.parameters.get("command") ?? "", form: form, choice: choice))
+        }
     }
 }
 
@@ -140,5 +236,12 @@ struct OwnersGuard: RouterMiddleware {
     ) async throws -> Response {
         guard context.viewer?.isOwner == true else { throw NoSuchPage() }
         return try await next(request, context)
+    }
+}
+
+extension Request {
+    /// A query parameter of the address; nil if it is missing or empty.
+    func field(_ name: String) -> String? {
+        uri.queryParameters[name[...]].map(String.init).flatMap { $0.isEmpty ? nil : $0 }
     }
 }

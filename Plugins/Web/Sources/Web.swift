@@ -100,6 +100,7 @@ struct WebParts: Sendable {
     let settings: WebSettings
     let access: AccessStore
     let notices = NoticeStore()
+    let pending = PendingChanges()
     let preferences: PreferenceStore
     /// The persons that `hub.conf` gives to this page, with their chosen units.
     var persons: [Welcome.PersonEntry] { hub.persons.map(preferences.applied) }

@@ -4,10 +4,7 @@ import PluginKit
 /// Changes `hub.conf`: shows the hub's plan first, then writes, and offers an undo.
 struct SectionChanges: Sendable {
     let parts: WebParts
-    private let book = PendingChanges()
-
-    init(parts: WebParts) { self.parts = parts }
-
+    private var book: PendingChanges { parts.pending }
     private var hub: PluginContext { parts.hub }
 
     /// Shows the hub's plan and asks for confirmation.

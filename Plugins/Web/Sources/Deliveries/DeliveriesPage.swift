@@ -1,3 +1,4 @@
+import HTTPTypes
 import HealthText
 import Hummingbird
 import PluginKit
@@ -61,6 +62,16 @@ struct DeliveriesPage: Sendable {
 
     static func lamp(_ sink: SinkStatus) -> HTML {
         sink.isWell ? "<span class=\"good\">well</span>" : "<span class=\"bad\">needs you</span>"
+    }
+
+    /// Redirects to the page of a record with its deliveries.
+    static func record(_ request: Request) throws -> Response {
+        guard let number = request.uri.queryParameters["number"].flatMap({ Int64($0) }), number > 0 else {
+            throw RequestRefusal(
+                .badRequest, "This is not the number of a record",
+                "Each record has one: the first column of the page of its type, the last of hub samples.")
+        }
+        return PageAnswer.redirect(to: RecordDetailPage.path(number))
     }
 
     /// A form that leads to the page of a record with its deliveries.

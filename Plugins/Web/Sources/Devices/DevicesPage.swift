@@ -2,20 +2,6 @@ import HealthText
 import Hummingbird
 import PluginKit
 
-/// The page Devices, for the owner.
-struct DevicesArea: SiteArea {
-    let parts: WebParts
-
-    func add(to router: some RouterMethods<WebRequestContext>) {
-        let (page, users) = (DevicesPage(hub: parts.hub), ScaleUsersPage(parts: parts))
-        router.get(RouterPath(DevicesPage.path)) { request, visit in
-            try await page.response(SelectedPerson(request, visit, parts))
-        }
-        router.get("/devices/:instance/users") { request, visit in try await users.show(request, visit) }
-        router.post("/devices/:instance/users") { request, visit in try await users.change(request, visit) }
-    }
-}
-
 /// The state of the devices that plugins have reported, with remedies.
 struct DevicesPage: Sendable {
     static let path = "/devices"

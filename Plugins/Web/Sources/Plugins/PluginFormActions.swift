@@ -9,6 +9,24 @@ struct PluginFormActions: Sendable {
 
     private var hub: PluginContext { parts.hub }
 
+    // MARK: - Settings
+
+    /// Shows the hub's plan and asks for confirmation, or shows errors beside the settings.
+    func change(_ call: PluginFormRequest) async throws -> Response {
+        let facts = try await hub.pluginFacts(of: call.instance)
+        let fields = facts.description.map { SettingField.all(of: $0).map { $0.filled(from: call.form) } } ?? []
+        var change = SectionChange(.plugin(call.instance), fields: call.form["enabled"] == nil ? fields : [])
+        change.enabled = call.form["enabled"].map { $0 == "true" }
+        return try await SectionChanges(parts: parts).plan(change, fields, call.choice) { fields, refusal in
+            PluginPage(hub: hub).page(facts, call.choice, fields: fields, refusal: refusal)
+        }
+    }
+
+    /// Writes a change that was shown.
+    func save(_ call: PluginFormRequest) async throws -> Response {
+        try await SectionChanges(parts: parts).save(call.form, call.choice, from: PluginAddresses.of(call.instance))
+    }
+
     // MARK: - Restarting
 
     func restart(_ call: PluginFormRequest) async throws -> Response {
@@ -125,4 +143,19 @@ struct PluginFormActions: Sendable {
             return parts.told("<p class=\"bad\">\(failure.words("It was not done"))</p>", choice.viewer, on: back)
         }
     }
+}
+
+/// A form that the owner has sent from an instance's page.
+struct PluginFormRequest: Sendable {
+    let instance: String
+    /// The name of the plugin's command, if the form is for one.
+    let command: String
+    let form: WebForm
+    let choice: SelectedPerson
+    var viewer: Viewer { choice.viewer }
+}
+
+/// The addresses of an instance.
+enum PluginAddresses {
+    static func of(_ instance: String, _ more: String = "") -> String { "/plugins/\(instance)\(more)" }
 }

@@ -4,16 +4,6 @@ import PluginKit
 import Samples
 
 /// The page Preferences: the units in which a person reads values.
-struct PreferencesArea: SiteArea {
-    let parts: WebParts
-
-    func add(to router: some RouterMethods<WebRequestContext>) {
-        let page = PreferencesPage(parts: parts)
-        router.get("/preferences") { request, visit in try await page.show(SelectedPerson(request, visit, parts)) }
-        router.post("/preferences") { request, visit in try await page.save(request, visit) }
-    }
-}
-
 struct PreferencesPage: Sendable {
     private static let path = "/preferences"
     /// Types offered to everyone; others are offered if the person has values.

@@ -3,8 +3,9 @@ import PluginKit
 
 /// The questions of `hub setup` on a page: persons, the place of the household, and the plugins to run; for the owner.
 struct SetupPage: Sendable {
-    let hub: PluginContext
-    let changes: SectionChanges
+    let parts: WebParts
+    private var hub: PluginContext { parts.hub }
+    private var changes: SectionChanges { SectionChanges(parts: parts) }
 
     /// A refused form, as it was filled in.
     struct Refused {
@@ -28,6 +29,33 @@ struct SetupPage: Sendable {
         }
         return PageFrame(title: "Set up", choice: choice, path: "/setup").page(
             "\(content)\(try await plugins(grants))", refused == nil ? .ok : .unprocessableContent)
+    }
+
+    /// Shows the plan of a form, or the form with its errors.
+    func plan(_ form: WebForm, _ choice: SelectedPerson) async throws -> Response {
+        if form.has("name") {
+            let name = (form["name"] ?? "").split(separator: " ").joined(separator: " ")
+            let person: EnteredPerson?
+            do throws(PersonName.InvalidNames) {
+                person = try PersonName.entered([name], besides: hub.persons).first
+            } catch {
+                let typed = FormFields(values: ["name": name], faults: ["name": error.reason])
+                return try await response(choice, .init(name: typed, text: "<p>Nothing was changed.</p>"))
+            }
+            var change = SectionChange(.person(person?.name ?? name))
+            change.adds = true
+            if let shown = person?.displayName { change.set["display_name"] = .string(shown) }
+            return try await changes.plan(change, [], choice) { _, text in
+                try await response(choice, .init(name: FormFields(values: ["name": name]), text: text))
+            }
+        }
+        if let person = form["person"], !hub.persons.contains(where: { $0.name == person }) { throw NoSuchPage() }
+        let section = form["person"].map { ChangedSection.person($0) } ?? .hub
+        guard parts.grants.have(.configure) else { return try await response(choice) }
+        let fields = try await fields(of: section).map { $0.filled(from: form) }
+        return try await changes.plan(SectionChange(section, fields: fields), fields, choice) { fields, text in
+            try await response(choice, .init(section: section, fields: fields, text: text))
+        }
     }
 
     /// The settings of a section, as in `hub.conf`.

@@ -2,17 +2,6 @@ import HealthText
 import Hummingbird
 import PluginKit
 
-/// The page System, for the owner.
-struct SystemArea: SiteArea {
-    let parts: WebParts
-
-    func add(to router: some RouterMethods<WebRequestContext>) {
-        router.get("/system") { request, visit in
-            try await SystemPage(parts: parts).response(SelectedPerson(request, visit, parts))
-        }
-    }
-}
-
 /// The state of the hub, its store and its plugins, with remedies.
 struct SystemPage: Sendable {
     let parts: WebParts

@@ -4,18 +4,6 @@ import PluginKit
 import Samples
 
 /// The page Inbox: records without a person, and values that look wrong.
-struct InboxArea: SiteArea {
-    let parts: WebParts
-
-    func add(to router: some RouterMethods<WebRequestContext>) {
-        let (page, assigning) = (InboxPage(parts: parts), AssignmentActions(parts: parts))
-        router.get("/inbox") { request, visit in try await page.show(SelectedPerson(request, visit, parts)) }
-        router.post("/inbox/assign") { request, visit in try await assigning.assign(request, visit) }
-        router.post("/inbox/delete") { request, visit in try await assigning.delete(request, visit) }
-        router.post("/inbox/restore") { request, visit in try await assigning.restore(request, visit) }
-    }
-}
-
 struct InboxPage: Sendable {
     static let path = "/inbox"
     /// Maximum number of samples in each part; with more, a person should fix the rule or the source.

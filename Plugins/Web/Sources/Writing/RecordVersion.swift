@@ -2,25 +2,6 @@ import Hummingbird
 import PluginKit
 import Samples
 
-/// The pages that add, edit and delete records.
-struct RecordsArea: SiteArea {
-    let parts: WebParts
-
-    func add(to router: some RouterMethods<WebRequestContext>) {
-        let (entry, record) = (EntryPage(parts: parts), RecordDetailPage(parts: parts))
-        let (edit, removal) = (EditPage(parts: parts), RemovalPage(parts: parts))
-        router.get("/add") { request, visit in try entry.show(request, visit) }
-        router.post("/add") { request, visit in try await entry.save(request, visit) }
-        router.get("/records/:number") { request, visit in try await record.show(request, visit) }
-        router.get("/records/:number/edit") { request, visit in try await edit.show(request, visit) }
-        router.post("/records/:number/edit") { request, visit in try await edit.save(request, visit) }
-        router.post("/records/:number/confirm") { request, visit in try await edit.confirm(request, visit) }
-        router.get("/records/:number/delete") { request, visit in try await removal.ask(request, visit) }
-        router.post("/records/:number/delete") { request, visit in try await removal.remove(request, visit) }
-        router.post("/records/:number/undo") { request, visit in try await removal.undo(request, visit) }
-    }
-}
-
 extension WebRequestContext {
     /// The record number in the address.
     var record: Int64 {
