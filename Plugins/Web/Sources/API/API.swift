@@ -8,9 +8,13 @@ struct API: Sendable {
 
     let parts: WebParts
 
-    static let routes: [APIRoute] =
-        RecordRoutes.all + FigureRoutes.all + WriteRoutes.all + PreferenceRoutes.all + HubRoutes.all + LogInRoutes.all
-        + EventRoutes.all
+    /// The headings of the description, with their routes.
+    static let topics = [
+        ("Records", RecordRoutes.all), ("Figures", FigureRoutes.all), ("By hand", WriteRoutes.all),
+        ("Preferences", PreferenceRoutes.all), ("Hub", HubRoutes.all), ("Log-ins", LogInRoutes.all),
+        ("Events", EventRoutes.all),
+    ]
+    static let routes = topics.flatMap { $0.1 }
 
     /// - Parameters:
     ///   - router: the router of the site, without a log-in.

@@ -12,26 +12,66 @@ import PluginKit
 struct APIRoute: Sendable {
     /// The answer to a successful request.
     struct Answer: Sendable {
-        var status = HTTPResponse.Status.ok
-        var type = "application/json"
         let help: String
-        var schema: JSONTree
+        let schema: JSONTree
+        let type: String
+
+        init(_ help: String, _ schema: JSONTree, type: String = "application/json") {
+            (self.help, self.schema, self.type) = (help, schema, type)
+        }
     }
+
+    typealias Handler = @Sendable (APICall) async throws -> Response
 
     let method: HTTPRequest.Method
     /// The path below `/api/v1`, with parameters in braces.
     let path: String
-    /// The heading of its description.
-    let topic: String
     let summary: String
-    var scope = Scope.read
+    let scope: Scope
     /// Whether only the owner may use it; others get the answer for an unknown address.
-    var isOwners = false
-    var parameters: [APIParameter] = []
+    let isOwners: Bool
+    let parameters: [APIParameter]
     /// The form of the body, if it takes one.
-    var body: JSONTree?
+    let body: JSONTree?
     let answer: Answer
-    let handle: @Sendable (APICall) async throws -> Response
+    let handle: Handler
+
+    /// An address that reads.
+    static func get(
+        _ path: String, _ summary: String, isOwners: Bool = false, _ parameters: [APIParameter] = [], answer: Answer,
+        handle: @escaping Handler
+    ) -> APIRoute {
+        APIRoute(
+            method: .get, path: path, summary: summary, scope: .read, isOwners: isOwners, parameters: parameters,
+            body: nil, answer: answer, handle: handle)
+    }
+
+    /// An address that changes something; with the scope ``Scope/manage`` only for the owner.
+    static func post(
+        _ path: String, _ summary: String, scope: Scope = .manage, _ parameters: [APIParameter], body: JSONTree? = nil,
+        answer: Answer, handle: @escaping Handler
+    ) -> APIRoute {
+        APIRoute(
+            method: .post, path: path, summary: summary, scope: scope, isOwners: scope == .manage,
+            parameters: parameters, body: body, answer: answer, handle: handle)
+    }
+
+    /// An address that runs a command of the hub, which ``OwnCommands`` declares, and answers its result.
+    ///
+    /// - Parameters:
+    ///   - path: an address that gives arguments; by default the command's name, with all its arguments in the body.
+    ///   - parameters: those besides `dryRun`.
+    ///   - answer: the result in words.
+    static func command<Command: OwnCommand>(
+        _ command: Command.Type, at path: String? = nil, _ summary: String, scope: Scope = .manage,
+        _ parameters: [APIParameter] = [], body: JSONTree? = nil, answer: String, handle: @escaping Handler
+    ) -> APIRoute {
+        let takesAll = path == nil && !Command.declaration.arguments.isEmpty
+        return post(
+            path ?? "/\(Command.name)", summary, scope: scope, parameters + [Parameters.dryRun],
+            body: takesAll ? Schemas.ref("\(Command.name)/$defs/args") : body,
+            answer: Answer(answer, Schemas.ref("\(Command.name)/$defs/result")), handle: handle)
+    }
 }
 
 /// A request whose parameters have been checked.

@@ -10,17 +10,16 @@ enum EventRoutes {
     static let path = API.root + "/events"
 
     static let all: [APIRoute] = [
-        APIRoute(
-            method: .get, path: "/events", topic: "Events",
-            summary: "Live events as Server-Sent Events: records, with their cursor as id, and live values.",
-            parameters: [
+        .get(
+            "/events", "Live events as Server-Sent Events: records, with their cursor as id, and live values.",
+            [
                 APIParameter(
                     name: "since", form: .cursor, help: "The listener's last cursor; not given: only new events."),
                 APIParameter(
                     name: "Last-Event-ID", form: .cursor,
                     help: "The same, as browsers send it after a break; it takes precedence.", place: .header),
                 Parameters.person, Parameters.types,
-            ], answer: .init(type: "text/event-stream", help: "A stream that stays open.", schema: ["type": "string"]),
+            ], answer: .init("A stream that stays open.", ["type": "string"], type: "text/event-stream"),
             handle: listen)
     ]
 

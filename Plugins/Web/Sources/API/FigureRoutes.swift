@@ -10,14 +10,12 @@ enum FigureRoutes {
     private static let date = APIParameter.Form.text(most: 10, pattern: pattern)
 
     static let all: [APIRoute] = [
-        APIRoute(
-            method: .get, path: "/statistics", topic: "Figures",
-            summary: "Sums, averages, least and greatest of one type and person: once, or for each interval.",
-            parameters: [
+        .get(
+            "/statistics", "Sums, averages, least and greatest of one type and person: once, or for each interval.",
+            [
                 APIParameter(
                     name: "type", form: .text(), help: "A type whose values are quantities.", isRequired: true),
-                APIParameter(
-                    name: "person", form: .text(), help: "The person; may be left out if the viewer sees only one."),
+                Parameters.onePerson,
                 Parameters.sources,
                 APIParameter(name: "from", form: .time, help: "What lies before it does not count."),
                 APIParameter(name: "to", form: .time, help: "What lies at or after it does not count."),
@@ -35,27 +33,24 @@ enum FigureRoutes {
                     name: "figure", form: .word(StatisticsFigure.allCases.map(\.rawValue) + ["bySource"]),
                     help: "As they fit the type; may be repeated. Not given: those that fit best.", isList: true),
                 Parameters.limit(1_000, "Intervals of all pages together."), Parameters.next,
-            ], answer: .init(help: "What hub stats --json prints.", schema: Schemas.ref("statistics")),
-            handle: statistics),
-        APIRoute(
-            method: .get, path: "/days", topic: "Figures", summary: "A value for every day: measured, or carried.",
-            parameters: [
+            ], answer: .init("What hub stats --json prints.", Schemas.ref("statistics")), handle: statistics),
+        .get(
+            "/days", "A value for every day: measured, or carried.",
+            [
                 Parameters.person, Parameters.types,
                 APIParameter(name: "from", form: date, help: "From this day on, such as 2026-03-01."),
                 APIParameter(name: "to", form: date, help: "Up to this day, which is included."),
                 Parameters.limit(1_000, "Days of all pages together; not given: all."), Parameters.next,
-            ], answer: .init(help: "Days, as hub days --json prints them.", schema: Schemas.records), handle: days),
-        APIRoute(
-            method: .get, path: "/trend", topic: "Figures",
-            summary:
-                "How a type's values of one person change, and when their goal is reached, as the page Today says.",
-            parameters: [
+            ], answer: .init("Days, as hub days --json prints them.", Schemas.records), handle: days),
+        .get(
+            "/trend",
+            "How a type's values of one person change, and when their goal is reached, as the page Today says.",
+            [
                 APIParameter(name: "type", form: .text(), help: "A type of numbers.", isRequired: true),
-                APIParameter(
-                    name: "person", form: .text(), help: "The person; may be left out if the viewer sees only one."),
+                Parameters.onePerson,
                 APIParameter(
                     name: "from", form: date, help: "Days from then on, at most 4,000; not given: those of a month."),
-            ], answer: .init(help: "In the type's own unit.", schema: trendForm), handle: trend),
+            ], answer: .init("In the type's own unit.", trendForm), handle: trend),
     ]
 
     @Sendable private static func statistics(_ call: APICall) async throws -> Response {
@@ -136,34 +131,30 @@ enum FigureRoutes {
         let from = try call.text("from").map { try call.date("from", $0) } ?? subject.today.adding(months: -1)
         let line = try await DayLine(parts.reader, type.id, of: subject, from: from)
         let trend = Dictionary(line.trend.map { (Int($0.day), $0.value) }) { first, _ in first }
-        let days = line.days.filter { $0.date >= from }.map { day -> JSONTree in
-            var members: [JSONTree.Member] = [.init("date", .text(day.date.text)), .init("value", json(day.value))]
-            if let observed = day.observedOn { members.append(.init("observedOn", .text(observed.text))) }
-            if let point = trend[day.date.daysSinceEpoch] { members.append(.init("trend", json(point))) }
-            return .object(members)
+        let days = line.days.filter { $0.date >= from }.map { day in
+            JSONTree(present: [
+                ("date", .text(day.date.text)), ("value", json(day.value)),
+                ("observedOn", day.observedOn.map { .text($0.text) }),
+                ("trend", trend[day.date.daysSinceEpoch].map(json)),
+            ])
         }
-        var members: [JSONTree.Member] = [
-            .init("person", .text(name)), .init("type", .text(type.id.rawValue)), .init("unit", .text(unit)),
-            .init("today", .text(subject.today.text)), .init("days", .list(days)),
-        ]
         let latest = try await parts.reader.newest(type.id, of: name, limit: 1).first
         let value = latest.flatMap { ValueText.quantity($0)?.value }
-        if let latest, let value {
-            members.append(.init("latest", ["value": json(value), "number": .number("\(latest.number)")]))
+        let newest: JSONTree? = value.map { ["value": json($0), "number": .number("\(latest?.number ?? 0)")] }
+        let rate = line.isSum ? nil : line.rate(until: subject.today)
+        let slope: JSONTree? = rate.map { ["perDay": json($0.perDay), "today": json($0.today)] }
+        let aim = parts.settings.goals.value(of: type.id, for: name).map { goal -> JSONTree in
+            guard let value, !line.isSum else { return ["value": json(goal)] }
+            let forecast = GoalForecast(goal: goal, latest: value, line, today: subject.today)
+            let date: JSONTree? = if case .on(let date) = forecast { .text(date.text) } else { nil }
+            return JSONTree(present: [("value", json(goal)), ("state", .text(forecast.state.rawValue)), ("date", date)])
         }
-        if !line.isSum, let rate = line.rate(until: subject.today) {
-            members.append(.init("rate", ["perDay": json(rate.perDay), "today": json(rate.today)]))
-        }
-        if let goal = parts.settings.goals.value(of: type.id, for: name) {
-            var aim: [JSONTree.Member] = [.init("value", json(goal))]
-            if let value, !line.isSum {
-                let forecast = GoalForecast(goal: goal, latest: value, line, today: subject.today)
-                aim.append(.init("state", .text(forecast.state.rawValue)))
-                if case .on(let date) = forecast { aim.append(.init("date", .text(date.text))) }
-            }
-            members.append(.init("goal", .object(aim)))
-        }
-        return .json(.object(members))
+        return .json(
+            JSONTree(present: [
+                ("person", .text(name)), ("type", .text(type.id.rawValue)), ("unit", .text(unit)),
+                ("today", .text(subject.today.text)), ("days", .list(days)), ("latest", newest), ("rate", slope),
+                ("goal", aim),
+            ]))
     }
 }
 

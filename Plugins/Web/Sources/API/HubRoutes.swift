@@ -5,120 +5,95 @@ import PluginKit
 /// Routes for the hub, its plugins and deliveries; only for the owner.
 enum HubRoutes {
     static let all: [APIRoute] = [
-        APIRoute(
-            method: .get, path: "/status", topic: "Hub", summary: "How the hub, its plugins, sinks and devices are.",
-            isOwners: true, answer: .init(help: "What hub status --json prints.", schema: Schemas.ref("status")),
-            handle: { call in .json(try await call.parts.hub.ask(.status).bytes) }),
-        APIRoute(
-            method: .get, path: "/plugins", topic: "Hub",
-            summary: "What hub.conf and the manifests say of the plugins.", isOwners: true,
+        .get(
+            "/status", "How the hub, its plugins, sinks and devices are.", isOwners: true,
+            answer: .init("What hub status --json prints.", Schemas.ref("status"))
+        ) { call in .json(try await call.parts.hub.ask(.status).bytes) },
+        .get(
+            "/plugins", "What hub.conf and the manifests say of the plugins.", isOwners: true,
             answer: .init(
-                help: "What hub plugins --json prints.",
-                schema: Schemas.object([("plugins", Schemas.list(Schemas.ref("plugin")))])),
-            handle: { call in
-                .json(Array(#"{"plugins":"#.utf8) + (try await call.parts.hub.ask(.plugins).bytes) + Array("}".utf8))
-            }),
-        APIRoute(
-            method: .get, path: "/plugins/{name}", topic: "Hub", summary: "How one plugin is.", isOwners: true,
-            parameters: [Parameters.plugin],
-            answer: .init(help: "Its entry in status.", schema: Schemas.ref("plugin-status")),
-            handle: { call in .json(try await call.pluginStatus()) }),
-        APIRoute(
-            method: .get, path: "/plugins/{name}/logs", topic: "Hub", summary: "The last lines of a plugin's log.",
-            isOwners: true,
-            parameters: [
+                "What hub plugins --json prints.", Schemas.object([("plugins", Schemas.list(Schemas.ref("plugin")))]))
+        ) { call in
+            .json(Array(#"{"plugins":"#.utf8) + (try await call.parts.hub.ask(.plugins).bytes) + Array("}".utf8))
+        },
+        .get(
+            "/plugins/{name}", "How one plugin is.", isOwners: true, [Parameters.plugin],
+            answer: .init("Its entry in status.", Schemas.ref("plugin-status"))
+        ) { call in .json(try await call.pluginStatus()) },
+        .get(
+            "/plugins/{name}/logs", "The last lines of a plugin's log.", isOwners: true,
+            [
                 Parameters.plugin, Parameters.limit(1_000, "Lines; not given: 200."),
                 APIParameter(name: "from", form: .time, help: "Only lines from then on."),
-            ], answer: .init(help: "What hub logs --json is made of.", schema: Schemas.ref("logs")),
-            handle: { call in
-                _ = try await call.pluginStatus()
-                var query = QueryRequest(id: 0, want: .logs, limit: call.integer("limit"))
-                (query.instance, query.filter.from) = (call.text("name"), call.time("from"))
-                return try await call.answer(query)
-            }),
-        APIRoute(
-            method: .post, path: "/plugins/{name}/restart", topic: "Hub",
-            summary: "Ends a plugin's process, and starts it again.", scope: .manage, isOwners: true,
-            parameters: [Parameters.plugin, Parameters.dryRun],
-            answer: .init(
-                help: "The plugin's state before that.", schema: Schemas.result(of: OwnCommands.Restart.self)),
-            handle: { call in
-                _ = try await call.pluginStatus()
-                return try await call.carryOut(OwnCommands.Restart.self, ["instance": .string(call.text("name") ?? "")])
-            }),
-        APIRoute(
-            method: .post, path: "/plugins/{name}/release", topic: "Hub",
-            summary: "Starts a plugin that is quarantined or waits.", scope: .manage, isOwners: true,
-            parameters: [Parameters.plugin, Parameters.dryRun],
-            answer: .init(
-                help: "The plugin's state before that.", schema: Schemas.result(of: OwnCommands.Release.self)),
-            handle: { call in
-                _ = try await call.pluginStatus()
-                return try await call.command(OwnCommands.Release.self, ["instance": .string(call.text("name") ?? "")])
-            }),
-        APIRoute(
-            method: .post, path: "/plugins/{name}/configure", topic: "Hub",
-            summary: "Writes settings of a plugin into hub.conf, such as whether it is enabled, and applies them.",
-            scope: .manage, isOwners: true, parameters: [Parameters.plugin, Parameters.dryRun],
-            body: configuring(isOfPlugin: true), answer: configured,
-            handle: { call in
-                _ = try await call.pluginStatus()
-                return try await call.configure(.plugin(call.text("name") ?? ""))
-            }),
-        APIRoute(
-            method: .post, path: "/plugins/{name}/do/{command}", topic: "Hub",
-            summary: "Runs a command of a plugin, as its manifest declares it.", scope: .manage, isOwners: true,
-            parameters: [Parameters.plugin, Parameters.command, Parameters.dryRun], body: ["type": "object"],
-            answer: .init(help: "The plugin's answer: any JSON value.", schema: [:]), handle: askPlugin),
-        APIRoute(
-            method: .post, path: "/persons/{person}/configure", topic: "Hub",
-            summary: "Writes settings of a person into hub.conf, adding the person if needed, and applies them.",
-            scope: .manage, isOwners: true, parameters: [Parameters.configuredPerson, Parameters.dryRun],
-            body: configuring(), answer: configured,
-            handle: { call in try await call.configure(.person(call.text("person") ?? "")) }),
-        APIRoute(
-            method: .post, path: "/hub/configure", topic: "Hub",
-            summary: "Writes settings of the house into hub.conf, and applies them.", scope: .manage, isOwners: true,
-            parameters: [Parameters.dryRun], body: configuring(), answer: configured,
-            handle: { call in try await call.configure(.hub) }),
-        APIRoute(
-            method: .post, path: "/apply", topic: "Hub", summary: "Reads hub.conf again, and applies it.",
-            scope: .manage, isOwners: true, parameters: [Parameters.dryRun],
-            answer: .init(help: "The changes, and the problems.", schema: Schemas.result(of: OwnCommands.Apply.self)),
-            handle: { call in try await call.carryOut(OwnCommands.Apply.self) }),
-        APIRoute(
-            method: .get, path: "/deliveries", topic: "Hub", summary: "Which records each sink has.", isOwners: true,
-            answer: .init(
-                help: "The sinks of status.", schema: Schemas.object([("sinks", Schemas.list(Schemas.ref("sink")))])),
-            handle: { call in
-                let sinks = JSONTree(try await call.parts.hub.ask(.status).bytes)?["sinks"] ?? []
-                return .json(["sinks": sinks])
-            }),
-        APIRoute(
-            method: .post, path: "/replay", topic: "Hub", summary: "Delivers records to a sink again.", scope: .manage,
-            isOwners: true, parameters: [Parameters.dryRun], body: Schemas.arguments(of: OwnCommands.Replay.self),
-            answer: .init(help: "How many to which sink.", schema: Schemas.result(of: OwnCommands.Replay.self)),
-            handle: { call in try await call.command(OwnCommands.Replay.self, try await call.arguments()) }),
-        APIRoute(
-            method: .get, path: "/openapi.json", topic: "Hub", summary: "This description.",
-            answer: .init(help: "OpenAPI 3.1.", schema: ["type": "object"]),
-            handle: { call in .json(OpenAPIDocument.document(isSecure: call.parts.settings.isSecure)) }),
+            ], answer: .init("What hub logs --json is made of.", Schemas.ref("logs"))
+        ) { call in
+            _ = try await call.pluginStatus()
+            var query = QueryRequest(id: 0, want: .logs, limit: call.integer("limit"))
+            (query.instance, query.filter.from) = (call.text("name"), call.time("from"))
+            return try await call.answer(query)
+        },
+        .command(
+            OwnCommands.Restart.self, at: "/plugins/{name}/restart", "Ends a plugin's process, and starts it again.",
+            [Parameters.plugin], answer: "The plugin's state before that."
+        ) { call in try await call.carryOut(OwnCommands.Restart.self, try await call.instance()) },
+        .command(
+            OwnCommands.Release.self, at: "/plugins/{name}/release", "Starts a plugin that is quarantined or waits.",
+            [Parameters.plugin], answer: "The plugin's state before that."
+        ) { call in try await call.command(OwnCommands.Release.self, try await call.instance()) },
+        configure(
+            at: "/plugins/{name}/configure",
+            "Writes settings of a plugin into hub.conf, such as whether it is enabled, and applies them.",
+            [Parameters.plugin], isOfPlugin: true
+        ) { call in
+            _ = try await call.pluginStatus()
+            return .plugin(call.text("name") ?? "")
+        },
+        .post(
+            "/plugins/{name}/do/{command}", "Runs a command of a plugin, as its manifest declares it.",
+            [Parameters.plugin, Parameters.command, Parameters.dryRun], body: ["type": "object"],
+            answer: .init("The plugin's answer: any JSON value.", [:]), handle: askPlugin),
+        configure(
+            at: "/persons/{person}/configure",
+            "Writes settings of a person into hub.conf, adding the person if needed, and applies them.",
+            [Parameters.configuredPerson]
+        ) { call in .person(call.text("person") ?? "") },
+        configure(at: "/hub/configure", "Writes settings of the house into hub.conf, and applies them.") { _ in .hub },
+        .command(
+            OwnCommands.Apply.self, "Reads hub.conf again, and applies it.", answer: "The changes, and the problems."
+        ) { call in try await call.carryOut(OwnCommands.Apply.self) },
+        .get(
+            "/deliveries", "Which records each sink has.", isOwners: true,
+            answer: .init("The sinks of status.", Schemas.object([("sinks", Schemas.list(Schemas.ref("sink")))]))
+        ) { call in
+            let sinks = JSONTree(try await call.parts.hub.ask(.status).bytes)?["sinks"] ?? []
+            return .json(["sinks": sinks])
+        },
+        .command(
+            OwnCommands.Replay.self, "Delivers records to a sink again.", answer: "How many to which sink."
+        ) { call in try await call.command(OwnCommands.Replay.self, try await call.arguments()) },
+        .get("/openapi.json", "This description.", answer: .init("OpenAPI 3.1.", ["type": "object"])) { call in
+            .json(OpenAPIDocument.document(isSecure: call.parts.settings.isSecure))
+        },
     ]
 
-    /// The arguments of `configure`, without those that the address gives.
+    /// An address that runs `configure`; the body has the arguments that the address does not give.
     ///
-    /// - Parameter isOfPlugin: whether the section can be enabled.
-    private static func configuring(isOfPlugin: Bool = false) -> JSONTree {
+    /// - Parameters:
+    ///   - isOfPlugin: whether the section can be enabled.
+    ///   - section: the section that the address names.
+    private static func configure(
+        at path: String, _ summary: String, _ parameters: [APIParameter] = [], isOfPlugin: Bool = false,
+        of section: @escaping @Sendable (APICall) async throws -> ChangedSection
+    ) -> APIRoute {
         let given = ["instance", "person", "hub"] + (isOfPlugin ? [] : ["enabled"])
         let names = OwnCommands.Configure.declaration.arguments.map(\.name).filter { !given.contains($0) }
-        return Schemas.object(
-            names.map { ($0, Schemas.ref("configure/$defs/args/properties/\($0)")) }, optional: Set(names),
-            isClosed: true)
+        return .command(
+            OwnCommands.Configure.self, at: path, summary, parameters,
+            body: Schemas.object(
+                names.map { ($0, Schemas.ref("configure/$defs/args/properties/\($0)")) }, optional: Set(names),
+                isClosed: true), answer: "The changes and the hub's next steps; if applied is false, the reason."
+        ) { call in try await call.configure(try await section(call)) }
     }
-
-    private static let configured = APIRoute.Answer(
-        help: "The changes and the hub's next steps; if applied is false, the reason.",
-        schema: Schemas.result(of: OwnCommands.Configure.self))
 
     @Sendable private static func askPlugin(_ call: APICall) async throws -> Response {
         let (name, command) = (call.text("name") ?? "", call.text("command") ?? "")
@@ -160,6 +135,14 @@ extension APICall {
         }
         arguments[section.argument.name] = section.argument.value
         return try await carryOut(OwnCommands.Configure.self, arguments)
+    }
+
+    /// The argument that names the plugin of the address.
+    ///
+    /// - Throws: `NoSuchPage` if hub.conf does not name it.
+    fileprivate func instance() async throws -> [String: SettingValue] {
+        _ = try await pluginStatus()
+        return ["instance": .string(text("name") ?? "")]
     }
 
     /// The status of the plugin that the address names.

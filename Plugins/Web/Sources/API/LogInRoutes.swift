@@ -4,46 +4,41 @@ import PluginKit
 
 /// Log-ins at the services of plugins, which a program leads for a person, and the logged-in browsers.
 enum LogInRoutes {
+    private static let answer = APIRoute.Answer("The current question, or the result.", schema)
+
     static let all: [APIRoute] = [
-        APIRoute(
-            method: .get, path: "/plugins/{name}/login", topic: "Log-ins",
-            summary: "Where the log-in of a plugin at its service stands.", isOwners: true,
-            parameters: [Parameters.plugin],
-            answer: .init(help: "The current question, or the result.", schema: schema),
-            handle: { call in
-                let name = try await call.pluginWithLogIn()
-                return .json(await state(call.parts.logIns.talk(of: name, for: call.viewer), call.viewer))
-            }),
-        APIRoute(
-            method: .post, path: "/plugins/{name}/login", topic: "Log-ins",
-            summary:
-                "Begins a log-in, which has ten minutes; answers when there is a question or a result, after 15 seconds at most.",
-            scope: .manage, isOwners: true, parameters: [Parameters.plugin],
-            body: ["type": "object", "description": "Arguments of the plugin's command login."],
-            answer: .init(help: "The current question, or the result.", schema: schema), handle: begin),
-        APIRoute(
-            method: .post, path: "/plugins/{name}/login/answer", topic: "Log-ins",
-            summary: "Answers the question, and waits as long for the next one or the result.", scope: .manage,
-            isOwners: true, parameters: [Parameters.plugin],
+        .get(
+            "/plugins/{name}/login", "Where the log-in of a plugin at its service stands.", isOwners: true,
+            [Parameters.plugin], answer: answer
+        ) { call in
+            let name = try await call.pluginWithLogIn()
+            return .json(await state(call.parts.logIns.talk(of: name, for: call.viewer), call.viewer))
+        },
+        .post(
+            "/plugins/{name}/login",
+            "Begins a log-in, which has ten minutes; answers when there is a question or a result, after 15 seconds at most.",
+            [Parameters.plugin],
+            body: ["type": "object", "description": "Arguments of the plugin's command login."], answer: answer,
+            handle: begin),
+        .post(
+            "/plugins/{name}/login/answer",
+            "Answers the question, and waits as long for the next one or the result.", [Parameters.plugin],
             body: Schemas.object(
                 [("question", ["type": "integer", "minimum": 1]), ("answer", ["type": "string"])], isClosed: true),
-            answer: .init(help: "The current question, or the result.", schema: schema), handle: answer),
-        APIRoute(
-            method: .post, path: "/plugins/{name}/login/cancel", topic: "Log-ins",
-            summary: "Gives up the log-in that is under way, also another viewer's.", scope: .manage, isOwners: true,
-            parameters: [Parameters.plugin],
-            answer: .init(help: "Whether a log-in was given up, or none was under way.", schema: schema),
-            handle: { call in
-                let name = try await call.pluginWithLogIn()
-                await call.parts.logIns.cancel(name)
-                return .json(await state(call.parts.logIns.talk(of: name, for: call.viewer), call.viewer))
-            }),
-        APIRoute(
-            method: .get, path: "/sessions", topic: "Log-ins", summary: "The browsers that are logged in to the page.",
-            isOwners: true,
+            answer: answer, handle: answerQuestion),
+        .post(
+            "/plugins/{name}/login/cancel", "Gives up the log-in that is under way, also another viewer's.",
+            [Parameters.plugin], answer: .init("Whether a log-in was given up, or none was under way.", schema)
+        ) { call in
+            let name = try await call.pluginWithLogIn()
+            await call.parts.logIns.cancel(name)
+            return .json(await state(call.parts.logIns.talk(of: name, for: call.viewer), call.viewer))
+        },
+        .get(
+            "/sessions", "The browsers that are logged in to the page.", isOwners: true,
             answer: .init(
-                help: "Those of hub web sessions.",
-                schema: Schemas.object([
+                "Those of hub web sessions.",
+                Schemas.object([
                     (
                         "sessions",
                         Schemas.list(
@@ -51,7 +46,8 @@ enum LogInRoutes {
                                 ["session", "person", "since", "until"].map { ($0, ["type": "string"]) },
                                 optional: ["person"]))
                     )
-                ])), handle: { call in try .json(encoding: ["sessions": try await call.parts.sessions()]) }),
+                ]))
+        ) { call in try .json(encoding: ["sessions": try await call.parts.sessions()]) },
     ]
 
     private static let schema = Schemas.object(
@@ -82,7 +78,7 @@ enum LogInRoutes {
 
     private static func state(_ talk: LogInSession?, _ viewer: Viewer) async -> JSONTree {
         func members(_ state: String, _ more: [(String, JSONTree?)] = []) -> JSONTree {
-            .object(([("state", .text(state))] + more).compactMap { name, value in value.map { .init(name, $0) } })
+            JSONTree(present: [("state", .text(state))] + more)
         }
         guard let talk else { return members("none") }
         guard talk.session == viewer.session.hash else { return members("another") }
@@ -115,7 +111,7 @@ enum LogInRoutes {
         return .json(await state(talk, call.viewer))
     }
 
-    @Sendable private static func answer(_ call: APICall) async throws -> Response {
+    @Sendable private static func answerQuestion(_ call: APICall) async throws -> Response {
         let (name, arguments) = (try await call.pluginWithLogIn(), try await call.arguments())
         guard let question = arguments["question"]?.integer, let number = Int(exactly: question) else {
             throw RequestRefusal(

@@ -17,19 +17,15 @@ enum OpenAPIDocument {
                     "title": "health hub", "version": "1",
                     "description": "Numbers are those of the hub, with every digit. Errors are problems (RFC 9457).",
                 ]), .init("servers", [["url": .text(API.root)]]), .init("security", [["token": []], ["session": []]]),
-            .init("tags", .list(topics.map { ["name": .text($0)] })), .init("paths", .object(paths)),
+            .init("tags", .list(API.topics.map { ["name": .text($0.0)] })), .init("paths", .object(paths)),
             .init("components", components(SessionCookie.name(isSecure: isSecure))),
         ]).bytes
     }
 
-    private static var topics: [String] {
-        API.routes.map(\.topic).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
-    }
-
     private static var paths: [JSONTree.Member] {
         var paths: [JSONTree.Member] = []
-        for route in API.routes {
-            let operation = JSONTree.Member(route.method.rawValue.lowercased(), describe(route))
+        for (topic, route) in API.topics.flatMap({ topic, routes in routes.map { (topic, $0) } }) {
+            let operation = JSONTree.Member(route.method.rawValue.lowercased(), describe(route, topic))
             if let index = paths.firstIndex(where: { $0.name == route.path }) {
                 paths[index].value = .object((paths[index].value.members ?? []) + [operation])
             } else {
@@ -39,9 +35,9 @@ enum OpenAPIDocument {
         return paths
     }
 
-    private static func describe(_ route: APIRoute) -> JSONTree {
+    private static func describe(_ route: APIRoute, _ topic: String) -> JSONTree {
         var members: [JSONTree.Member] = [
-            .init("operationId", .text(name(route))), .init("tags", .list([.text(route.topic)])),
+            .init("operationId", .text(name(route))), .init("tags", .list([.text(topic)])),
             .init("summary", .text(route.summary)), .init("description", .text(rights(route))),
             .init("parameters", .list(route.parameters.map(\.description))),
         ]
@@ -50,7 +46,7 @@ enum OpenAPIDocument {
         }
         let content: JSONTree = .object([.init(route.answer.type, ["schema": route.answer.schema])])
         var answers: [JSONTree.Member] = [
-            .init("\(route.answer.status.code)", ["description": .text(route.answer.help), "content": content])
+            .init("200", ["description": .text(route.answer.help), "content": content])
         ]
         for (status, help) in refusals(route) {
             answers.append(.init(status, ["description": .text(help), "content": problem]))

@@ -6,6 +6,8 @@ import PluginKit
 enum Parameters {
     static let person = APIParameter(
         name: "person", form: .text(), help: "The person; not given: everybody whose values the viewer may see.")
+    static let onePerson = APIParameter(
+        name: "person", form: .text(), help: "The person; may be left out if the viewer sees only one.")
     static let types = APIParameter(
         name: "type", form: .text(), help: "Only of this type, by any of its names; may be repeated.", isList: true)
     static let sources = APIParameter(
@@ -42,12 +44,6 @@ enum Schemas {
     /// A reference to a file of Docs/Schemas.
     static func ref(_ name: String) -> JSONTree { ["$ref": .text("#/components/schemas/\(name)")] }
 
-    /// The arguments of a command of the hub.
-    static func arguments(of command: (some OwnCommand).Type) -> JSONTree { ref("\(command.name)/$defs/args") }
-
-    /// The result of a command of the hub.
-    static func result(of command: (some OwnCommand).Type) -> JSONTree { ref("\(command.name)/$defs/result") }
-
     /// - Parameter isClosed: whether other members are forbidden.
     static func object(
         _ members: [(String, JSONTree)], optional: Set<String> = [], isClosed: Bool = false
@@ -64,6 +60,13 @@ enum Schemas {
     static let records = object(
         [("records", list(ref("record"))), ("next", ["type": "string"]), ("cursor", ["type": "string"])],
         optional: ["next", "cursor"])
+}
+
+extension JSONTree {
+    /// An object of the members that have a value.
+    init(present members: [(String, JSONTree?)]) {
+        self = .object(members.compactMap { name, value in value.map { Member(name, $0) } })
+    }
 }
 
 extension APICall {

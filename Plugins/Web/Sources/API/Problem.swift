@@ -7,15 +7,14 @@ import PluginKit
 /// Errors in the form for programs (RFC 9457).
 enum Problem {
     static func response(_ refusal: RequestRefusal) -> Response {
-        var members: [JSONTree.Member] = [
-            .init("title", .text(refusal.title)), .init("status", JSONTree(Int(refusal.status.code))),
-            .init("detail", .text(refusal.advice)),
-        ]
-        if let code = refusal.code { members.append(.init("code", .text(code))) }
-        if let member = refusal.member { members.append(.init("member", .text(member))) }
+        let problem = JSONTree(present: [
+            ("title", .text(refusal.title)), ("status", JSONTree(Int(refusal.status.code))),
+            ("detail", .text(refusal.advice)), ("code", refusal.code.map(JSONTree.text)),
+            ("member", refusal.member.map(JSONTree.text)),
+        ])
         var response = Response(
             status: refusal.status, headers: [.contentType: "application/problem+json"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: JSONTree.object(members).bytes)))
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: problem.bytes)))
         if refusal.status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
         if let seconds = refusal.retryAfter { response.headers[.retryAfter] = "\(seconds)" }
         if let allowed = refusal.allowed { response.headers[.allow] = allowed }

@@ -13,26 +13,23 @@ enum RecordRoutes {
         help: "As the hub stored them, by start, by end; - is downwards.")
 
     static let all: [APIRoute] = [
-        APIRoute(
-            method: .get, path: "/persons", topic: "Records", summary: "Those whose values the viewer may see.",
-            answer: .init(help: "Those of hub.conf.", schema: Schemas.object([("persons", Schemas.list(person))])),
-            handle: persons),
-        APIRoute(
-            method: .get, path: "/types", topic: "Records", summary: "The types of records that there are.",
-            answer: .init(help: "Those of Docs/Samples.md.", schema: Schemas.object([("types", Schemas.list(type))])),
-            handle: types),
-        APIRoute(
-            method: .get, path: "/latest", topic: "Records",
-            summary: "Of each person and type the sample that ended last.",
-            parameters: Parameters.filter, answer: .init(help: "Records.", schema: Schemas.records),
-            handle: { call in
-                var query = QueryRequest(id: 0, filter: try call.filter(), next: nil)
-                query.isLatest = true
-                return try await call.records(query)
-            }),
-        APIRoute(
-            method: .get, path: "/records", topic: "Records", summary: "Records, as the hub prints them, page by page.",
-            parameters: Parameters.filter + [
+        .get(
+            "/persons", "Those whose values the viewer may see.",
+            answer: .init("Those of hub.conf.", Schemas.object([("persons", Schemas.list(person))])), handle: persons),
+        .get(
+            "/types", "The types of records that there are.",
+            answer: .init("Those of Docs/Samples.md.", Schemas.object([("types", Schemas.list(type))])), handle: types),
+        .get(
+            "/latest", "Of each person and type the sample that ended last.", Parameters.filter,
+            answer: .init("Records.", Schemas.records)
+        ) { call in
+            var query = QueryRequest(id: 0, filter: try call.filter(), next: nil)
+            query.isLatest = true
+            return try await call.records(query)
+        },
+        .get(
+            "/records", "Records, as the hub prints them, page by page.",
+            Parameters.filter + [
                 APIParameter(
                     name: "kind", form: .word(QueryRequest.Kind.allCases.map(\.rawValue)),
                     help: "Only of this kind; may be repeated. Days are included only if they are named.",
@@ -42,32 +39,28 @@ enum RecordRoutes {
                     name: "since", form: .cursor,
                     help: "Only changes after this cursor, retractions included; not together with order."),
                 Parameters.limit(1_000, "Records in all pages together; not given: all."), Parameters.next,
-            ], answer: .init(help: "At most 1,000 records; with next there may be more.", schema: Schemas.records),
-            handle: records),
-        APIRoute(
-            method: .get, path: "/records/{number}", topic: "Records", summary: "One record.",
-            parameters: [Parameters.number],
-            answer: .init(help: "As the hub prints it.", schema: Schemas.ref("record")),
-            handle: { call in Response.json(try await call.record(call.integer("number") ?? 0)) }),
-        APIRoute(
-            method: .get, path: "/records/{number}/trace", topic: "Records",
-            summary: "The history of a record: its versions, its deliveries, its days.",
-            parameters: [Parameters.number, Parameters.limit(1_000, "Versions of the page."), Parameters.next],
+            ], answer: .init("At most 1,000 records; with next there may be more.", Schemas.records), handle: records),
+        .get(
+            "/records/{number}", "One record.", [Parameters.number],
+            answer: .init("As the hub prints it.", Schemas.ref("record"))
+        ) { call in Response.json(try await call.record(call.integer("number") ?? 0)) },
+        .get(
+            "/records/{number}/trace", "The history of a record: its versions, its deliveries, its days.",
+            [Parameters.number, Parameters.limit(1_000, "Versions of the page."), Parameters.next],
             answer: .init(
-                help: "What hub trace --json prints; viewers of one person get it without others' records and words.",
-                schema: Schemas.ref("trace")), handle: trace),
-        APIRoute(
-            method: .get, path: "/records.csv", topic: "Records", summary: "Records for spreadsheets, by their start.",
-            parameters: Parameters.filter + [
+                "What hub trace --json prints; viewers of one person get it without others' records and words.",
+                Schemas.ref("trace")), handle: trace),
+        .get(
+            "/records.csv", "Records for spreadsheets, by their start.",
+            Parameters.filter + [
                 APIParameter(name: "days", form: .truth, help: "true: also the values that were made for whole days.")
-            ],
-            answer: .init(type: "text/csv", help: "What hub export --format csv writes.", schema: ["type": "string"]),
-            handle: csv),
-        APIRoute(
-            method: .get, path: "/sources", topic: "Records",
-            summary: "Which sources have given how many records, of each type and person.",
-            parameters: Parameters.filter,
-            answer: .init(help: "What hub sources --json prints.", schema: Schemas.ref("sources")), handle: sources),
+            ], answer: .init("What hub export --format csv writes.", ["type": "string"], type: "text/csv"), handle: csv),
+        .get(
+            "/sources", "Which sources have given how many records, of each type and person.", Parameters.filter,
+            answer: .init("What hub sources --json prints.", Schemas.ref("sources"))
+        ) { call in
+            try .json(encoding: SourcesPage(sources: try await call.parts.hub.sources(try call.filter()), next: nil))
+        },
     ]
 
     private static let person = Schemas.object(
@@ -78,12 +71,11 @@ enum RecordRoutes {
 
     @Sendable private static func persons(_ call: APICall) async throws -> Response {
         let persons = call.viewer.persons(call.parts.hub.persons).map { person in
-            var members: [JSONTree.Member] = [.init("name", .text(person.name))]
-            if let shown = person.displayName { members.append(.init("displayName", .text(shown))) }
-            if let zone = person.zone { members.append(.init("zone", .text(zone))) }
-            if let locale = person.locale { members.append(.init("locale", .text(locale))) }
-            let units = person.units.sorted { $0.key < $1.key }.map { JSONTree.Member($0.key, .text($0.value)) }
-            return JSONTree.object(members + [.init("units", .object(units))])
+            JSONTree(present: [
+                ("name", .text(person.name)), ("displayName", person.displayName.map(JSONTree.text)),
+                ("zone", person.zone.map(JSONTree.text)), ("locale", person.locale.map(JSONTree.text)),
+                ("units", PreferenceRoutes.object(person.units)),
+            ])
         }
         return .json(["persons": .list(persons)])
     }
@@ -96,13 +88,10 @@ enum RecordRoutes {
 
     @Sendable private static func types(_ call: APICall) async throws -> Response {
         let types = TypeRegistry.standard.all.map { type in
-            var members: [JSONTree.Member] = [
-                .init("id", .text(type.id.rawValue)), .init("name", .text(type.displayName)),
-                .init("kind", .text("\(type.kind)")),
-            ]
-            if let unit = type.unit { members.append(.init("unit", .text(unit))) }
-            if let aggregation = type.aggregation { members.append(.init("aggregation", .text("\(aggregation)"))) }
-            return JSONTree.object(members)
+            JSONTree(present: [
+                ("id", .text(type.id.rawValue)), ("name", .text(type.displayName)), ("kind", .text("\(type.kind)")),
+                ("unit", type.unit.map(JSONTree.text)), ("aggregation", type.aggregation.map { .text("\($0)") }),
+            ])
         }
         return .json(["types": .list(types)])
     }
@@ -128,10 +117,6 @@ enum RecordRoutes {
         _ = try await call.record(number)
         let story = try await call.parts.hub.trace(number, limit: call.integer("limit"), next: call.text("next"))
         return .json(try call.viewer.cut(story: story).bytes)
-    }
-
-    @Sendable private static func sources(_ call: APICall) async throws -> Response {
-        try .json(encoding: SourcesPage(sources: try await call.parts.hub.sources(try call.filter()), next: nil))
     }
 
     // MARK: - CSV

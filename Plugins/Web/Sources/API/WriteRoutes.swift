@@ -9,46 +9,36 @@ import PluginKit
 /// Changes by hand: the hub's commands, with their arguments as the body.
 enum WriteRoutes {
     static let all: [APIRoute] = [
-        APIRoute(
-            method: .post, path: "/log", topic: "By hand", summary: "Enters a record, or a group of them.",
-            scope: .write, parameters: [Parameters.dryRun], body: Schemas.arguments(of: OwnCommands.Log.self),
-            answer: .init(help: "The result.", schema: Schemas.result(of: OwnCommands.Log.self)),
-            handle: { call in
-                var arguments = try await call.arguments()
-                if let own = call.viewer.person {
-                    try call.checkPerson(arguments["person"])
-                    arguments["person"] = .string(own)
-                }
-                return try await call.byHand(.log, arguments)
-            }),
-        APIRoute(
-            method: .post, path: "/edit", topic: "By hand",
-            summary: "Corrects a sample, or with undo takes its edits away.", scope: .write,
-            parameters: [Parameters.version, Parameters.dryRun], body: Schemas.arguments(of: OwnCommands.Edit.self),
-            answer: .init(help: "The result.", schema: Schemas.result(of: OwnCommands.Edit.self)),
-            handle: { call in try await call.byHand(.edit, try await call.arguments(of: "number")) }),
-        APIRoute(
-            method: .post, path: "/retract", topic: "By hand",
-            summary: "Takes records back, or with undo takes that back.", scope: .write,
-            parameters: [Parameters.version, Parameters.dryRun], body: Schemas.arguments(of: OwnCommands.Retract.self),
-            answer: .init(help: "The result for each record.", schema: Schemas.result(of: OwnCommands.Retract.self)),
-            handle: { call in try await call.byHand(.retract, try await call.arguments(of: "numbers")) }),
-        APIRoute(
-            method: .post, path: "/assign", topic: "By hand", summary: "Assigns samples to a person.", scope: .manage,
-            isOwners: true, parameters: [Parameters.version, Parameters.dryRun],
-            body: Schemas.arguments(of: OwnCommands.Assign.self),
-            answer: .init(help: "The result for each record.", schema: Schemas.result(of: OwnCommands.Assign.self)),
-            handle: { call in try await call.assign() }),
-        APIRoute(
-            method: .get, path: "/inbox", topic: "By hand",
-            summary: "The newest records that wait for a person, and the newest that look wrong; none of a guest.",
-            isOwners: true, parameters: [Parameters.limit(1_000, "Of each; not given: 100.")],
+        .command(
+            OwnCommands.Log.self, "Enters a record, or a group of them.", scope: .write, answer: "The result."
+        ) { call in
+            var arguments = try await call.arguments()
+            if let own = call.viewer.person {
+                try call.checkPerson(arguments["person"])
+                arguments["person"] = .string(own)
+            }
+            return try await call.byHand(.log, arguments)
+        },
+        .command(
+            OwnCommands.Edit.self, "Corrects a sample, or with undo takes its edits away.", scope: .write,
+            [Parameters.version], answer: "The result."
+        ) { call in try await call.byHand(.edit, try await call.arguments(of: "number")) },
+        .command(
+            OwnCommands.Retract.self, "Takes records back, or with undo takes that back.", scope: .write,
+            [Parameters.version], answer: "The result for each record."
+        ) { call in try await call.byHand(.retract, try await call.arguments(of: "numbers")) },
+        .command(
+            OwnCommands.Assign.self, "Assigns samples to a person.", [Parameters.version],
+            answer: "The result for each record."
+        ) { call in try await call.assign() },
+        .get(
+            "/inbox",
+            "The newest records that wait for a person, and the newest that look wrong; none of a guest.",
+            isOwners: true, [Parameters.limit(1_000, "Of each; not given: 100.")],
             answer: .init(
-                help: "Records, the newest first.",
-                schema: Schemas.object([
-                    ("unassigned", Schemas.list(Schemas.ref("record"))),
-                    ("implausible", Schemas.list(Schemas.ref("record"))),
-                ])), handle: inbox),
+                "Records, the newest first.",
+                Schemas.object(["unassigned", "implausible"].map { ($0, Schemas.list(Schemas.ref("record"))) })),
+            handle: inbox),
     ]
 
     @Sendable private static func inbox(_ call: APICall) async throws -> Response {
