@@ -107,8 +107,7 @@ import Testing
         _ = await follower.lines(count: 1) { $0.contains("\"ready\"") }
         let fat =
             #"{"type":"bodyFatPercentage","value":0.21,"unit":"%","start":"2026-03-15T06:30:00Z","key":"f","subject":{"name":"me"}}"#
-        let file = try scene.write(fat + "\n", to: "fat.jsonl")
-        _ = try await scene.command("bridge", "publish", "--", "cat", file)
+        try await scene.publish([fat])
         _ = try await scene.command("assign", "1", "--to", "ben")
         #expect(await follower.result().code == 0)
         for path in ["/records/1", "/records", "/latest", "/records/1/trace", "/records.csv"] {
@@ -176,8 +175,7 @@ import Testing
             #"{"type":"stepCount","value":5000,"unit":"count","start":"2026-03-16T07:30:05Z","end":"2026-03-16T08:30:05Z","key":"c"}"#,
             #"{"type":"stepCount","value":12345678901,"unit":"count","start":"2026-03-17T07:30:05Z","end":"2026-03-17T08:30:05Z","key":"d"}"#,
         ]
-        _ = try await scene.command(
-            "bridge", "publish", "--", "cat", try scene.write(lines.joined(separator: "\n") + "\n", to: "lines.jsonl"))
+        try await scene.publish(lines)
         _ = try await scene.command("assign", "1", "2", "3", "4", "--to", "me")
         let records = try await scene.api("/records?order=time", token).body
         let printed = try await scene.command("samples", "--json")

@@ -225,8 +225,7 @@ import Testing
         let line =
             #"{"type":"weight","value":70,"unit":"kg","start":"2024-03-15T07:30:05+01:00","key":"a","#
             + #""source":{"device":"\#(evil)","account":"\#(evil)"}}"#
-        let told = try await scene.command(
-            "bridge", "publish", "--", "cat", try scene.write(line + "\n", to: "evil.jsonl"))
+        let told = try await scene.publish([line])
         #expect(told.first?.contains("stored") == true, "\(told)")
         _ = try await scene.command("assign", "1", "--to", "me")
         let owner = try await scene.logIn()

@@ -76,6 +76,11 @@ struct Browser: Sendable {
         return try await scene.post(form.action, body, cookie: cookie)
     }
 
+    /// Sends fields as a form of a page.
+    func post(_ path: String, _ fields: String) async throws -> Scene.Answer {
+        try await scene.post(path, "token=\(Scene.formToken)&\(fields)", cookie: cookie)
+    }
+
     /// Sends a form and follows the redirect.
     func press(_ form: Form, _ changes: [String: String] = [:]) async throws -> Scene.Answer {
         let answer = try await send(form, changes)

@@ -24,37 +24,37 @@ import Testing
         }
         let name = try await Self.name(scene)
         _ = try await Self.waited(scene, name, delivered: 3)
-        let owner = try await scene.logIn()
-        let ledger = try await scene.get("/deliveries", cookie: owner)
+        let owner = try await Browser(scene)
+        let ledger = try await owner.get("/deliveries")
         #expect(ledger.status == 200)
         #expect(Scene.words(ledger.body).contains("\(name) well 3 3 0 0 0"), "\(Scene.words(ledger.body))")
         let query = FormValue.write(name)
-        let page = try await scene.get("/deliveries/sink?name=\(query)", cookie: owner)
+        let page = try await owner.get("/deliveries/sink?name=\(query)")
         #expect(Scene.words(page.body).contains("Wanted 3 Delivered 3"), "\(Scene.words(page.body))")
-        #expect(try await scene.get("/deliveries/sink?name=other", cookie: owner).status == 404)
+        #expect(try await owner.get("/deliveries/sink?name=other").status == 404)
 
-        let plan = try await scene.get("/deliveries/replay?sink=\(query)&from=2020-01-01&type=weight", cookie: owner)
+        let plan = try await owner.get("/deliveries/replay?sink=\(query)&from=2020-01-01&type=weight")
         #expect(Scene.words(plan.body).contains("3 records would be delivered again"), "\(Scene.words(plan.body))")
         // The plan changes nothing.
         #expect(try await scene.sink(name)?["delivered"] as? Int == 3)
-        let none = try await scene.get("/deliveries/replay?sink=\(query)&from=2099-01-01", cookie: owner)
+        let none = try await owner.get("/deliveries/replay?sink=\(query)&from=2099-01-01")
         #expect(none.body.contains("nothing to deliver again"))
         for (fields, word) in [
             ("sink=\(query)&from=yesterday", "is not a day"), ("sink=\(query)&type=wieght", "no type wieght"),
             ("", "lacks sink"),
         ] {
-            let answer = try await scene.get("/deliveries/replay?\(fields)", cookie: owner)
+            let answer = try await owner.get("/deliveries/replay?\(fields)")
             #expect(answer.status == 400 && answer.body.contains(word), "\(fields): \(Scene.words(answer.body))")
         }
-        let unknown = try await scene.get("/deliveries/replay?sink=nothing", cookie: owner)
+        let unknown = try await owner.get("/deliveries/replay?sink=nothing")
         #expect(unknown.status == 422 && unknown.body.contains("has no sink"), "\(Scene.words(unknown.body))")
 
         let form = "sink=\(query)&from=2020-01-01&type=weight"
-        #expect(try await scene.post("/deliveries/replay", form, cookie: owner).status == 403)
+        #expect(try await scene.post("/deliveries/replay", form, cookie: owner.cookie).status == 403)
         #expect(try await scene.sink(name)?["wanted"] as? Int == 3)
-        let done = try await scene.post("/deliveries/replay", "token=\(Scene.formToken)&\(form)", cookie: owner)
+        let done = try await owner.post("/deliveries/replay", "\(form)")
         #expect(done.status == 303 && done.fields["location"] == "/deliveries/sink?name=\(query)")
-        let told = try await scene.get("/deliveries/sink?name=\(query)", cookie: owner).body
+        let told = try await owner.get("/deliveries/sink?name=\(query)").body
         #expect(told.contains("3 records to be delivered again"))
         // Records that are delivered again count as wanted again.
         _ = try await Self.waited(scene, name, delivered: 6)
@@ -91,9 +91,9 @@ import Testing
         _ = try await scene.command("edit", "2", "71.8kg", "--reason", "said by me")
         let name = try await Self.name(scene)
         try await eventually { try await scene.sink(name)?["pending"] as? Int == 0 }
-        let owner = try await scene.logIn()
-        let ben = try await scene.logIn("ben")
-        let story = Scene.words(try await scene.get("/records/2", cookie: owner).body)
+        let owner = try await Browser(scene)
+        let ben = try await Browser(scene, "ben")
+        let story = Scene.words(try await owner.get("/records/2").body)
         // Only the command shows names for programs.
         for line in try await scene.command("trace", "2")
         where !line.hasPrefix("type ") && !line.hasPrefix("published ") {
@@ -108,13 +108,13 @@ import Testing
             }
         }
         #expect(story.contains("said by me"))
-        let own = try await scene.get("/records/2", cookie: ben)
+        let own = try await ben.get("/records/2")
         #expect(own.status == 200 && own.body.contains("71.8 kg") && own.body.contains("71.3 kg"))
         // Free texts about a record may concern others.
         #expect(!own.body.contains("said by me") && own.body.contains("edited by hand"), "\(Scene.words(own.body))")
         _ = try await scene.command("retract", "2", "--yes", "--reason", "says anna")
-        #expect(try await scene.get("/records/2", cookie: owner).body.contains("says anna"))
-        let gone = try await scene.get("/records/2", cookie: ben).body
+        #expect(try await owner.get("/records/2").body.contains("says anna"))
+        let gone = try await ben.get("/records/2").body
         #expect(gone.contains("Deleted") && !gone.contains("says anna") && !gone.contains("said by me"))
         // A program gets the same: a person's record without texts that others have written about it.
         let (all, program) = (try await scene.token("a"), try await scene.token("b", person: "ben"))
@@ -140,22 +140,22 @@ import Testing
         _ = try await scene.command("assign", "1", "--to", "me")
         // Positions of older pages must be the hub's, and of this record.
         for next in ["x", "0", "%3Cscript%3E"] {
-            #expect(try await scene.get("/records/2?next=\(next)", cookie: ben).status == 404, "\(next)")
+            #expect(try await ben.get("/records/2?next=\(next)").status == 404, "\(next)")
         }
-        let unknown = try await scene.get("/records/99", cookie: ben)
+        let unknown = try await ben.get("/records/99")
         for path in ["/records/1", "/records/1?next=2", "/records/x", "/records/0", "/deliveries"] {
-            let answer = try await scene.get(path, cookie: ben)
+            let answer = try await ben.get(path)
             #expect(answer.status == 404 && answer.body == unknown.body, "\(path)")
         }
         for path in [
             "/deliveries/sink?name=json-lines", "/deliveries/replay?sink=json-lines", "/deliveries/record?number=2",
-        ] { #expect(try await scene.get(path, cookie: ben).body == unknown.body, "\(path)") }
-        let post = try await scene.post("/deliveries/replay", "token=\(Scene.formToken)&sink=json-lines", cookie: ben)
+        ] { #expect(try await ben.get(path).body == unknown.body, "\(path)") }
+        let post = try await ben.post("/deliveries/replay", "sink=json-lines")
         #expect(post.status == 404 && post.body == unknown.body)
-        #expect(try await scene.get("/deliveries/record?number=2", cookie: owner).fields["location"] == "/records/2")
+        #expect(try await owner.get("/deliveries/record?number=2").fields["location"] == "/records/2")
         // Once given to another person, it is no longer ben's.
         _ = try await scene.command("assign", "2", "--to", "me")
-        #expect(try await scene.get("/records/2", cookie: ben).body == unknown.body)
+        #expect(try await ben.get("/records/2").body == unknown.body)
     }
 
     // MARK: - The sink

@@ -20,9 +20,7 @@ import Testing
             #"{"type":"stepCount","value":\#(number),"unit":"count","start":"2026-03-15T06:30:00Z","key":"k\#(number)","subject":{"name":"me"}}"#
         }
         for part in 0..<6 {
-            let file = try scene.write(
-                lines[(part * 50)..<(part * 50 + 50)].joined(separator: "\n") + "\n", to: "part\(part).jsonl")
-            _ = try await scene.command("bridge", "publish", "--", "cat", file)
+            try await scene.publish(lines[(part * 50)..<(part * 50 + 50)])
         }
         let result = await follower.result()
         #expect(result.code == 0, "\(result.errors.suffix(500))")
@@ -48,8 +46,7 @@ import Testing
         let lines = (1...count).map { number in
             #"{"type":"stepCount","value":\#(number),"unit":"count","start":"2026-03-15T06:30:00Z","key":"k\#(number)","metadata":{"note":"\#(note)"},"subject":{"name":"me"}}"#
         }
-        let file = try scene.write(lines.joined(separator: "\n") + "\n", to: "many.jsonl")
-        _ = try await scene.command("bridge", "publish", "--", "cat", file)
+        try await scene.publish(lines)
         #expect(await other.result().code == 0)
         #expect(deaf.lines.count < count)
         _ = try scene.write("", to: "go-on")
@@ -107,14 +104,13 @@ import Testing
         let live = [("me", 80.5), ("ben", 71.25)].map { person, value in
             #"{"live":{"type":"weight","value":\#(value),"unit":"kg","subject":{"name":"\#(person)"}}}"#
         }
-        let file = try scene.write(live.joined(separator: "\n") + "\n", to: "live.jsonl")
         func isHeard(_ process: ChildProcess, _ text: String) -> Bool {
             process.lines.contains { $0.contains("\"live\"") && $0.contains(text) }
         }
         // Live values are not stored, so send them until they arrive.
         repeat {
             try Task.checkCancellation()
-            _ = try await scene.command("bridge", "publish", "--", "cat", file)
+            try await scene.publish(live)
         } while !isHeard(owner, "80.5 kg") || !isHeard(owner, "157.1 lb") || !isHeard(own, "157.1 lb")
         // One step at a time, because of two quick changes only the last version is sent.
         let steps = [

@@ -14,8 +14,7 @@ import Testing
             #"{"type":"weight","value":\#(weight),"unit":"kg","start":"\#(time)","key":"\#(key)","group":"\#(key)",\#(source)}"#,
             #"{"type":"bodyFatPercentage","value":0.2,"unit":"%","start":"\#(time)","key":"\#(key)f","group":"\#(key)",\#(source)}"#,
         ]
-        let path = try scene.write(lines.joined(separator: "\n") + "\n", to: "\(key).jsonl")
-        _ = try await scene.command("bridge", "publish", "--", "cat", path)
+        try await scene.publish(lines)
     }
 
     private func persons(_ scene: Scene) async throws -> [String] {
@@ -99,8 +98,7 @@ import Testing
             #"{"type":"bloodPressureSystolic","value":121,"unit":"mmHg","key":"ps",\#(group)}"#,
             #"{"type":"bloodPressureDiastolic","value":79,"unit":"mmHg","key":"pd",\#(group)}"#,
         ]
-        let file = try scene.write(lines.joined(separator: "\n") + "\n", to: "pressure.jsonl")
-        _ = try await scene.command("bridge", "publish", "--", "cat", file)
+        try await scene.publish(lines)
         let member = try await scene.command("samples", "bloodPressureSystolic", "--json").compactMap {
             try Told($0).number("number")
         }
@@ -181,8 +179,7 @@ import Testing
         }
         let browser = try await Browser(scene)
         func page(after lines: ArraySlice<String>) async throws -> String {
-            let path = try scene.write(lines.joined(separator: "\n") + "\n", to: "\(lines.count).jsonl")
-            _ = try await scene.command("bridge", "publish", "--", "cat", path)
+            try await scene.publish(lines)
             return try await browser.get("/inbox").body
         }
         #expect(try await !page(after: lines.dropLast()).contains("The newest 200"))

@@ -13,11 +13,11 @@ import Testing
         let (all, bens) = (try await scene.token("prometheus"), try await scene.token("bens", person: "ben"))
         #expect(try await scene.get("/metrics", fields: Scene.bearer(all)).status == 200)
         #expect(try await scene.get("/metrics", fields: Scene.bearer(bens)).status == 404)
-        #expect(try await scene.get("/metrics", cookie: try await scene.logIn("ben")).status == 404)
-        let owner = try await scene.logIn()
-        for _ in 0..<3 { _ = try await scene.get("/types/weight?person=ben", cookie: owner) }
-        for number in 0..<20 { _ = try await scene.get("/nothing-\(number)?person=ben", cookie: owner) }
-        let answer = try await scene.get("/metrics", cookie: owner)
+        #expect(try await Browser(scene, "ben").get("/metrics").status == 404)
+        let owner = try await Browser(scene)
+        for _ in 0..<3 { _ = try await owner.get("/types/weight?person=ben") }
+        for number in 0..<20 { _ = try await owner.get("/nothing-\(number)?person=ben") }
+        let answer = try await owner.get("/metrics")
         #expect(answer.status == 200)
         #expect(answer.fields["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
         let lines = answer.body.split(separator: "\n").map(String.init)
@@ -40,7 +40,7 @@ import Testing
 
     @Test func `without the grant for the hub's figures, metrics name the command that grants them`() async throws {
         let scene = try await Scene(owner: ["logs"])
-        let text = try await scene.get("/metrics", cookie: try await scene.logIn()).body
+        let text = try await Browser(scene).get("/metrics").body
         #expect(text.contains("hub_up 1\n") && !text.contains("hub_records"))
         let granted = "hub permissions allow web '*' --owner"
         #expect(
@@ -62,9 +62,9 @@ import Testing
     @Test(.enabled(if: Need.prometheusClient.isMet, "\(Need.prometheusClient.reason)"))
     func `the parser of Prometheus accepts it`() async throws {
         let scene = try await Scene { folder in "[plugin.json-lines]\npath = \"\(folder)/lines\"" }
-        let owner = try await scene.logIn()
+        let owner = try await Browser(scene)
         _ = try await scene.command("log", "weight", "80.4kg", "--person", "me")
-        let path = try scene.write(try await scene.get("/metrics", cookie: owner).body, to: "metrics.txt")
+        let path = try scene.write(try await owner.get("/metrics").body, to: "metrics.txt")
         let program = """
             import sys
             from prometheus_client.parser import text_string_to_metric_families as read

@@ -8,37 +8,36 @@ import Testing
 
     @Test func `pages show the display name and take both names in any case`() async throws {
         let scene = try await Scene(persons: Self.persons)
-        let owner = try await scene.logIn()
+        let owner = try await Browser(scene)
         _ = try await scene.command("log", "weight", "80.4kg", "--person", "juergen")
         for name in ["juergen", "JUERGEN", "j%C3%BCrgen%20%3Cb%3E"] {
-            let page = try await scene.get("/?person=\(name)", cookie: owner)
+            let page = try await owner.get("/?person=\(name)")
             #expect(page.status == 200 && page.body.contains("80.4"), "\(page)")
             #expect(page.body.contains("person=juergen\" aria-current=\"true\">Jürgen &lt;b&gt;</a>"), "\(page)")
             #expect(!page.body.contains("<b>"), "a name is text")
         }
-        #expect(try await scene.get("/records/1", cookie: owner).body.contains("Jürgen &lt;b&gt;"))
-        #expect(try await scene.get("/add?person=juergen", cookie: owner).body.contains("Add for Jürgen &lt;b&gt;"))
-        #expect(try await scene.get("/?person=nobody", cookie: owner).status == 404)
+        #expect(try await owner.get("/records/1").body.contains("Jürgen &lt;b&gt;"))
+        #expect(try await owner.get("/add?person=juergen").body.contains("Add for Jürgen &lt;b&gt;"))
+        #expect(try await owner.get("/?person=nobody").status == 404)
     }
 
     @Test func `a link for a person's name in another case shows that person alone`() async throws {
         let scene = try await Scene(persons: Self.persons)
         _ = try await scene.command("log", "weight", "80.4kg", "--person", "juergen")
-        let theirs = try await scene.logIn("JUERGEN")
-        #expect(try await scene.get("/", cookie: theirs).body.contains("80.4"))
-        #expect(try await scene.get("/?person=ben", cookie: theirs).status == 404)
+        let theirs = try await Browser(scene, "JUERGEN")
+        #expect(try await theirs.get("/").body.contains("80.4"))
+        #expect(try await theirs.get("/?person=ben").status == 404)
     }
 
     @Test func `a person added on the page has a name in any script, and a section in plain letters`() async throws {
         let scene = try await Scene()
-        let (owner, before) = (try await scene.logIn(), try scene.configuration)
-        let token = "token=\(Scene.formToken)"
-        let twin = try await scene.post("/setup", "\(token)&name=BEN", cookie: owner)
+        let (owner, before) = (try await Browser(scene), try scene.configuration)
+        let twin = try await owner.post("/setup", "name=BEN")
         #expect(twin.status == 422 && twin.body.contains("upper and lower case count as one"), "\(twin)")
-        let plan = try await scene.post("/setup", "\(token)&name=Zo%C3%AB+M", cookie: owner)
+        let plan = try await owner.post("/setup", "name=Zo%C3%AB+M")
         let id = try #require(Scene.field("change", in: plan.body), "\(plan)")
-        #expect(try await scene.post("/setup/save", "\(token)&change=\(id)", cookie: owner).status == 200)
-        try await eventually { try await scene.get("/setup", cookie: owner).body.contains("Zoë M (zoe-m)") }
+        #expect(try await owner.post("/setup/save", "change=\(id)").status == 200)
+        try await eventually { try await owner.get("/setup").body.contains("Zoë M (zoe-m)") }
         let added = try scene.configuration
         #expect(added.contains("[person.zoe-m]\ndisplay_name = \"Zoë M\"\n"), "\(before) \(added)")
     }

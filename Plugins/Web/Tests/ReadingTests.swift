@@ -60,7 +60,7 @@ import Testing
         }
         var told = try await days()
         while told.count < 28 || told.last?.observedOn != Self.date(ago: 1) { told = try await days() }
-        let page = try await scene.get("/?range=1m", cookie: try await scene.logIn()).body
+        let page = try await Browser(scene).get("/?range=1m").body
         #expect(page.contains(">79.4 kg</p>") && page.contains("kitchen/Scale"))
         for day in told {
             let how = day.observedOn.map { "carried from \($0)" } ?? "measured"
@@ -81,9 +81,9 @@ import Testing
     @Test func `a weight with a future time is marked on the page and not compared`() async throws {
         let scene = try await Scene()
         try await Self.fill(scene, Self.weighings([1: 79.4, -400: 65]))
-        let cookie = try await scene.logIn()
+        let browser = try await Browser(scene)
         for address in ["/", "/types/weight"] {
-            let page = try await scene.get(address, cookie: cookie).body
+            let page = try await browser.get(address).body
             #expect(page.contains("(implausible)"), "\(address)")
             #expect(!page.contains("−14.4 kg"), "\(address)")
         }
@@ -92,9 +92,9 @@ import Testing
     @Test func `the forecast of a goal does not depend on the range of the chart`() async throws {
         let scene = try await Scene(settings: "goals = [\"me=75kg\"]")
         try await Self.fill(scene, Self.weighings([600: 70, 100: 82, 20: 78, 10: 77, 1: 76]))
-        let cookie = try await scene.logIn()
+        let browser = try await Browser(scene)
         for range in ["1m", "3m", "1y", "all"] {
-            let page = try await scene.get("/?range=\(range)", cookie: cookie).body
+            let page = try await browser.get("/?range=\(range)").body
             #expect(page.contains("it is reached on 20") && !page.contains("It is reached."), "\(range)")
         }
     }
@@ -112,14 +112,14 @@ import Testing
 
     @Test func `without the gap-filler the page says so, and shows the daily averages of hub stats`() async throws {
         let scene = try await Scene()
-        let cookie = try await scene.logIn()
-        let empty = try await scene.get("/", cookie: cookie).body
+        let browser = try await Browser(scene)
+        let empty = try await browser.get("/").body
         #expect(empty.contains("hub log weight 80.4kg --person me"))
         try await Self.fill(
             scene,
             Self.weighings([12: 81, 5: 80.2, 1: 79.9])
                 + Self.line("weight", "me", ago: 5, #""value":80.6,"unit":"kg""#, key: "b"))
-        let page = try await scene.get("/", cookie: cookie).body
+        let page = try await browser.get("/").body
         #expect(page.contains("[plugin.gap-filler]") && page.contains(">79.9 kg</p>"))
         let row = "<th scope=\"row\">\(Self.date(ago: 5))</th><td>80.4 kg</td><td>measured</td>"
         #expect(page.contains(row) && !page.contains("class=\"carried"))
@@ -130,7 +130,7 @@ import Testing
         let scene = try await Scene()
         let values = Dictionary(uniqueKeysWithValues: (0..<90).map { ($0, 80 + Double($0 % 7) / 10) })
         try await Self.fill(scene, Self.weighings(values))
-        let cookie = try await scene.logIn()
+        let browser = try await Browser(scene)
         struct Answer: Decodable {
             struct Interval: Decodable {
                 let from: String
@@ -142,7 +142,7 @@ import Testing
         for unit in ["day", "week", "month", "year"] {
             let told = try await scene.command("stats", "weight", "--person", "me", "--by", unit, "--json")
             let answer = try JSONDecoder().decode(Answer.self, from: Data(told.joined().utf8))
-            let page = try await scene.get("/types/weight?span=all&by=\(unit)", cookie: cookie).body
+            let page = try await browser.get("/types/weight?span=all&by=\(unit)").body
             #expect(!answer.intervals.isEmpty)
             for interval in answer.intervals {
                 let cells = [interval.average, interval.minimum, interval.maximum].map {
@@ -154,7 +154,7 @@ import Testing
             #expect(page.contains("<svg class=\"chart\" role=\"img\""))
         }
         let to = Self.date(ago: 3)
-        let day = try await scene.get("/types/weight?from=\(to)&to=\(to)", cookie: cookie).body
+        let day = try await browser.get("/types/weight?from=\(to)&to=\(to)").body
         #expect(day.contains("80.3 kg") && day.contains("kitchen/Scale"))
         #expect(day.contains("Earlier</a>") && day.contains("Later</a>") && day.contains("Wider</a>"))
     }
@@ -167,10 +167,10 @@ import Testing
                 key: "-\(number)")
         }
         try await Self.fill(scene, lines.joined())
-        let cookie = try await scene.logIn()
+        let browser = try await Browser(scene)
         var (address, seen, pages) = ("/types/stepCount?person=me", [String](), 0)
         while true {
-            let page = try await scene.get(address, cookie: cookie).body
+            let page = try await browser.get(address).body
             let list = try #require(page.range(of: "<section id=\"samples\">"))
             let found = page[list.lowerBound...].matches(of: /<td>(1,0[0-9]{2})<\/td>/).map { String($0.output.1) }
             #expect(found.count <= 25)
@@ -180,10 +180,10 @@ import Testing
         }
         #expect(pages == 3 && Set(seen).count == 70 && seen.count == 70)
         // And back.
-        let back = try await scene.get(address, cookie: cookie).body
+        let back = try await browser.get(address).body
         let newer = try #require(back.firstMatch(of: /href="([^"]*)">Newer samples/))
-        let middle = try await scene.get(
-            String(newer.output.1).replacing("&amp;", with: "&").replacing("#samples", with: ""), cookie: cookie
+        let middle = try await browser.get(
+            String(newer.output.1).replacing("&amp;", with: "&").replacing("#samples", with: "")
         ).body
         #expect(middle.contains("Older samples") && middle.contains("Newer samples"))
         for number in seen[25..<50] { #expect(middle.contains("<td>\(number)</td>"), "\(number)") }
@@ -200,26 +200,26 @@ import Testing
                 "workout", "me", ago: 3,
                 #""kind":"workout","value":"running","end":"\#(Self.date(ago: 3))T00:32:00+01:00""#)
         try await Self.fill(scene, lines)
-        let cookie = try await scene.logIn()
-        let pressure = try await scene.get("/types/bloodPressure", cookie: cookie).body
+        let browser = try await Browser(scene)
+        let pressure = try await browser.get("/types/bloodPressure").body
         #expect(pressure.contains("121/79 mmHg") && !pressure.contains("(a group)"))
         #expect(pressure.contains("/types/bloodPressureSystolic"))
-        #expect(try await scene.get("/types/workout", cookie: cookie).body.contains("Running, 32 min"))
-        let all = try await scene.get("/data", cookie: cookie).body
+        #expect(try await browser.get("/types/workout").body.contains("Running, 32 min"))
+        let all = try await browser.get("/data").body
         for words in ["121/79 mmHg", "Running, 32 min", "4 types"] { #expect(all.contains(words), "\(words)") }
     }
 
     @Test func `a viewer of one person finds no other at any address of the reading pages`() async throws {
         let scene = try await Scene(settings: "goals = [\"me=71.5kg\"]")
         try await Self.fill(scene, Self.weighings([3: 80.4]) + Self.weighings([3: 71.3, 2: 71.2], of: "ben"))
-        let ben = try await scene.logIn("ben")
-        let unknown = try await scene.get("/?person=zoe", cookie: ben)
+        let ben = try await Browser(scene, "ben")
+        let unknown = try await ben.get("/?person=zoe")
         for path in ["/", "/data", "/types/weight", "/types/heartRate"] {
             for fields in ["", "&range=all", "&span=all", "&from=2020-01-01", "&before=0-0", "&from=x", "&page=9"] {
-                let answer = try await scene.get("\(path)?person=me\(fields)", cookie: ben)
+                let answer = try await ben.get("\(path)?person=me\(fields)")
                 #expect(answer.status == 404 && answer.body == unknown.body, "\(path) \(fields)")
             }
-            let own = try await scene.get(path, cookie: ben)
+            let own = try await ben.get(path)
             #expect(own.status == 200 && !own.body.contains("80.4") && !own.body.contains("person=me"))
             #expect(!own.body.contains("71.5"), "the goal is another's")
         }
@@ -228,22 +228,22 @@ import Testing
     @Test func `a wrong parameter is refused with the values that it takes`() async throws {
         let scene = try await Scene()
         try await Self.fill(scene, Self.weighings([3: 80.4]))
-        let cookie = try await scene.logIn()
+        let browser = try await Browser(scene)
         for (fields, word) in [
             ("from=yesterday", "from"), ("to=2026-02-30", "to"), ("from=2026-02-02&to=2026-02-01", "from"),
             ("by=decade", "by=hour"), ("before=x", "before"), ("after=1-2-3", "after"),
             ("before=99999999999999999999-1", "before"), ("from=0001-01-01", "1800"), ("to=9999-12-31", "2200"),
         ] {
-            let answer = try await scene.get("/types/weight?\(fields)", cookie: cookie)
+            let answer = try await browser.get("/types/weight?\(fields)")
             #expect(answer.status == 400 && answer.body.contains(word), "\(fields)")
         }
         for path in ["/types/weigth", "/data?page=0", "/data?page=2", "/data?page=x"] {
-            #expect(try await scene.get(path, cookie: cookie).status == 404, "\(path)")
+            #expect(try await browser.get(path).status == 404, "\(path)")
         }
         // Valid parameters without results are not an error.
         for fields in [
             "from=1800-01-01&to=1800-01-02", "from=2199-01-01&to=2200-12-31", "from=1800-01-01&to=2200-12-31",
-        ] { #expect(try await scene.get("/types/weight?\(fields)", cookie: cookie).status == 200, "\(fields)") }
+        ] { #expect(try await browser.get("/types/weight?\(fields)").status == 200, "\(fields)") }
     }
 
     @Test func `scripts and styles are cacheable files of this site, and pages are complete without them`()
@@ -251,7 +251,7 @@ import Testing
     {
         let scene = try await Scene()
         try await Self.fill(scene, Self.weighings([3: 80.4, 2: 80]))
-        let page = try await scene.get("/", cookie: try await scene.logIn()).body
+        let page = try await Browser(scene).get("/").body
         let files = page.matches(of: /(?:src|href)="(\/assets\/[^"]+)"/).map { String($0.output.1) }
         #expect(files.count == 6)
         for file in files {

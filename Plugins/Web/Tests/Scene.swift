@@ -94,6 +94,15 @@ final class Scene: Sendable {
     /// Writes a file into the folder of the scene.
     func write(_ text: String, to name: String) throws -> String { try host.folder.write(text, to: name) }
 
+    /// Publishes records as a plugin with the bridge does, and returns the answers.
+    ///
+    /// - Parameter lines: JSON, a record in each line.
+    @discardableResult
+    func publish(_ lines: some Sequence<String>) async throws -> [String] {
+        let file = try write(lines.joined(separator: "\n") + "\n", to: "published.jsonl")
+        return try await command("bridge", "publish", "--", "cat", file)
+    }
+
     // MARK: - A browser
 
     struct Answer {

@@ -10,38 +10,31 @@ import Testing
         }
     }
 
-    /// Sends a form of the page.
-    private static func send(
-        _ scene: Scene, _ fields: String, to path: String = "/setup", _ cookie: String
-    ) async throws -> Scene.Answer {
-        try await scene.post(path, "token=\(Scene.formToken)&\(fields)", cookie: cookie)
-    }
-
     /// Confirms a plan, or presses the undo of a notice.
-    private static func save(_ scene: Scene, _ page: Scene.Answer, _ cookie: String) async throws -> Scene.Answer {
+    private static func save(_ page: Scene.Answer, _ browser: Browser) async throws -> Scene.Answer {
         let id = try #require(Scene.field("change", in: page.body), "\(page)")
-        return try await send(scene, "change=\(id)", to: "/setup/save", cookie)
+        return try await browser.post("/setup/save", "change=\(id)")
     }
 
     @Test func `a person is added after a plan, and exists when the page is back`() async throws {
         let scene = try await Self.scene()
-        let (owner, before) = (try await scene.logIn(), try scene.configuration)
-        let page = try await scene.get("/setup", cookie: owner)
+        let (owner, before) = (try await Browser(scene), try scene.configuration)
+        let page = try await owner.get("/setup")
         #expect(page.status == 200 && page.body.contains("id=\"ben-expected_weight\""), "\(page)")
         #expect(page.body.contains("href=\"/plugins/waits#settings\""))
         for (name, reason) in [("+-+!", "expected a letter"), ("Clara", "upper and lower case count as one")] {
-            let wrong = try await Self.send(scene, "name=\(name)", owner)
+            let wrong = try await owner.post("/setup", "name=\(name)")
             #expect(wrong.status == 422 && wrong.body.contains("id=\"name-fault\""), "\(wrong)")
             let typed = name.replacing("+", with: " ").trimmingCharacters(in: .whitespaces)
             #expect(wrong.body.contains(reason) && wrong.body.contains("value=\"\(typed)\""))
         }
-        let plan = try await Self.send(scene, "name=anna", owner)
+        let plan = try await owner.post("/setup", "name=anna")
         #expect(plan.body.contains("Add anna?") && plan.body.contains("web is ended and started again"), "\(plan)")
         #expect(plan.body.contains("a section of anna, which only you take out again"))
         #expect(try scene.configuration == before)
-        let away = try await Self.save(scene, plan, owner)
+        let away = try await Self.save(plan, owner)
         #expect(away.status == 200 && away.body.contains("is away for a moment"), "\(away)")
-        try await eventually { try await scene.get("/setup", cookie: owner).body.contains("id=\"anna-zone\"") }
+        try await eventually { try await owner.get("/setup").body.contains("id=\"anna-zone\"") }
         let added = before.replacing("[person.clara]  # third\n", with: "[person.clara]  # third\n\n[person.anna]\n")
         #expect(try scene.configuration == added)
     }
@@ -49,15 +42,15 @@ import Testing
     @Test func `settings of a person and of the household are checked beside the field, saved and undone`() async throws
     {
         let scene = try await Self.scene()
-        let (owner, before) = (try await scene.logIn(), try scene.configuration)
-        let wrong = try await Self.send(scene, "person=me&set-zone=Mars%2FBase", owner)
+        let (owner, before) = (try await Browser(scene), try scene.configuration)
+        let wrong = try await owner.post("/setup", "person=me&set-zone=Mars%2FBase")
         #expect(wrong.status == 422 && wrong.body.contains("id=\"me-zone-fault\""), "\(wrong)")
         #expect(wrong.body.contains("value=\"Mars/Base\""), "the typed text stays")
-        let house = try await Self.send(scene, "set-zone=Mars%2FBase", owner)
+        let house = try await owner.post("/setup", "set-zone=Mars%2FBase")
         #expect(house.status == 422 && house.body.contains("id=\"-house-zone-fault\""), "\(house)")
-        #expect(try await Self.send(scene, "person=ben&set-zone=", owner).status == 303)
-        #expect(try await scene.get("/setup", cookie: owner).body.contains("hub.conf has these values already"))
-        #expect(try await Self.send(scene, "person=nobody&set-zone=UTC", owner).status == 404)
+        #expect(try await owner.post("/setup", "person=ben&set-zone=").status == 303)
+        #expect(try await owner.get("/setup").body.contains("hub.conf has these values already"))
+        #expect(try await owner.post("/setup", "person=nobody&set-zone=UTC").status == 404)
         #expect(try scene.configuration == before)
 
         // Each ends the session of the page, except the weight.
@@ -69,27 +62,27 @@ import Testing
             ("person=clara&set-expected_weight=61.5", "# third\n", "# third\nexpected_weight = 61.5\n"),
             ("set-zone=Asia%2FTokyo", "/run\"\n", "/run\"\nzone = \"Asia/Tokyo\"\n"),
         ] {
-            let plan = try await Self.send(scene, fields, owner)
+            let plan = try await owner.post("/setup", fields)
             #expect(plan.status == 200 && plan.body.contains("Changes in hub.conf"), "\(plan)")
-            #expect(try await Self.save(scene, plan, owner).status == 303)
+            #expect(try await Self.save(plan, owner).status == 303)
             #expect(try scene.configuration == before.replacing(old, with: new))
-            let done = try await scene.get("/setup", cookie: owner)
+            let done = try await owner.get("/setup")
             #expect(done.body.contains("Saved."), "\(done)")
-            #expect(try await Self.save(scene, done, owner).status == 303)
+            #expect(try await Self.save(done, owner).status == 303)
             #expect(try scene.configuration == before)
         }
     }
 
     @Test func `a viewer of one person does not find the page, and another site changes nothing`() async throws {
         let scene = try await Self.scene()
-        let (owner, ben, before) = (try await scene.logIn(), try await scene.logIn("ben"), try scene.configuration)
-        #expect(try await scene.get("/setup", cookie: ben).status == 404)
+        let (owner, ben, before) = (try await Browser(scene), try await Browser(scene, "ben"), try scene.configuration)
+        #expect(try await ben.get("/setup").status == 404)
         let (token, wrong) = (Scene.formToken, String(Scene.formToken.reversed()))
         for path in ["/setup", "/setup/save"] {
-            #expect(try await scene.post(path, "token=\(token)&name=anna", cookie: ben).status == 404)
-            #expect(try await scene.post(path, "token=\(wrong)&name=anna", cookie: owner).status == 403)
+            #expect(try await ben.post(path, "name=anna").status == 404)
+            #expect(try await scene.post(path, "token=\(wrong)&name=anna", cookie: owner.cookie).status == 403)
             let other = try await scene.post(
-                path, "token=\(token)&name=anna", cookie: owner, fields: ["Origin: http://evil.example"])
+                path, "token=\(token)&name=anna", cookie: owner.cookie, fields: ["Origin: http://evil.example"])
             #expect(other.status == 403, "\(other)")
         }
         #expect(try scene.configuration == before)
@@ -97,15 +90,15 @@ import Testing
 
     @Test func `empty pages link to Set up, which without the grant names the command to type`() async throws {
         let scene = try await Self.scene(["status"])
-        let (owner, before) = (try await scene.logIn(), try scene.configuration)
+        let (owner, before) = (try await Browser(scene), try scene.configuration)
         for path in ["/", "/plugins", "/system"] {
-            #expect(try await scene.get(path, cookie: owner).body.contains("href=\"/setup\""), "\(path)")
+            #expect(try await owner.get(path).body.contains("href=\"/setup\""), "\(path)")
         }
-        #expect(try await !scene.get("/", cookie: scene.logIn("ben")).body.contains("href=\"/setup\""))
+        #expect(try await !Browser(scene, "ben").get("/").body.contains("href=\"/setup\""))
         let line = "hub permissions allow web &#39;*&#39; --owner"
-        #expect(try await scene.get("/setup", cookie: owner).body.contains(line))
+        #expect(try await owner.get("/setup").body.contains(line))
         for fields in ["name=anna", "person=me&set-zone=UTC"] {
-            let refused = try await Self.send(scene, fields, owner)
+            let refused = try await owner.post("/setup", fields)
             #expect(refused.body.contains(line) && !refused.body.contains("name=\"change\""), "\(refused)")
         }
         #expect(try scene.configuration == before)

@@ -66,8 +66,7 @@ import Testing
     @Test func `each type, value, activity and fact has words on every page that shows it`() async throws {
         let scene = try await Scene()
         let records = Self.records
-        let answers = try await scene.command(
-            "bridge", "publish", "--", "cat", try scene.write(records.joined(separator: "\n") + "\n", to: "lines"))
+        let answers = try await scene.publish(records)
         let refused = answers.filter { !$0.isEmpty && !$0.contains("\"stored\"") }
         #expect(refused.isEmpty, "\(refused)")
         let browser = try await Browser(scene)
@@ -143,8 +142,7 @@ import Testing
             return
                 #"{"type":"\#($0)",\#(value)"start":"9999-12-30T23:59:59.999999Z","key":"\#($0)","group":"g","subject":{"name":"me"}}"#
         }
-        let answers = try await scene.command(
-            "bridge", "publish", "--", "cat", try scene.write("[\(records.joined(separator: ","))]\n", to: "lines"))
+        let answers = try await scene.publish(["[\(records.joined(separator: ","))]"])
         try #require(answers.joined().contains("\"stored\""), "\(answers)")
         let browser = try await Browser(scene)
         for path in [

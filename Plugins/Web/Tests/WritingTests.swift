@@ -329,8 +329,7 @@ import Testing
             #"{"type":"bloodType","value":"aPositive","start":"2024-03-15T07:30:05+01:00","key":"a","subject":{"name":"me"}}"#,
             #"{"type":"weight","value":80,"unit":"kg","start":"2024-03-15T07:30:05+01:00","key":"b","subject":{"name":"me"},"metadata":{"datedByHub":true}}"#,
         ]
-        _ = try await scene.command(
-            "bridge", "publish", "--", "cat", try scene.write(lines.joined(separator: "\n") + "\n", to: "lines"))
+        try await scene.publish(lines)
         let browser = try await Browser(scene)
         for (path, words, raw) in [
             ("/data", "A+", "aPositive"), ("/records/2", "Dated by the hub yes", "datedByHub"),
