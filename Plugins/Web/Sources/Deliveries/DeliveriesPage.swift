@@ -42,18 +42,15 @@ struct DeliveriesPage: Sendable {
 
     /// A row for each sink.
     static func table(_ sinks: [SinkStatus]) -> HTML {
-        var table = HTMLTable(
-            caption: "Sinks",
-            columns: [
-                "Sink", "State", "Wanted", "Delivered", "Waiting", "To try again", "Refused", "To know, or to do",
-            ])
-        for sink in sinks {
+        let columns = [
+            "Sink", "State", "Wanted", "Delivered", "Waiting", "To try again", "Refused", "To know, or to do",
+        ]
+        return HTML.table("Sinks", columns, sinks) { sink in
             let counts: [HTML] = [sink.wanted, sink.delivered, sink.pending, sink.retrying, sink.refused].map {
                 "\(NumberText.grouped($0))"
             }
-            table.rows.append([link(sink.name), lamp(sink)] + counts + ["\(LocalTime.inSentence(sink.note ?? ""))"])
+            return [link(sink.name), lamp(sink)] + counts + ["\(LocalTime.inSentence(sink.note ?? ""))"]
         }
-        return table.html
     }
 
     static func link(_ sink: String) -> HTML {

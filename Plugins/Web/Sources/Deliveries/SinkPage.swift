@@ -20,7 +20,6 @@ struct SinkPage: Sendable {
 
     /// The wanted records by state; the lines add up.
     private static func account(_ sink: SinkStatus) -> HTML {
-        var table = HTMLTable(caption: "Account", columns: ["What", "Records", "Why"])
         let skips = sink.skips.sorted { $0.key < $1.key }.map { "\($0.key): \(NumberText.grouped($0.value))" }
         let rows: [(String, Int64, String)] = [
             ("Wanted", sink.wanted, sink.isCounting == true ? "is being counted, and too low until then" : ""),
@@ -31,10 +30,10 @@ struct SinkPage: Sendable {
             ("Replaced by a newer version", sink.superseded, ""),
             ("Not for it", sink.skipped, skips.joined(separator: ", ")),
         ]
-        for (name, count, why) in rows where count > 0 || ["Wanted", "Delivered"].contains(name) {
-            table.rows.append(["\(name)", "\(NumberText.grouped(count))", "\(why)"])
+        let shown = rows.filter { name, count, _ in count > 0 || ["Wanted", "Delivered"].contains(name) }
+        return HTML.table("Account", ["What", "Records", "Why"], shown) { name, count, why in
+            ["\(name)", "\(NumberText.grouped(count))", "\(why)"]
         }
-        return table.html
     }
 
     private static func times(_ sink: SinkStatus) -> HTML {

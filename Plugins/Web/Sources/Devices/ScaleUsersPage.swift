@@ -46,14 +46,13 @@ struct ScaleUsersPage: Sendable {
     }
 
     private func list(_ users: [User], _ instance: String, _ choice: SelectedPerson) -> HTML {
-        var table = HTMLTable(caption: "On the scale", columns: ["Position", "Number", "Person", "What to do"])
-        for user in users {
-            table.rows.append([
+        let table = HTML.table("On the scale", ["Position", "Number", "Person", "What to do"], users) { user in
+            [
                 "\(user.position)", "\(user.serialNumber)",
                 "\(user.person.map(choice.shownName) ?? "not one of this hub")",
                 ButtonForm(Self.path(instance), "Delete", [("deed", "delete"), ("serial", "\(user.serialNumber)")])
                     .html,
-            ])
+            ]
         }
         let absent = choice.persons.filter { person in !users.contains { $0.person == person.name } }
         let makers = HTML.each(absent) {
@@ -62,7 +61,7 @@ struct ScaleUsersPage: Sendable {
             ).html
         }
         return """
-            \(users.isEmpty ? "<p>The scale has no users.</p>" : table.html)
+            \(users.isEmpty ? "<p>The scale has no users.</p>" : table)
             <div class="deeds">\(makers)</div>
             <p class="hint">Height, sex and date of birth come from hub.conf. Deleting a user also deletes their weighings in the scale's memory.</p>
             """

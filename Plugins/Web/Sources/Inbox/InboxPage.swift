@@ -66,14 +66,13 @@ struct InboxPage: Sendable {
     }
 
     private func doubtful(_ records: [StoredRecord], _ choice: SelectedPerson) -> HTML {
-        var table = HTMLTable(
-            caption: "Edit wrong values; saving a value unchanged confirms it; delete values that are not real",
-            columns: ["Number", "Type", "Value", "When", "Whose", "Why", "What to do"])
-        for record in records {
+        let columns = ["Number", "Type", "Value", "When", "Whose", "Why", "What to do"]
+        let caption = "Edit wrong values; saving a value unchanged confirms it; delete values that are not real"
+        let table = HTML.table(caption, columns, records) { record in
             var plain = record
             plain.implausible = []
             let reader = choice.with(record).reader
-            table.rows.append([
+            return [
                 RecordDetailPage.link(record.number), "\(TypeName.text(record.type))",
                 "\(ValueText.marked(plain, for: reader))", "\(RecordLine.when(record, reader))",
                 "\(choice.owner(record) ?? "no one's yet")",
@@ -83,8 +82,8 @@ struct InboxPage: Sendable {
                 <a class="button" href="\(url: "\(RecordDetailPage.path(record.number))/edit")">Edit</a>
                 <a class="button" href="\(url: "\(RecordDetailPage.path(record.number))/delete")">Delete</a></div>
                 """,
-            ])
+            ]
         }
-        return "<h2>Looks wrong</h2>\(table.html)"
+        return "<h2>Looks wrong</h2>\(table)"
     }
 }

@@ -76,18 +76,16 @@ struct PageFrame: Sendable {
     }
 }
 
-/// A table with a heading for each column.
-struct HTMLTable: Sendable {
-    let caption: String
-    let columns: [String]
-    /// The first cell of a row is its heading.
-    var rows: [[HTML]] = []
-
-    var html: HTML {
-        let head = HTML.each(columns) { "<th scope=\"col\">\($0)</th>" }
-        let body = HTML.each(rows) { row in
-            let cells = HTML.each(row.dropFirst()) { "<td>\($0)</td>" }
-            return "<tr><th scope=\"row\">\(row.first)</th>\(cells)</tr>\n"
+extension HTML {
+    /// A table with a heading for each column, and a row for each element; the first cell of a row is its heading.
+    static func table<Element>(
+        _ caption: String, _ columns: [String], _ elements: some Sequence<Element>, row: (Element) -> [HTML]
+    ) -> HTML {
+        let head = each(columns) { "<th scope=\"col\">\($0)</th>" }
+        let body = each(elements) { element in
+            let cells = row(element)
+            let others = each(cells.dropFirst()) { "<td>\($0)</td>" }
+            return "<tr><th scope=\"row\">\(cells.first)</th>\(others)</tr>\n"
         }
         return """
             <div class="wide" role="region" aria-label="\(caption)" tabindex="0"><table><caption>\(caption)</caption>

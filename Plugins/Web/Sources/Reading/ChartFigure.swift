@@ -10,13 +10,12 @@ struct ChartFigure: Sendable {
     var note: String?
 
     var html: HTML {
-        var table = HTMLTable(caption: chart.title, columns: ["When"] + columns)
-        table.rows = rows
-        return """
-            <figure class="chart-figure">\(chart.html)
-            <figcaption>\(chart.legend)\(note.map { "<p class=\"faint\">\($0)</p>" as HTML })</figcaption>
-            <details><summary>The figures as a table</summary>\(table.html)</details></figure>
-            """
+        """
+        <figure class="chart-figure">\(chart.html)
+        <figcaption>\(chart.legend)\(note.map { "<p class=\"faint\">\($0)</p>" as HTML })</figcaption>
+        <details><summary>The figures as a table</summary>\(HTML.table(chart.title, ["When"] + columns, rows) { $0 })\
+        </details></figure>
+        """
     }
 
     /// Links, with the present one marked.

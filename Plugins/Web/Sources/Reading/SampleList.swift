@@ -88,13 +88,13 @@ struct SampleList: Sendable {
         guard let first = records.first, let last = records.last else {
             return "<p class=\"empty\">There are no samples in this time.</p>"
         }
-        var table = HTMLTable(caption: "Samples, the newest first", columns: ["When", "Value", "Source", "Number"])
-        for record in records {
+        let columns = ["When", "Value", "Source", "Number"]
+        let table = HTML.table("Samples, the newest first", columns, records) { record in
             let cells = RecordCells(record, for: subject.reader)
-            table.rows.append([
+            return [
                 cells.when, details[record.number].map { "\($0)" } ?? cells.value, cells.source,
                 RecordDetailPage.link(record.number),
-            ])
+            ]
         }
         func link(_ text: String, _ name: String, _ place: Place) -> HTML {
             let address =
@@ -105,7 +105,7 @@ struct SampleList: Sendable {
             hasNewer ? link("Newer samples", "after", Place(first)) : nil,
             hasOlder ? link("Older samples", "before", Place(last)) : nil,
         ].compactMap(\.self)
-        return "<section id=\"samples\">\(table.html)<p class=\"pager\">\(HTML.joined(links, by: " "))</p></section>"
+        return "<section id=\"samples\">\(table)<p class=\"pager\">\(HTML.joined(links, by: " "))</p></section>"
     }
 }
 

@@ -101,20 +101,17 @@ struct SystemPage: Sendable {
     // MARK: - Plugins, sinks, sessions
 
     private static func plugins(_ state: HubStatus) -> HTML {
-        var table = HTMLTable(
-            caption: "Those of hub.conf",
-            columns: ["Plugin", "Version", "State", "Alive", "Fresh", "Delivering", "Restarts", "To do"])
-        for plugin in state.plugins {
-            let advice = plugin.advice ?? plugin.lastError ?? ""
-            table.rows.append([
+        let columns = ["Plugin", "Version", "State", "Alive", "Fresh", "Delivering", "Restarts", "To do"]
+        let table = HTML.table("Those of hub.conf", columns, state.plugins) { plugin in
+            [
                 "<a href=\"\(url: PluginAddresses.of(plugin.name))\">\(plugin.name)</a>",
                 "\(state.version(of: plugin.name) ?? "–")", "\(plugin.state.rawValue)",
                 plugin.enabled ? lamp(plugin.alive) : "–", lamp(plugin.fresh), lamp(plugin.delivering),
-                "\(plugin.restarts)", "\(LocalTime.inSentence(advice))",
-            ])
+                "\(plugin.restarts)", "\(LocalTime.inSentence(plugin.advice ?? plugin.lastError ?? ""))",
+            ]
         }
         return """
-            <h2>Plugins</h2>\(table.html)<p><a href="/apply">Preview the changes of hub.conf</a></p>
+            <h2>Plugins</h2>\(table)<p><a href="/apply">Preview the changes of hub.conf</a></p>
             <p><a href="/setup">People, the house and plugins that wait: set up</a></p>
             """
     }
@@ -141,22 +138,17 @@ struct SystemPage: Sendable {
     private static func sessions(_ programs: [HubStatus.SessionStatus], _ browsers: [(name: String, grant: Grant)])
         -> HTML
     {
-        var table = HTMLTable(caption: "Browsers that are logged in", columns: ["Browser", "Sees", "Since", "Until"])
-        for (name, grant) in browsers {
-            table.rows.append([
-                "\(name)", "\(grant.person ?? "everything")", "\(LocalTime.text(grant.made))",
-                "\(LocalTime.text(grant.until))",
-            ])
+        let table = HTML.table("Browsers that are logged in", ["Browser", "Sees", "Since", "Until"], browsers) {
+            [
+                "\($0.name)", "\($0.grant.person ?? "everything")", "\(LocalTime.text($0.grant.made))",
+                "\(LocalTime.text($0.grant.until))",
+            ]
         }
-        var clients = HTMLTable(
-            caption: "Programs that have a session", columns: ["Instance", "Program", "Version", "Comes as"])
-        for session in programs {
-            clients.rows.append([
-                "\(session.instance)", "\(session.plugin)", "\(session.version)",
-                "\(session.endpoint), \(session.mode)",
-            ])
+        let columns = ["Instance", "Program", "Version", "Comes as"]
+        let clients = HTML.table("Programs that have a session", columns, programs) {
+            ["\($0.instance)", "\($0.plugin)", "\($0.version)", "\($0.endpoint), \($0.mode)"]
         }
-        return "<h2>Sessions</h2>\(table.html)<p><code>hub web end</code> logs browsers out.</p>\(clients.html)"
+        return "<h2>Sessions</h2>\(table)<p><code>hub web end</code> logs browsers out.</p>\(clients)"
     }
 
     private static func list(_ facts: [(String, String)]) -> HTML {

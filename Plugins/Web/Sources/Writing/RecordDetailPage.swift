@@ -96,14 +96,12 @@ struct RecordDetailPage: Sendable {
 
     private func members(_ others: [StoredRecord], _ choice: SelectedPerson) -> HTML {
         guard !others.isEmpty else { return HTML() }
-        var table = HTMLTable(caption: "Belongs with it", columns: ["Number", "Type", "Value"])
-        for other in others {
-            table.rows.append([
+        return HTML.table("Belongs with it", ["Number", "Type", "Value"], others) { other in
+            [
                 Self.link(other.number), "\(TypeName.text(other.type))",
                 "\(ValueText.marked(other, for: choice.reader))",
-            ])
+            ]
         }
-        return table.html
     }
 
     private func removed(

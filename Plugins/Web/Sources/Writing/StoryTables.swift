@@ -55,45 +55,41 @@ struct StoryTables: Sendable {
     }
 
     private var versions: HTML {
-        var table = HTMLTable(
-            caption: "Versions, the oldest first", columns: ["Version", "Stored", "Time", "Value", "Person", "How"])
-        for version in story.versions {
+        guard !story.versions.isEmpty else { return HTML() }
+        let columns = ["Version", "Stored", "Time", "Value", "Person", "How"]
+        return HTML.table("Versions, the oldest first", columns, story.versions) { version in
             let text = RecordText(version.record, readers)
-            table.rows.append([
+            return [
                 "\(version.record.sequence)",
                 "\(version.stored(readers(version.record.assignment.person?.name)) ?? "–")", "\(text.time)",
                 "\(text.value)", "\(text.person)", "\(version.how)",
-            ])
+            ]
         }
-        return table.rows.isEmpty ? HTML() : table.html
     }
 
     private var deliveries: HTML {
         guard !story.deliveries.isEmpty else { return "<p>No sink wants it.</p>" }
-        var table = HTMLTable(caption: "Where it went", columns: ["Sink", "State", "Version", "Since", "Details"])
         let reader = readers(story.current?.assignment.person?.name)
-        for delivery in story.deliveries {
-            table.rows.append([
+        let columns = ["Sink", "State", "Version", "Since", "Details"]
+        return HTML.table("Where it went", columns, story.deliveries) { delivery in
+            [
                 viewer.isOwner ? DeliveriesPage.link(delivery.sink) : "\(delivery.sink)", state(delivery.state),
                 "\(delivery.seq)", "\(delivery.since(reader) ?? "–")", "\(delivery.details(reader))",
-            ])
+            ]
         }
-        return table.html
     }
 
     private var days: HTML {
         guard !story.days.isEmpty else { return HTML() }
-        var table = HTMLTable(
-            caption: "Days made of it", columns: ["Day", "Series", "Value", "How", "Number", "Where it went"])
-        for day in story.days {
+        let columns = ["Day", "Series", "Value", "How", "Number", "Where it went"]
+        return HTML.table("Days made of it", columns, story.days) { day in
             let reader = readers(day.value.person)
             let sinks = day.deliveries.map { "\($0.sink): \($0.state)" }.joined(separator: ", ")
-            table.rows.append([
+            return [
                 "\(reader.date(day.value.date))", "\(day.value.series)", "\(day.text(reader))",
                 "\(DayWords.how(day.value, reader))", RecordDetailPage.link(day.number), "\(sinks)",
-            ])
+            ]
         }
-        return table.html
     }
 
     private func state(_ state: String) -> HTML {
