@@ -10,9 +10,7 @@ struct HealthReader: Sendable {
     func latest(of person: Welcome.PersonEntry) async throws -> [StoredRecord] {
         var filter = QueryRequest.Filter()
         filter.persons = [person.name]
-        var found: [StoredRecord] = []
-        for try await page in hub.query(filter, latest: true) { found += page.records }
-        return found.sorted {
+        return try await hub.query(filter, latest: true).records.sorted {
             TypeName.text($0.type).localizedStandardCompare(TypeName.text($1.type)) == .orderedAscending
         }
     }
@@ -21,22 +19,18 @@ struct HealthReader: Sendable {
     func newest(_ type: TypeID, of person: String, limit: Int64) async throws -> [StoredRecord] {
         var filter = QueryRequest.Filter()
         (filter.types, filter.persons) = ([type.rawValue], [person])
-        var found: [StoredRecord] = []
         // Each sample may have arrived from several sources.
-        for try await page in hub.query(filter, order: .newestFirst, mirrors: true, limit: limit * 8) {
-            found += page.records.filter { !$0.isRepeat }
-        }
-        return Array(found.prefix(Int(limit)))
+        let found = try await hub.query(filter, order: .newestFirst, mirrors: true, limit: limit * 8).records
+        return Array(found.filter { !$0.isRepeat }.prefix(Int(limit)))
     }
 
     /// The earliest sample of a type; nil if there is none.
     func oldest(_ type: TypeID, of person: String) async throws -> Sample? {
         var filter = QueryRequest.Filter()
         (filter.types, filter.persons) = ([type.rawValue], [person])
-        for try await page in hub.query(filter, order: .time, limit: 1) {
-            if case .sample(let sample)? = page.records.first?.record { return sample }
-        }
-        return nil
+        guard case .sample(let sample)? = try await hub.query(filter, order: .time, limit: 1).records.first?.record
+        else { return nil }
+        return sample
     }
 }
 
@@ -62,9 +56,7 @@ extension HealthReader {
         let numbers = numbers.filter { $0 > 0 }
         for start in stride(from: 0, to: numbers.count, by: Self.most) {
             let some = Array(numbers[start..<min(start + Self.most, numbers.count)])
-            for try await page in hub.query(.init(numbers: some)) {
-                for record in page.records { found[record.number] = record }
-            }
+            for record in try await hub.query(.init(numbers: some)).records { found[record.number] = record }
         }
         return found
     }
@@ -88,9 +80,8 @@ extension HealthReader {
     func group(of record: StoredRecord, for viewer: Viewer) async throws -> [StoredRecord] {
         guard var filter = Self.group(of: record) else { return [record] }
         if let person = record.assignment.person { filter.persons = [person.name] } else { filter.isOfNoPerson = true }
-        var found: [StoredRecord] = []
-        for try await page in hub.query(filter, limit: 200) { found += page.records.filter(viewer.maySee) }
-        return found.sorted { $0.number < $1.number }
+        let found = try await hub.query(filter, limit: 200).records
+        return found.filter(viewer.maySee).sorted { $0.number < $1.number }
     }
 
     /// The members that change with a correlation or workout, by number; none if this viewer may not see one of them.
@@ -98,8 +89,7 @@ extension HealthReader {
         guard case .sample(let sample) = record.record, [.correlation, .workout].contains(sample.value.kind),
             let filter = Self.group(of: record)
         else { return [] }
-        var found: [StoredRecord] = []
-        for try await page in hub.query(filter, limit: 200) { found += page.records }
+        let found = try await hub.query(filter, limit: 200).records
         guard found.allSatisfy(viewer.maySee) else { return [] }
         return found.filter { $0.number != record.number }.sorted { $0.number < $1.number }
     }
@@ -109,6 +99,17 @@ extension HealthReader {
         var filter = QueryRequest.Filter()
         (filter.group, filter.sources) = (group, [sample.source.plugin])
         return filter
+    }
+}
+
+extension RecordPages {
+    /// The records of all pages.
+    var records: [StoredRecord] {
+        get async throws {
+            var records: [StoredRecord] = []
+            for try await page in self { records += page.records }
+            return records
+        }
     }
 }
 

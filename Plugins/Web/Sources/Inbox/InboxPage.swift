@@ -33,10 +33,7 @@ struct InboxPage: Sendable {
         // A guest's readings need no assignment.
         filter.isGuest = false
         narrow(&filter)
-        var found: [StoredRecord] = []
-        for try await page in parts.hub.query(filter, order: .newestFirst, limit: Self.most + 1) {
-            found += page.records
-        }
+        let found = try await parts.hub.query(filter, order: .newestFirst, limit: Self.most + 1).records
         let hasMore = found.count > Self.most
         return (
             found.prefix(Int(Self.most)).reversed(),

@@ -55,11 +55,9 @@ extension HealthReader {
         (filter.from, filter.to) = (Timestamp(microseconds: first), Timestamp(microseconds: last).next)
         (filter.kinds, filter.condition) = ([.quantity], .part(of: .correlation))
         var found: [String: [StoredRecord]] = [:]
-        for try await page in hub.query(filter, order: .newestFirst, limit: 2_000) {
-            for record in page.records {
-                guard case .sample(let sample) = record.record, let group = sample.group else { continue }
-                found["\(sample.source.plugin)/\(group)", default: []].append(record)
-            }
+        for record in try await hub.query(filter, order: .newestFirst, limit: 2_000).records {
+            guard case .sample(let sample) = record.record, let group = sample.group else { continue }
+            found["\(sample.source.plugin)/\(group)", default: []].append(record)
         }
         var words: [Int64: String] = [:]
         for (record, sample) in samples {
