@@ -37,16 +37,16 @@ struct HealthReader: Sendable {
 extension HealthReader {
     /// A record that this viewer may see.
     ///
-    /// - Throws: `NoSuchPage`, both for an unknown record and for another person's.
+    /// - Throws: ``noSuchPage``, both for an unknown record and for another person's.
     func any(_ number: Int64, for viewer: Viewer) async throws -> StoredRecord {
-        guard let record = try await records([number])[number], viewer.maySee(record) else { throw NoSuchPage() }
+        guard let record = try await records([number])[number], viewer.maySee(record) else { throw noSuchPage }
         return record
     }
 
     /// The same for a sample: not for a retraction or a day value.
     func sample(_ number: Int64, for viewer: Viewer) async throws -> (record: StoredRecord, sample: Sample) {
         let record = try await any(number, for: viewer)
-        guard case .sample(let sample) = record.record else { throw NoSuchPage() }
+        guard case .sample(let sample) = record.record else { throw noSuchPage }
         return (record, sample)
     }
 

@@ -142,7 +142,7 @@ struct Site: Sendable {
             let choice = try SelectedPerson(request, visit, parts)
             let (form, _) = try await WebForm.read(request, visit)
             guard let instance = visit.parameters.get("instance"), PeerName.isValid(instance) else {
-                throw NoSuchPage()
+                throw noSuchPage
             }
             return try await deed(
                 PluginFormRequest(
@@ -175,13 +175,13 @@ struct SelectedPerson: Sendable {
     /// The result of this viewer's last form, shown once.
     let notice: HTML?
 
-    /// - Throws: `NoSuchPage`, both for an unknown person and for one that this viewer may not see.
+    /// - Throws: ``noSuchPage``, both for an unknown person and for one that this viewer may not see.
     init(_ request: Request, _ visit: WebRequestContext, _ parts: WebParts) throws {
-        guard let viewer = visit.viewer else { throw NoSuchPage() }
+        guard let viewer = visit.viewer else { throw noSuchPage }
         self.viewer = viewer
         persons = viewer.persons(parts.persons)
         if let name = request.uri.queryParameters["person"].map(String.init) {
-            guard let person = persons.named(name) else { throw NoSuchPage() }
+            guard let person = persons.named(name) else { throw noSuchPage }
             self.person = person
         } else {
             person = persons.first
@@ -227,14 +227,12 @@ extension HTTPField.Name {
     fileprivate static let background = HTTPField.Name("X-Background")!
 }
 
-struct NoSuchPage: Error {}
-
 /// Admits only the owner; others get the answer for an unknown address.
 struct OwnersGuard: RouterMiddleware {
     func handle(
         _ request: Request, context: WebRequestContext, next: (Request, WebRequestContext) async throws -> Response
     ) async throws -> Response {
-        guard context.viewer?.isOwner == true else { throw NoSuchPage() }
+        guard context.viewer?.isOwner == true else { throw noSuchPage }
         return try await next(request, context)
     }
 }

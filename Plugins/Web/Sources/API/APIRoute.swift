@@ -84,8 +84,8 @@ struct APICall: Sendable {
 
     /// - Throws: ``RequestRefusal`` that names the problem.
     init(_ route: APIRoute, _ request: Request, _ visit: WebRequestContext, _ parts: WebParts) throws {
-        guard let viewer = visit.viewer else { throw NoSuchPage() }
-        guard viewer.isOwner || !route.isOwners else { throw NoSuchPage() }
+        guard let viewer = visit.viewer else { throw noSuchPage }
+        guard viewer.isOwner || !route.isOwners else { throw noSuchPage }
         guard viewer.scope >= route.scope else {
             throw RequestRefusal(
                 .forbidden, "This token may not do that",

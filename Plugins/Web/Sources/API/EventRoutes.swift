@@ -50,7 +50,7 @@ enum EventRoutes {
 
     /// The cursor of a text that ``APIParameter`` has checked.
     private static func cursor(_ text: String) throws -> Cursor {
-        guard let cursor = Cursor(text) else { throw NoSuchPage() }
+        guard let cursor = Cursor(text) else { throw noSuchPage }
         return cursor
     }
 }

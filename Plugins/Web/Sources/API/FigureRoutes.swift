@@ -120,7 +120,7 @@ enum FigureRoutes {
 
     @Sendable private static func trend(_ call: APICall) async throws -> Response {
         let (name, parts) = (try call.onePerson(), call.parts)
-        guard let person = parts.hub.persons.first(where: { $0.name == name }) else { throw NoSuchPage() }
+        guard let person = parts.hub.persons.first(where: { $0.name == name }) else { throw noSuchPage }
         let subject = try PagePerson(person, parts.hub.clock)
         guard let id = try call.types()?.first, let type = TypeRegistry.standard.resolve(id), let unit = type.unit
         else {

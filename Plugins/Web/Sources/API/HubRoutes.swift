@@ -139,7 +139,7 @@ extension APICall {
 
     /// The argument that names the plugin of the address.
     ///
-    /// - Throws: `NoSuchPage` if hub.conf does not name it.
+    /// - Throws: ``noSuchPage`` if hub.conf does not name it.
     fileprivate func instance() async throws -> [String: SettingValue] {
         _ = try await pluginStatus()
         return ["instance": .string(text("name") ?? "")]
@@ -147,10 +147,10 @@ extension APICall {
 
     /// The status of the plugin that the address names.
     ///
-    /// - Throws: `NoSuchPage` if hub.conf does not name it.
+    /// - Throws: ``noSuchPage`` if hub.conf does not name it.
     fileprivate func pluginStatus() async throws -> JSONTree {
         let plugins = JSONTree(try await parts.hub.ask(.status).bytes)?["plugins"]?.list ?? []
-        guard let plugin = plugins.first(where: { $0["name"]?.text == text("name") }) else { throw NoSuchPage() }
+        guard let plugin = plugins.first(where: { $0["name"]?.text == text("name") }) else { throw noSuchPage }
         return plugin
     }
 }

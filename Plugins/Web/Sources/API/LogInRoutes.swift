@@ -137,12 +137,12 @@ enum LogInRoutes {
 extension APICall {
     /// The plugin that the address names.
     ///
-    /// - Throws: `NoSuchPage` if there is no such plugin, or it has no log-in.
+    /// - Throws: ``noSuchPage`` if there is no such plugin, or it has no log-in.
     fileprivate func pluginWithLogIn() async throws -> String {
         // Without this right the hub does not list a plugin's commands.
         try demand(.plugins)
         let facts = try await parts.hub.pluginFacts(of: text("name"))
-        guard facts.has("login") else { throw NoSuchPage() }
+        guard facts.has("login") else { throw noSuchPage }
         return facts.name
     }
 

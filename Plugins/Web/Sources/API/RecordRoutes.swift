@@ -167,15 +167,15 @@ enum RecordRoutes {
 extension APICall {
     /// A record that the viewer may see; the owner gets it as the hub printed it.
     ///
-    /// - Throws: `NoSuchPage`, both for an unknown record and for another person's.
+    /// - Throws: ``noSuchPage``, both for an unknown record and for another person's.
     func record(_ number: Int64) async throws -> [UInt8] {
         var query = QueryRequest(id: 0)
         query.filter = .init(numbers: [number])
         guard case .records(let records, _, _) = try await parts.hub.link.ask(query).content, let record = records.first
-        else { throw NoSuchPage() }
+        else { throw noSuchPage }
         let bytes = Array(record)
         var decoder = StoredRecordDecoder()
-        guard viewer.maySee(try bytes.withUnsafeBytes { try decoder.record($0) }) else { throw NoSuchPage() }
+        guard viewer.maySee(try bytes.withUnsafeBytes { try decoder.record($0) }) else { throw noSuchPage }
         return Array(try viewer.cut(bytes[...]))
     }
 }

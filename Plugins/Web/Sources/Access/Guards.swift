@@ -131,6 +131,9 @@ struct RequestRefusal: Error {
     }
 }
 
+/// The refusal for an unknown address, and for what the viewer may not see.
+let noSuchPage = RequestRefusal(.notFound, "There is nothing at this address", "The first page leads on.")
+
 /// Turns errors into pages, or into problems for programs, and adds the security headers to every answer.
 struct ErrorPages: RouterMiddleware {
     let hub: PluginContext
@@ -147,13 +150,9 @@ struct ErrorPages: RouterMiddleware {
         return response
     }
 
-    private static let nothing = RequestRefusal(
-        .notFound, "There is nothing at this address", "The first page leads on.")
-
     private func refusal(_ error: any Error) -> RequestRefusal {
         switch error {
-        case let error as any HTTPResponseError where error.status == .notFound: Self.nothing
-        case is NoSuchPage: Self.nothing
+        case let error as any HTTPResponseError where error.status == .notFound: noSuchPage
         case let refusal as RequestRefusal: refusal
         case let error as AskError: RequestRefusal(error)
         case let failure as CommandFailure: RequestRefusal(failure)

@@ -8,7 +8,7 @@ struct SinkPage: Sendable {
 
     func response(_ name: Substring?, _ choice: SelectedPerson) async throws -> Response {
         guard let sink = try await hub.hubStatus().sinks.first(where: { $0.name == name ?? "" }) else {
-            throw NoSuchPage()
+            throw noSuchPage
         }
         let advice = sink.note.map { LocalTime.inSentence($0) } ?? "You need not do anything."
         return PageFrame(title: "Deliveries to \(sink.name)", choice: choice, path: "/deliveries").page(

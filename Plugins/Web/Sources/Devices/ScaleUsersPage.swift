@@ -20,7 +20,7 @@ struct ScaleUsersPage: Sendable {
         let plugins = try await parts.hub.hubStatus().plugins
         guard let name = visit.parameters.get("instance"),
             plugins.contains(where: { $0.name == name && $0.kind == DevicesPage.withUsers && $0.enabled })
-        else { throw NoSuchPage() }
+        else { throw noSuchPage }
         return name
     }
 

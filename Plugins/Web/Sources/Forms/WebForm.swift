@@ -23,7 +23,7 @@ struct WebForm: Sendable {
 
     /// Reads the form of a logged-in browser, and checks the form token, which only pages of this address have.
     static func read(_ request: Request, _ visit: WebRequestContext) async throws -> (WebForm, Viewer) {
-        guard let viewer = visit.viewer else { throw NoSuchPage() }
+        guard let viewer = visit.viewer else { throw noSuchPage }
         let form = try await WebForm(request)
         guard viewer.sends(formToken: form["token"]) else {
             throw RequestRefusal(

@@ -35,9 +35,9 @@ extension PluginContext {
 
     /// One instance.
     ///
-    /// - Throws: `NoSuchPage` if there is no such instance.
+    /// - Throws: ``noSuchPage`` if there is no such instance.
     func pluginFacts(of name: String?) async throws -> PluginFacts {
-        guard let facts = try await pluginFacts().first(where: { $0.name == name }) else { throw NoSuchPage() }
+        guard let facts = try await pluginFacts().first(where: { $0.name == name }) else { throw noSuchPage }
         return facts
     }
 }

@@ -60,7 +60,7 @@ struct PluginFormActions: Sendable {
     func carryOut(_ call: PluginFormRequest) async throws -> Response {
         let facts = try await hub.pluginFacts(of: call.instance)
         guard let command = facts.description?.commands?.first(where: { $0.name == call.command }) else {
-            throw NoSuchPage()
+            throw noSuchPage
         }
         let what: HTML = "Asking plugins to do something"
         return try await deed(.commands, what, call.choice, PluginAddresses.of(call.instance)) { back in

@@ -12,7 +12,7 @@ struct PluginLogIns: Sendable {
     /// The present state.
     func response(_ name: String?, _ choice: SelectedPerson) async throws -> Response {
         let facts = try await hub.pluginFacts(of: name)
-        guard facts.has("login") else { throw NoSuchPage() }
+        guard facts.has("login") else { throw noSuchPage }
         let frame = PageFrame(
             title: "Log in to \(facts.name)", choice: choice, path: PluginAddresses.of(facts.name, "/login"))
         let way: HTML = "<p><a href=\"\(url: PluginAddresses.of(facts.name))\">\(facts.name)</a></p>"
@@ -86,7 +86,7 @@ struct PluginLogIns: Sendable {
     func begin(_ call: PluginFormRequest) async throws -> Response {
         let facts = try await hub.pluginFacts(of: call.instance)
         guard let declaration = facts.description?.commands?.first(where: { $0.name == "login" }) else {
-            throw NoSuchPage()
+            throw noSuchPage
         }
         let page = PluginAddresses.of(call.instance, "/login")
         let grants = OwnerGrants(hub)

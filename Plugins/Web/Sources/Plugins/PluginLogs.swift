@@ -11,7 +11,7 @@ struct PluginLogs: Sendable {
     private static let most = 200
 
     func response(_ name: String?, _ choice: SelectedPerson) async throws -> Response {
-        guard let name, PeerName.isValid(name) else { throw NoSuchPage() }
+        guard let name, PeerName.isValid(name) else { throw noSuchPage }
         let grants = OwnerGrants(hub)
         let frame = PageFrame(
             title: "Log of \(name)", choice: choice, path: PluginAddresses.of(name, "/logs"), scripts: [Asset.logs])
@@ -31,7 +31,7 @@ struct PluginLogs: Sendable {
 
     /// The same lines as plain text, or 304 if the browser has them.
     func lines(_ name: String?, _ request: Request) async throws -> Response {
-        guard let name, PeerName.isValid(name) else { throw NoSuchPage() }
+        guard let name, PeerName.isValid(name) else { throw noSuchPage }
         let text = try await lines(of: name).text
         let tag = Asset.tag(of: text)
         guard request.headers[.ifNoneMatch] != tag else { return Response(status: .notModified, headers: [.eTag: tag]) }
@@ -48,6 +48,6 @@ struct PluginLogs: Sendable {
                 return "\(LocalTime.text(line.time) ?? line.time) \(line.level) \(from)\(line.text)"
             }
             return (text.isEmpty ? "It has no lines yet." : text.joined(separator: "\n"), page.more)
-        } catch let error as AskError where error.error?.code == .field { throw NoSuchPage() }
+        } catch let error as AskError where error.error?.code == .field { throw noSuchPage }
     }
 }

@@ -55,7 +55,7 @@ struct PreferencesPage: Sendable {
 
     func save(_ request: Request, _ visit: WebRequestContext) async throws -> Response {
         let (form, viewer) = try await WebForm.read(request, visit)
-        guard let person = try SelectedPerson(request, visit, parts).person else { throw NoSuchPage() }
+        guard let person = try SelectedPerson(request, visit, parts).person else { throw noSuchPage }
         let before = parts.preferences.units(of: person.name)
         try await parts.preferences.set(
             try Units.changed(before, by: form.others.map { ($0.name, $0.text) }), of: person.name)

@@ -17,7 +17,7 @@ struct DataPage: Sendable {
         let latest = try await parts.reader.latest(of: person)
         guard !latest.isEmpty else { return frame.page(EmptyStates.noValues(subject, choice.viewer)) }
         let pages = (latest.count + Self.most - 1) / Self.most
-        guard let page = Int(request.field("page") ?? "1"), (1...pages).contains(page) else { throw NoSuchPage() }
+        guard let page = Int(request.field("page") ?? "1"), (1...pages).contains(page) else { throw noSuchPage }
         let shown = Array(latest.dropFirst((page - 1) * Self.most).prefix(Self.most))
         let cards = HTML.joined(try await cards(shown, subject), by: "")
         return frame.page(

@@ -9,7 +9,7 @@ struct TypePage: Sendable {
 
     func response(_ name: String, _ request: Request, _ choice: SelectedPerson) async throws -> Response {
         guard let person = choice.person, let type = EverydayNames.type(name)?.id ?? Self.foreign(name) else {
-            throw NoSuchPage()
+            throw noSuchPage
         }
         let subject = try PagePerson(person, parts.hub.clock)
         let frame = PageFrame(

@@ -49,7 +49,7 @@ struct SetupPage: Sendable {
                 try await response(choice, .init(name: FormFields(values: ["name": name]), text: text))
             }
         }
-        if let person = form["person"], !hub.persons.contains(where: { $0.name == person }) { throw NoSuchPage() }
+        if let person = form["person"], !hub.persons.contains(where: { $0.name == person }) { throw noSuchPage }
         let section = form["person"].map { ChangedSection.person($0) } ?? .hub
         guard parts.grants.have(.configure) else { return try await response(choice) }
         let fields = try await fields(of: section).map { $0.filled(from: form) }

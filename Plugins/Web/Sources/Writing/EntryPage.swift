@@ -26,7 +26,7 @@ struct EntryPage: Sendable {
 
     func show(_ request: Request, _ visit: WebRequestContext) throws -> Response {
         let choice = try SelectedPerson(request, visit, parts)
-        guard let person = choice.person else { throw NoSuchPage() }
+        guard let person = choice.person else { throw noSuchPage }
         guard let name = request.uri.queryParameters["type"].map(String.init) else { return types(choice, person) }
         let form = try Self.form(of: name)
         var fields = FormFields()
@@ -36,7 +36,7 @@ struct EntryPage: Sendable {
     }
 
     private static func form(of name: String) throws -> EntryForm {
-        guard let type = EverydayNames.type(name), let form = EntryForm(type) else { throw NoSuchPage() }
+        guard let type = EverydayNames.type(name), let form = EntryForm(type) else { throw noSuchPage }
         return form
     }
 
@@ -98,7 +98,7 @@ struct EntryPage: Sendable {
         let (sent, viewer) = try await WebForm.read(request, visit)
         let choice = try SelectedPerson(request, visit, parts)
         guard let person = choice.person, let name = request.uri.queryParameters["type"].map(String.init) else {
-            throw NoSuchPage()
+            throw noSuchPage
         }
         let form = try Self.form(of: name)
         var fields = FormFields.typed(sent, form.names + TimeFields.names + ["note", "facts"])

@@ -16,7 +16,7 @@ struct ManualCommands: Sendable {
     /// Returns the hub's plan, which must name or change only this viewer's records.
     ///
     /// - Parameter right: the right with the name of the command.
-    /// - Throws: `NoSuchPage` for another person's record, as if it did not exist; ``RequestRefusal``; `CommandFailure` with the
+    /// - Throws: ``noSuchPage`` for another person's record, as if it did not exist; ``RequestRefusal``; `CommandFailure` with the
     /// hub's reason; `AskError`; `UnreadableResult` for an answer that is not understood.
     func plan(
         _ right: OwnerRight, _ arguments: [String: SettingValue], for viewer: Viewer
@@ -58,7 +58,7 @@ struct ManualCommands: Sendable {
             !answer.entries.contains(where: allows)
         else { return }
         if right == .log { throw CommandFailure("key", "key: is another entry's already") }
-        throw NoSuchPage()
+        throw noSuchPage
     }
 
     /// Runs the whole command or nothing.
@@ -97,7 +97,7 @@ struct ManualCommands: Sendable {
 
     private func demand(_ numbers: [Int64], _ viewer: Viewer) async throws {
         let there = try await HealthReader(hub: hub).records(numbers)
-        guard numbers.allSatisfy({ there[$0].map(viewer.maySee) ?? false }) else { throw NoSuchPage() }
+        guard numbers.allSatisfy({ there[$0].map(viewer.maySee) ?? false }) else { throw noSuchPage }
     }
 
     private static func refusal(_ entry: ManualAnswer.Entry) -> any Error {

@@ -6,7 +6,7 @@ extension WebRequestContext {
     /// The record number in the address.
     var record: Int64 {
         get throws {
-            guard let number = parameters.get("number").flatMap({ Int64($0) }), number > 0 else { throw NoSuchPage() }
+            guard let number = parameters.get("number").flatMap({ Int64($0) }), number > 0 else { throw noSuchPage }
             return number
         }
     }

@@ -18,7 +18,7 @@ struct StoryTables: Sendable {
     /// - Parameters:
     ///   - record: a record that the viewer may see.
     ///   - next: the position in an address of ``more``.
-    /// - Throws: `NoSuchPage` for an unknown `next`; ``RequestRefusal``.
+    /// - Throws: ``noSuchPage`` for an unknown `next`; ``RequestRefusal``.
     init(of record: StoredRecord, next: String?, _ viewer: Viewer, _ parts: WebParts) async throws {
         let hub = parts.hub
         let answer: RawJSON
@@ -27,7 +27,7 @@ struct StoryTables: Sendable {
                 try await hub.trace(record.number, limit: Self.most, next: next)
             }
         } catch let error as AskError where error.error?.code == .query || error.error?.code == .cursor {
-            throw NoSuchPage()
+            throw noSuchPage
         }
         do { story = try RecordStory(viewer.cut(story: answer)) } catch let error as UnreadableResult {
             throw RequestRefusal(.badGateway, "The hub's answer cannot be read", error.description)
