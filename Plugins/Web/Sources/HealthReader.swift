@@ -11,7 +11,7 @@ struct HealthReader: Sendable {
         var filter = QueryRequest.Filter()
         filter.persons = [person.name]
         return try await hub.query(filter, latest: true).records.sorted {
-            TypeName.text($0.type).localizedStandardCompare(TypeName.text($1.type)) == .orderedAscending
+            NameWords.type($0.type).localizedStandardCompare(NameWords.type($1.type)) == .orderedAscending
         }
     }
 
@@ -102,6 +102,16 @@ extension HealthReader {
     }
 }
 
+extension PluginContext {
+    /// The records of one answer, as the hub printed them.
+    func records(_ query: QueryRequest) async throws -> (records: RawRecords, next: String?, cursor: Cursor?) {
+        guard case .records(let records, let next, let cursor) = try await link.ask(query).content else {
+            throw RecordEvent.EventError()
+        }
+        return (records, next, cursor)
+    }
+}
+
 extension RecordPages {
     /// The records of all pages.
     var records: [StoredRecord] {
@@ -116,14 +126,6 @@ extension RecordPages {
 extension StoredRecord {
     /// Whether the hub had the same event from another source before; lists show only the first.
     var isRepeat: Bool { mirrors.contains { $0 < number } }
-}
-
-/// The name of a type.
-enum TypeName {
-    static func text(_ type: TypeID) -> String { NameWords.type(type) }
-
-    /// As it stands within a sentence.
-    static func lowered(_ type: TypeID) -> String { NameWords.lowered(NameWords.type(type)) }
 }
 
 extension Welcome.PersonEntry {

@@ -65,9 +65,7 @@ struct Browser: Sendable {
     }
 
     func form(_ path: String, to beginning: String? = nil) async throws -> Form {
-        let answer = try await get(path)
-        let form = Self.forms(answer.body, to: beginning ?? path).first
-        return try #require(form, "\(path): \(answer.status) \(answer.body)")
+        try await get(path).form(to: beginning ?? path)
     }
 
     func send(_ form: Form, _ changes: [String: String] = [:]) async throws -> Scene.Answer {
@@ -90,5 +88,12 @@ struct Browser: Sendable {
 
     private static func escaped(_ text: String) -> String {
         text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+    }
+}
+
+extension Scene.Answer {
+    /// The first form of the page whose action begins with this text.
+    func form(to beginning: String) throws -> Browser.Form {
+        try #require(Browser.forms(body, to: beginning).first, "\(beginning): \(status) \(body)")
     }
 }

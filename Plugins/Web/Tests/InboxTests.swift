@@ -42,7 +42,7 @@ import Testing
         let shown = try #require(odds.text { $0 })
         #expect(page.body.contains(shown) && !page.body.contains(why), "\(why): \(page.body)")
         #expect(page.body.contains("70.2 kg"))
-        let form = try #require(Browser.forms(page.body, to: "/inbox/assign").first)
+        let form = try page.form(to: "/inbox/assign")
         let named = odds.shares.keys.filter { $0 != "somebody else" }
         #expect(Set(named).isSubset(of: ["anna", "ben", "me"]) && named.count > 1, "\(why)")
         for name in named {
@@ -59,18 +59,18 @@ import Testing
         #expect(try await persons(scene).filter { $0 == "anna" }.count == 3)
         // The former form names old versions of the records.
         #expect(try await browser.send(form, ["to": "ben"]).status == 409)
-        let undone = try await browser.press(try #require(Browser.forms(given.body, to: "/inbox/assign").first))
+        let undone = try await browser.press(try given.form(to: "/inbox/assign"))
         #expect(undone.body.contains(shown) && undone.body.contains("70.2 kg"))
         #expect(try await persons(scene).filter { $0 == "anna" }.count == 1)
         let again = try #require(Browser.forms(undone.body, to: "/inbox/assign").last)
         // Delete it, then restore it.
-        let deletion = try #require(Browser.forms(undone.body, to: "/inbox/delete").first)
+        let deletion = try undone.form(to: "/inbox/delete")
         let deleted = try await browser.press(deletion)
         #expect(deleted.body.contains("2 records deleted") && deleted.body.contains("The inbox is empty"))
-        let back = try await browser.press(try #require(Browser.forms(deleted.body, to: "/inbox/restore").first))
+        let back = try await browser.press(try deleted.form(to: "/inbox/restore"))
         #expect(back.body.contains("70.2 kg"))
         #expect(try await browser.send(again, ["to": "zoe"]).status == 409)
-        let last = try #require(Browser.forms(back.body, to: "/inbox/assign").first)
+        let last = try back.form(to: "/inbox/assign")
         #expect(try await browser.send(last, ["to": "zoe"]).status == 400)
         for records in ["", "1", "1:x", "0:1", "1:1,", "<b>"] {
             #expect(try await browser.send(last, ["records": records, "to": "anna"]).status == 400, "\(records)")
@@ -106,7 +106,7 @@ import Testing
         let deletion = try await browser.form("/inbox", to: "/inbox/delete")
         let deleted = try await browser.press(deletion)
         #expect(deleted.body.contains("3 records deleted"), "\(Scene.words(deleted.body))")
-        let restored = try await browser.press(try #require(Browser.forms(deleted.body, to: "/inbox/restore").first))
+        let restored = try await browser.press(try deleted.form(to: "/inbox/restore"))
         #expect(restored.body.contains("3 records back again"))
     }
 
@@ -125,7 +125,7 @@ import Testing
         let page = try await browser.get("/inbox")
         #expect(page.body.contains("<button name=\"guest\" value=\"true\">A guest's</button>"), "\(page.body)")
         let given = try await browser.press(
-            try #require(Browser.forms(page.body, to: "/inbox/assign").first), ["guest": "true"])
+            try page.form(to: "/inbox/assign"), ["guest": "true"])
         let words = Scene.words(given.body)
         #expect(words.contains("and 1 more record: now a guest's.") && words.contains("The inbox is empty"), "\(words)")
         #expect(try await scene.command("inbox").isEmpty)
@@ -134,7 +134,7 @@ import Testing
         let token = try await scene.token("reader")
         let waiting = try Told(try await scene.api("/inbox", token).body)
         #expect(waiting.list("unassigned").isEmpty && waiting.list("implausible").isEmpty)
-        let undone = try await browser.press(try #require(Browser.forms(given.body, to: "/inbox/assign").first))
+        let undone = try await browser.press(try given.form(to: "/inbox/assign"))
         #expect(Scene.words(undone.body).contains("now no one's") && undone.body.contains(why), "\(undone.body)")
         #expect(try await scene.command("inbox", "--json") == before)
         // The rules apply again: no assignment by hand remains.
@@ -154,7 +154,7 @@ import Testing
         let page2 = try await browser.get("/records/3")
         let taken = try await browser.press(
             try #require(Browser.forms(page2.body, to: "/inbox/assign").first { $0["guest"] != nil }))
-        let way = try #require(Browser.forms(taken.body, to: "/inbox/assign").first)
+        let way = try taken.form(to: "/inbox/assign")
         #expect(way["to"] == "anna" && way["undo"] == nil)
         _ = try await browser.press(way)
         #expect(try await persons(scene).count { $0 == "anna" } == 2)
@@ -167,7 +167,7 @@ import Testing
         let browser = try await Browser(scene)
         let page = try await browser.get("/inbox")
         #expect(page.body.contains("Looks wrong") && page.body.contains("410.0 kg"))
-        let confirmed = try await browser.press(try #require(Browser.forms(page.body, to: "/records/1/confirm").first))
+        let confirmed = try await browser.press(try page.form(to: "/records/1/confirm"))
         #expect(confirmed.body.contains("The inbox is empty"))
         #expect(try await scene.command("inbox").isEmpty)
     }

@@ -97,7 +97,7 @@ import Testing
         try scene.edit { $0.replacing("[plugin.web]", with: "[plugin.web]\ngoals = [\"me=70kg\"]") }
         let plan = try await owner.get("/apply")
         #expect(plan.body.contains("web is ended and started again"), "\(Scene.words(plan.body))")
-        let followed = try await owner.send(try #require(Browser.forms(plan.body, to: "/apply").first))
+        let followed = try await owner.send(try plan.form(to: "/apply"))
         #expect(followed.status == 200 && followed.body.contains("away for a moment"), "\(followed)")
         _ = try await Self.pid(scene, after: pid)
         #expect(try await owner.get("/apply").body.contains("The hub follows it already."))

@@ -28,7 +28,7 @@ import Testing
         #expect((stored["metadata"] as? [String: Any])?["note"] as? String == "with shoes")
         let number = try #require(stored["number"] as? Int)
         // Undo it from the notice, and restore it.
-        let undo = try #require(Browser.forms(page.body, to: "/records/\(number)/undo").first)
+        let undo = try page.form(to: "/records/\(number)/undo")
         let gone = try await browser.press(undo)
         #expect(gone.body.contains("by hand") && gone.body.contains("Bring it back"))
         #expect(try await samples(scene, "weight").isEmpty)
@@ -41,7 +41,7 @@ import Testing
         #expect(edited.body.contains("79.5 kg") && edited.body.contains("edited by hand: the shoes"))
         #expect(value(try #require(try await samples(scene, "weight").first)) == 79.5)
         let back = try await browser.press(
-            try #require(Browser.forms(edited.body, to: "/records/\(number)/undo").first))
+            try edited.form(to: "/records/\(number)/undo"))
         #expect(back.body.contains("as its source says"))
         let restored = try #require(try await samples(scene, "weight").first)
         #expect((restored["original"] as? [String: Any])?["value"] as? Double == 176)
@@ -155,7 +155,7 @@ import Testing
         #expect(
             asked.status == 200 && asked.body.contains("Is that right?") && asked.body.contains("the last weight was"))
         #expect(try await samples(scene, "weight").count == 1)
-        let sure = try #require(Browser.forms(asked.body, to: "/add").first)
+        let sure = try asked.form(to: "/add")
         #expect(sure["value"] == "180" && sure["sure"]?.isEmpty == false)
         // Another value than the one to be confirmed needs a confirmation too.
         #expect(try await browser.send(sure, ["value": "190"]).body.contains("Is that right?"))
@@ -191,7 +191,7 @@ import Testing
         let answer = try await browser.send(edit, ["note": "mine"])
         #expect(answer.status == 422 && answer.body.contains("has changed since the form was opened"))
         // The typed text stays, and the other fields show the present values.
-        let again = try #require(Browser.forms(answer.body, to: "/records/1/edit").first)
+        let again = try answer.form(to: "/records/1/edit")
         #expect(again["value"] == "81.2" && again["note"] == "mine")
         #expect(try await samples(scene, "weight").map(value) == [81.2])
         #expect(try await browser.send(removal).status == 409)
@@ -210,7 +210,7 @@ import Testing
         _ = try await scene.command("edit", "2", "125mmHg")
         let answer = try await browser.send(edit, ["second": "85"])
         #expect(answer.status == 422 && answer.body.contains("has changed since the form was opened"))
-        let again = try #require(Browser.forms(answer.body, to: "/records/1/edit").first)
+        let again = try answer.form(to: "/records/1/edit")
         #expect(again["value"] == "125" && again["second"] == "85")
         _ = try await browser.press(again)
         #expect(try await samples(scene, "bloodPressureDiastolic").map(value) == [85])
@@ -235,7 +235,7 @@ import Testing
         let add = try await browser.form("/add?type=weight", to: "/add")
         let edit = try await browser.form("/records/2/edit")
         let undo = try await browser.press(edit, ["value": "71.2"])
-        let form = try #require(Browser.forms(undo.body, to: "/records/2/undo").first)
+        let form = try undo.form(to: "/records/2/undo")
         for (action, fields) in [
             ("/add?person=me&type=weight", add.fields.merging(["value": "70"]) { $1 }),
             ("/records/1/edit", edit.fields), ("/records/1/delete", form.fields), ("/records/1/undo", form.fields),

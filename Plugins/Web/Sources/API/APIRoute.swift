@@ -121,6 +121,7 @@ struct APICall: Sendable {
     func texts(_ name: String) -> [String]? { values[name] }
     func integer(_ name: String) -> Int64? { text(name).flatMap { Int64($0) } }
     func time(_ name: String) -> Timestamp? { text(name).flatMap { try? Timestamp(parsing: $0) } }
+    func cursor(_ name: String) -> Cursor? { text(name).flatMap { Cursor($0) } }
     func truth(_ name: String) -> Bool { text(name) == "true" }
 
     /// The person in the request; nil for everybody's values, which only the owner may read.

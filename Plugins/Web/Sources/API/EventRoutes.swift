@@ -24,7 +24,7 @@ enum EventRoutes {
     ]
 
     @Sendable private static func listen(_ call: APICall) async throws -> Response {
-        let place = try ["Last-Event-ID", "since"].lazy.compactMap { call.text($0) }.first.map(cursor)
+        let place = call.cursor("Last-Event-ID") ?? call.cursor("since")
         let (person, types) = (try call.person(), try call.types())
         let headers: HTTPFields = [
             .contentType: "text/event-stream", .cacheControl: "no-store", HTTPField.Name("X-Accel-Buffering")!: "no",
@@ -46,11 +46,5 @@ enum EventRoutes {
                 try await writer.finish(nil)
                 withExtendedLifetime(seat) {}
             })
-    }
-
-    /// The cursor of a text that ``APIParameter`` has checked.
-    private static func cursor(_ text: String) throws -> Cursor {
-        guard let cursor = Cursor(text) else { throw noSuchPage }
-        return cursor
     }
 }

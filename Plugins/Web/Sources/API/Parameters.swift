@@ -88,9 +88,7 @@ extension APICall {
 
     /// Queries the hub and returns a page of records; the owner gets them as the hub printed them.
     func records(_ query: QueryRequest) async throws -> Response {
-        guard case .records(let records, let next, let cursor) = try await parts.hub.link.ask(query).content else {
-            throw RecordEvent.EventError()
-        }
+        let (records, next, cursor) = try await parts.hub.records(query)
         var bytes = Array(#"{"records":["#.utf8)
         bytes += try
             (viewer.readsReasons ? records : records.reduce(into: RawRecords()) { $0.append(try viewer.cut($1)) })

@@ -100,7 +100,7 @@ enum RecordRoutes {
         var filter = try call.filter()
         filter.kinds = call.texts("kind")?.compactMap(QueryRequest.Kind.init)
         var query = QueryRequest(
-            id: 0, filter: filter, since: call.text("since").flatMap { Cursor($0) }, limit: call.integer("limit"),
+            id: 0, filter: filter, since: call.cursor("since"), limit: call.integer("limit"),
             next: call.text("next"))
         if let word = call.text("order") {
             query.order = word == "sequence" ? .sequence : SortKey(rawValue: word).map { QueryRequest.Order.by([$0]) }
@@ -171,8 +171,7 @@ extension APICall {
     func record(_ number: Int64) async throws -> [UInt8] {
         var query = QueryRequest(id: 0)
         query.filter = .init(numbers: [number])
-        guard case .records(let records, _, _) = try await parts.hub.link.ask(query).content, let record = records.first
-        else { throw noSuchPage }
+        guard let record = try await parts.hub.records(query).records.first else { throw noSuchPage }
         let bytes = Array(record)
         var decoder = StoredRecordDecoder()
         guard viewer.maySee(try bytes.withUnsafeBytes { try decoder.record($0) }) else { throw noSuchPage }

@@ -48,11 +48,9 @@ enum WriteRoutes {
             change(&query.filter)
             var found = RawRecords()
             repeat {
-                guard case .records(let records, let next, _) = try await call.parts.hub.link.ask(query).content else {
-                    throw RecordEvent.EventError()
-                }
-                for record in records { found.append(record) }
-                query.next = next
+                let answer = try await call.parts.hub.records(query)
+                for record in answer.records { found.append(record) }
+                query.next = answer.next
             } while query.next != nil
             return found.joined
         }

@@ -102,9 +102,7 @@ actor EventFeed {
     ) async throws -> Page {
         var query = QueryRequest(id: 0, since: cursor, limit: limit)
         (query.filter.persons, query.filter.types) = (person.map { [$0] }, types)
-        guard case .records(let records, let next, let end) = try await hub.link.ask(query).content else {
-            throw RecordEvent.EventError()
-        }
+        let (records, next, end) = try await hub.records(query)
         let cut = person.map(RecordRedaction.init)
         return Page(
             // Limit records to those parts that the person of the channel may read.
@@ -116,9 +114,7 @@ actor EventFeed {
     private nonisolated func head() async throws -> Cursor {
         var query = QueryRequest(id: 0)
         query.filter.numbers = [0]
-        guard case .records(_, _, let cursor?) = try await hub.link.ask(query).content else {
-            throw RecordEvent.EventError()
-        }
+        guard let cursor = try await hub.records(query).cursor else { throw RecordEvent.EventError() }
         return cursor
     }
 

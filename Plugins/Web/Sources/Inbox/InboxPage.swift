@@ -52,7 +52,7 @@ struct InboxPage: Sendable {
             return true
         }.sorted { Self.place($0) < Self.place($1) }
         let lines = HTML.each(values) { record in
-            "<li>\(TypeName.text(record.type)) <strong>\(ValueText.marked(record, for: reader))</strong> (\(RecordDetailPage.link(record.number)))</li>"
+            "<li>\(NameWords.type(record.type)) <strong>\(ValueText.marked(record, for: reader))</strong> (\(RecordDetailPage.link(record.number)))</li>"
         }
         let source = first.map { RecordText.source($0.record.source) } ?? ""
         return """
@@ -70,7 +70,7 @@ struct InboxPage: Sendable {
             plain.implausible = []
             let reader = choice.with(record).reader
             return [
-                RecordDetailPage.link(record.number), "\(TypeName.text(record.type))",
+                RecordDetailPage.link(record.number), "\(NameWords.type(record.type))",
                 "\(ValueText.marked(plain, for: reader))", "\(RecordLine.when(record, reader))",
                 "\(choice.owner(record) ?? "no one's yet")",
                 "\(PlausibilityWarnings.of(record, for: reader).joined(separator: "; "))",

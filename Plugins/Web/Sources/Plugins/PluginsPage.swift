@@ -92,7 +92,7 @@ enum PluginStateText {
     }
 
     static func types(_ scope: PluginEntry.Scope) -> String {
-        func name(_ text: String) -> String { (try? TypeID(text)).map(TypeName.text) ?? text }
+        func name(_ text: String) -> String { (try? TypeID(text)).map(NameWords.type) ?? text }
         let denied = scope.denied.map { " but \($0.map(name).joined(separator: ", "))" } ?? ""
         if scope.types == ["*"] { return "all types\(denied)" }
         return scope.types.isEmpty ? "nothing" : scope.types.map(name).joined(separator: ", ")

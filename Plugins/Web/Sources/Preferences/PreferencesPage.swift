@@ -25,7 +25,7 @@ struct PreferencesPage: Sendable {
             let options =
                 [FormOption(value: "", text: "As hub.conf says (\(Units.label(usual)))")]
                 + Units.of(type).map { FormOption(value: $0, text: Units.label($0)) }
-            return fields.choice(type.id.rawValue, TypeName.text(type.id), options)
+            return fields.choice(type.id.rawValue, NameWords.type(type.id), options)
         }
         return frame.page(
             """

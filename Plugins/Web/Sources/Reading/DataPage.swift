@@ -65,7 +65,7 @@ struct DataPage: Sendable {
         let points = rows.compactMap { $0.point(subject) }
         guard points.count > 1 else { return HTML() }
         return Chart(
-            id: "c\(place)", title: "\(TypeName.text(record.type)), week by week",
+            id: "c\(place)", title: "\(NameWords.type(record.type)), week by week",
             form: rows[0].figures.sum == nil ? .line : .bars,
             points: points, from: points.first.map { max(subject.midnight(start), $0.time) },
             to: subject.midnight(subject.today.adding(days: 1)), longestGap: 60 * 86_400_000_000, isSmall: true,

@@ -33,7 +33,7 @@ struct LatestCard: Sendable {
     /// - Parameter chart: shown below the value.
     func html(_ subject: PagePerson, chart: HTML = HTML()) -> HTML {
         """
-        <li><a href="\(url: subject.address("/types/\(record.type.rawValue)"))"><span class="name">\(TypeName.text(record.type))</span>\
+        <li><a href="\(url: subject.address("/types/\(record.type.rawValue)"))"><span class="name">\(NameWords.type(record.type))</span>\
         <span class="value">\(value)</span><span class="faint">\(when)</span>\(chart)</a></li>
         """
     }

@@ -25,7 +25,7 @@ struct TodayFigures: Sendable {
 
     var html: HTML {
         """
-        <section class="now"><h2><a href="\(url: subject.address("/types/\(record.type.rawValue)"))">\(TypeName.text(record.type))</a></h2>
+        <section class="now"><h2><a href="\(url: subject.address("/types/\(record.type.rawValue)"))">\(NameWords.type(record.type))</a></h2>
         \(large)
         \(changes)</section>
         <section>\(ranges)\(chart)\(advice)</section>
@@ -107,7 +107,7 @@ struct TodayFigures: Sendable {
         let trend = line.trend.map { (date: LocalDate(daysSinceEpoch: Int($0.day)), value: $0.value) }
             .filter { $0.date >= first }
         let chart = Chart(
-            id: "today", title: "\(TypeName.text(record.type)) of \(subject.shownName), \(range.title.lowercased())",
+            id: "today", title: "\(NameWords.type(record.type)) of \(subject.shownName), \(range.title.lowercased())",
             form: line.isSum ? .bars : .points, points: points,
             trend: trend.map { point in
                 ChartPoint(

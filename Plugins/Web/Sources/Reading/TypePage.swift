@@ -13,7 +13,7 @@ struct TypePage: Sendable {
         }
         let subject = try PagePerson(person, parts.hub.clock)
         let frame = PageFrame(
-            title: TypeName.text(type), choice: choice, path: "/types/\(type.rawValue)", scripts: [.charts])
+            title: NameWords.type(type), choice: choice, path: "/types/\(type.rawValue)", scripts: [.charts])
         guard let newest = try await reader.newest(type, of: subject.name, limit: 1).first,
             case .sample(let sample) = newest.record
         else {
@@ -53,7 +53,7 @@ struct TypePage: Sendable {
         let members = TypeRegistry.standard.type(newest.type)?.requiredMembers ?? []
         let links = HTML.joined(
             members.map { member in
-                "<a href=\"\(url: subject.address("/types/\(member.rawValue)"))\">\(TypeName.text(member))</a>"
+                "<a href=\"\(url: subject.address("/types/\(member.rawValue)"))\">\(NameWords.type(member))</a>"
             }, by: ", ")
         let when: HTML = isSum ? "\(card.when)" : "\(cells.when) · \(cells.source)"
         return """
@@ -108,7 +108,7 @@ struct TypePage: Sendable {
         guard !points.isEmpty else { return "<p class=\"empty\">Nothing was measured in this time.</p>" }
         let goal = window.unit == .day || !isSum ? parts.settings.goals.value(of: type, for: subject.name) : nil
         let chart = Chart(
-            id: "type", title: "\(TypeName.text(type)) of \(subject.shownName) by \(window.unit.rawValue)",
+            id: "type", title: "\(NameWords.type(type)) of \(subject.shownName) by \(window.unit.rawValue)",
             form: isSum ? .bars : .line, points: points,
             goal: goal.map { Chart.Goal(value: $0, label: "Goal \(format.text($0))") },
             from: subject.midnight(window.first), to: subject.midnight(window.last.adding(days: 1)),

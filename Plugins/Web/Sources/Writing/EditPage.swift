@@ -76,7 +76,8 @@ struct EditPage: Sendable {
     ) -> Response {
         let number = subject.record.number
         let frame = PageFrame(
-            title: "Edit \(TypeName.lowered(subject.record.type)), record \(number)", choice: subject.choice)
+            title: "Edit \(NameWords.lowered(NameWords.type(subject.record.type))), record \(number)",
+            choice: subject.choice)
         guard parts.grants.have(.edit) else {
             return frame.page("<p>\(parts.grants.advice(.edit, to: "Editing"))</p>")
         }

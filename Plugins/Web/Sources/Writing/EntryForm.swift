@@ -48,18 +48,18 @@ struct EntryForm: Sendable {
     func html(_ fields: FormFields, for reader: DisplayPreferences) -> HTML {
         switch shape {
         case .number:
-            return fields.line("value", TypeName.text(type.id), hint: hint(reader), isNumber: true, isNeeded: true)
+            return fields.line("value", NameWords.type(type.id), hint: hint(reader), isNumber: true, isNeeded: true)
                 + unit(fields)
         case .pair:
-            let names = type.requiredMembers.map(TypeName.text)
+            let names = type.requiredMembers.map(NameWords.type)
             return fields.line("value", names[0], isNumber: true, isNeeded: true)
                 + fields.line("second", names[1], isNumber: true, isNeeded: true) + unit(fields)
         case .choice:
             let options = type.values.filter { !$0.isOldName }.map {
                 FormOption(value: $0.name, text: NameWords.text($0.name))
             }
-            return fields.choice("value", TypeName.text(type.id), options)
-        case .text: return fields.line("value", TypeName.text(type.id), isNeeded: true)
+            return fields.choice("value", NameWords.type(type.id), options)
+        case .text: return fields.line("value", NameWords.type(type.id), isNeeded: true)
         case .food:
             return fields.line("value", "What was eaten", isNeeded: true)
                 + fields.line("energy", "Energy", hint: "In kcal, unless you type another unit.", isNumber: true)

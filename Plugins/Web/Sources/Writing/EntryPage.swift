@@ -43,7 +43,7 @@ struct EntryPage: Sendable {
     /// The choice of a type.
     private func types(_ choice: SelectedPerson, _ person: Welcome.PersonEntry) -> Response {
         let common = HTML.each(EntryForm.common.filter { TypeRegistry.standard.type($0) != nil }) { type in
-            "<li><a class=\"button\" href=\"\(url: Self.path(of: person.name, type))\">\(TypeName.text(type))</a></li>"
+            "<li><a class=\"button\" href=\"\(url: Self.path(of: person.name, type))\">\(NameWords.type(type))</a></li>"
         }
         let all = TypeRegistry.standard.all.filter { EntryForm($0) != nil }
         let groups = Dictionary(grouping: all) { $0.group ?? "other" }.sorted { $0.key < $1.key }
@@ -71,7 +71,8 @@ struct EntryPage: Sendable {
         if fields.values["entry"] == nil { fields.values["entry"] = EntryKey(at: parts.hub.clock.now()).text }
         let shown = form.names + TimeFields.names + ["note", "facts"]
         let frame = PageFrame(
-            title: "Add \(TypeName.lowered(form.type.id)) for \(person.shownName)", choice: choice, path: Self.path)
+            title: "Add \(NameWords.lowered(NameWords.type(form.type.id))) for \(person.shownName)", choice: choice,
+            path: Self.path)
         guard parts.grants.have(.log) else {
             return frame.page("<p>\(parts.grants.advice(.log, to: "Adding values"))</p>")
         }

@@ -15,7 +15,7 @@ struct RecordDetailPage: Sendable {
         let plain = try SelectedPerson(request, visit, parts)
         let record = try await parts.reader.any(try visit.record, for: plain.viewer)
         let choice = plain.with(record)
-        let frame = PageFrame(title: "\(TypeName.text(record.type)), record \(record.number)", choice: choice)
+        let frame = PageFrame(title: "\(NameWords.type(record.type)), record \(record.number)", choice: choice)
         let next = request.uri.queryParameters["next"].map(String.init)
         let story =
             parts.grants.have(.trace) ? try await StoryTables(of: record, next: next, choice.viewer, parts) : nil
@@ -98,7 +98,7 @@ struct RecordDetailPage: Sendable {
         guard !others.isEmpty else { return HTML() }
         return HTML.table("Belongs with it", ["Number", "Type", "Value"], others) { other in
             [
-                Self.link(other.number), "\(TypeName.text(other.type))",
+                Self.link(other.number), "\(NameWords.type(other.type))",
                 "\(ValueText.marked(other, for: choice.reader))",
             ]
         }

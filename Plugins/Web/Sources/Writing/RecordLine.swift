@@ -7,7 +7,7 @@ enum RecordLine {
     /// For example `Weight 80.4 kg, 2026-03-15 07:30:05 +01:00`.
     static func line(_ record: StoredRecord, _ reader: DisplayPreferences) -> HTML {
         let value = ValueText.marked(record, for: reader)
-        let parts = ["\(TypeName.text(record.type)) \(value)".trimmed, when(record, reader)]
+        let parts = ["\(NameWords.type(record.type)) \(value)".trimmed, when(record, reader)]
         return "\(parts.filter { !$0.isEmpty }.joined(separator: ", "))"
     }
 
