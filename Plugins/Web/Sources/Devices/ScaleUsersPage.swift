@@ -28,9 +28,7 @@ struct ScaleUsersPage: Sendable {
         let instance = try await instance(visit)
         let choice = try SelectedPerson(request, visit, parts)
         let frame = PageFrame(title: "Users of \(instance)", choice: choice)
-        guard parts.grants.have(.commands) else {
-            return frame.page("<p>\(parts.grants.advice(.commands, to: "Seeing the users of a scale"))</p>")
-        }
+        if let denial = frame.denial(.commands, parts.grants, to: "Seeing the users of a scale") { return denial }
         let answer: RawJSON?
         do {
             answer = try await parts.hub.command("users-list", of: instance, deadline: .seconds(8))

@@ -46,6 +46,11 @@ struct PageFrame: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: document.html.bytes)))
     }
 
+    /// The page that names the command for a right that is not granted; nil if it is granted.
+    func denial(_ right: OwnerRight, _ grants: OwnerGrants, to what: HTML) -> Response? {
+        grants.have(right) ? nil : page("<p>\(grants.advice(right, to: what))</p>")
+    }
+
     private static let withoutScripts: HTML = """
         <noscript><p class="notice">Without JavaScript these pages show everything and change nothing: switch it on, and log \
         in again with <code>hub web</code>.</p></noscript>

@@ -95,10 +95,7 @@ struct PluginFormActions: Sendable {
 
     func plan(_ choice: SelectedPerson) async throws -> Response {
         let frame = PageFrame(title: "hub.conf", choice: choice, path: "/apply")
-        let grants = OwnerGrants(hub)
-        guard grants.have(.apply) else {
-            return frame.page("<p>\(grants.advice(.apply, to: "Reading hub.conf again"))</p>")
-        }
+        if let denial = frame.denial(.apply, parts.grants, to: "Reading hub.conf again") { return denial }
         let plan = try await hub.run(OwnCommands.Apply.self, isDryRun: true, deadline: .seconds(120))
         let isSame = !plan.instances.contains { $0.action != .leave } && plan.persons.isEmpty
         let button: HTML =

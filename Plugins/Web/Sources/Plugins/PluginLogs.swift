@@ -12,12 +12,9 @@ struct PluginLogs: Sendable {
 
     func response(_ name: String?, _ choice: SelectedPerson) async throws -> Response {
         guard let name, PeerName.isValid(name) else { throw noSuchPage }
-        let grants = OwnerGrants(hub)
         let frame = PageFrame(
             title: "Log of \(name)", choice: choice, path: PluginAddresses.of(name, "/logs"), scripts: [Asset.logs])
-        guard grants.have(.logs) else {
-            return frame.page("<p>\(grants.advice(.logs, to: "Reading logs"))</p>")
-        }
+        if let denial = frame.denial(.logs, OwnerGrants(hub), to: "Reading logs") { return denial }
         let (text, hasMore) = try await lines(of: name)
         let note: HTML = hasMore ? "<p class=\"faint\">Older ones: <code>hub logs \(name)</code>.</p>" : HTML()
         return frame.page(

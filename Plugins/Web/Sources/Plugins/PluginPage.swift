@@ -7,11 +7,8 @@ struct PluginPage: Sendable {
     let hub: PluginContext
 
     func response(_ name: String?, _ choice: SelectedPerson) async throws -> Response {
-        let grants = OwnerGrants(hub)
-        guard grants.have(.status) else {
-            return PageFrame(title: "Plugins", choice: choice, path: "/plugins").page(
-                "<p>\(grants.advice(.status, to: "How the plugins are"))</p>")
-        }
+        let frame = PageFrame(title: "Plugins", choice: choice, path: "/plugins")
+        if let denial = frame.denial(.status, OwnerGrants(hub), to: "How the plugins are") { return denial }
         return page(try await hub.pluginFacts(of: name), choice)
     }
 

@@ -9,9 +9,7 @@ struct PluginsPage: Sendable {
     func response(_ choice: SelectedPerson) async throws -> Response {
         let frame = PageFrame(title: "Plugins", choice: choice, path: "/plugins")
         let grants = OwnerGrants(hub)
-        guard grants.have(.status) else {
-            return frame.page("<p>\(grants.advice(.status, to: "How the plugins are"))</p>")
-        }
+        if let denial = frame.denial(.status, grants, to: "How the plugins are") { return denial }
         let all = try await hub.pluginFacts()
         guard !all.isEmpty else {
             return frame.page(

@@ -78,9 +78,7 @@ struct EditPage: Sendable {
         let frame = PageFrame(
             title: "Edit \(NameWords.lowered(NameWords.type(subject.record.type))), record \(number)",
             choice: subject.choice)
-        guard parts.grants.have(.edit) else {
-            return frame.page("<p>\(parts.grants.advice(.edit, to: "Editing"))</p>")
-        }
+        if let denial = frame.denial(.edit, parts.grants, to: "Editing") { return denial }
         let before = FormText.write(was.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) })
         return frame.page(
             """

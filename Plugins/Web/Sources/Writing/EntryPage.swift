@@ -73,9 +73,7 @@ struct EntryPage: Sendable {
         let frame = PageFrame(
             title: "Add \(NameWords.lowered(NameWords.type(form.type.id))) for \(person.shownName)", choice: choice,
             path: Self.path)
-        guard parts.grants.have(.log) else {
-            return frame.page("<p>\(parts.grants.advice(.log, to: "Adding values"))</p>")
-        }
+        if let denial = frame.denial(.log, parts.grants, to: "Adding values") { return denial }
         return frame.page(
             """
             \(fields.summary(besides: shown))\(doubts)

@@ -13,9 +13,7 @@ struct RemovalPage: Sendable {
         let record = try await parts.reader.sample(try visit.record, for: plain.viewer).record
         let choice = plain.with(record)
         let frame = PageFrame(title: "Delete record \(record.number)?", choice: choice)
-        guard parts.grants.have(.retract) else {
-            return frame.page("<p>\(parts.grants.advice(.retract, to: "Deleting"))</p>")
-        }
+        if let denial = frame.denial(.retract, parts.grants, to: "Deleting") { return denial }
         let expected = try await parts.hand.plan(
             .retract, ["numbers": .list([.integer(record.number)])], for: choice.viewer)
         let others = expected.entries.count - 1
