@@ -82,7 +82,7 @@ struct SectionChanges: Sendable {
             <h2>Changes in hub.conf</h2>\(PlanText.changes(answer, of: section))\(warning)
             <h2>Steps of the hub</h2>\(PlanText.steps(answer.plan))
             \(PlanText.problems(answer.plan.problems))
-            <div class="deeds">\(button(section, id, "Save", isMain: true).html)
+            <div class="deeds">\(button(section, id, "Save", isMain: true))
             <a class="button" href="\(url: section.page)">Leave it</a></div>
             """)
     }
@@ -112,8 +112,8 @@ struct SectionChanges: Sendable {
         "<p>Nothing was changed: something is wrong.</p>\(PlanText.problems(answer.plan.problems))"
     }
 
-    private func button(_ section: ChangedSection, _ id: String, _ label: HTML, isMain: Bool = false) -> ButtonForm {
-        ButtonForm(section.page + "/save", label, [("change", id)], isMain: isMain)
+    private func button(_ section: ChangedSection, _ id: String, _ label: HTML, isMain: Bool = false) -> HTML {
+        HTML.button(section.page + "/save", label, [("change", id)], isMain: isMain)
     }
 
     private func done(_ answer: ConfigureReport, _ section: ChangedSection, _ viewer: Viewer) -> HTML {
@@ -122,6 +122,6 @@ struct SectionChanges: Sendable {
         guard !reversed.isEmpty else { return saved }
         let id = book.put(reversed, for: viewer)
         let rest: HTML = lost.isEmpty ? HTML() : "<p>That does not bring back \(lost.joined(separator: ", ")).</p>"
-        return "\(saved)\(button(section, id, "Undo").html)\(rest)"
+        return "\(saved)\(button(section, id, "Undo"))\(rest)"
     }
 }

@@ -75,10 +75,10 @@ struct ReplayPages: Sendable {
         let form: HTML =
             total == 0
             ? "<p>There is nothing to deliver again.</p>"
-            : ButtonForm(
+            : HTML.button(
                 "/deliveries/replay", "Deliver \(NumberText.count(total, "record")) again",
                 [("sink", order.sink), ("from", order.from ?? ""), ("type", order.type ?? "")], isMain: true
-            ).html
+            )
         return PageFrame(title: "Deliver again to \(order.sink)", choice: choice, path: "/deliveries").page(
             """
             <p>Records \(what.isEmpty ? "of all types and times" : what.joined(separator: ", ")), in their current version:</p>

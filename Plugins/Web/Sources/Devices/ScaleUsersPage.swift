@@ -48,15 +48,14 @@ struct ScaleUsersPage: Sendable {
             [
                 "\(user.position)", "\(user.serialNumber)",
                 "\(user.person.map(choice.shownName) ?? "not one of this hub")",
-                ButtonForm(Self.path(instance), "Delete", [("deed", "delete"), ("serial", "\(user.serialNumber)")])
-                    .html,
+                HTML.button(Self.path(instance), "Delete", [("deed", "delete"), ("serial", "\(user.serialNumber)")]),
             ]
         }
         let absent = choice.persons.filter { person in !users.contains { $0.person == person.name } }
         let makers = HTML.each(absent) {
-            ButtonForm(
+            HTML.button(
                 Self.path(instance), "Make a user for \($0.shownName)", [("deed", "create"), ("person", $0.name)]
-            ).html
+            )
         }
         return """
             \(users.isEmpty ? "<p>The scale has no users.</p>" : table)
@@ -78,12 +77,12 @@ struct ScaleUsersPage: Sendable {
             parts.notices.put("The scale has a user for \(person) now.", for: viewer)
         case "delete" where form["sure"] == nil:
             let serial = try form.text("serial")
-            let button = ButtonForm(
+            let button = HTML.button(
                 Self.path(instance), "Delete the user", [("deed", "delete"), ("serial", serial), ("sure", "yes")])
             return PageFrame(title: "Delete user \(serial) of the scale?", choice: choice).page(
                 """
                 <p>This also deletes the user's weighings in the scale's memory. The hub's records stay.</p>
-                \(button.html)
+                \(button)
                 <p><a href="\(url: Self.path(instance))">Not now</a></p>
                 """)
         case "delete":

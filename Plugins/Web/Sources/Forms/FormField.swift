@@ -55,21 +55,14 @@ struct FormField: Sendable {
     }
 }
 
-/// A form with one button and hidden fields.
-struct ButtonForm: Sendable {
-    private let action: String
-    private let fields: [(name: String, value: String)]
-    private let label: HTML
-    private let isMain: Bool
-
-    init(_ action: String, _ label: HTML, _ fields: [(name: String, value: String)] = [], isMain: Bool = false) {
-        (self.action, self.fields, self.label, self.isMain) = (action, fields, label, isMain)
-    }
-
-    var html: HTML {
+extension HTML {
+    /// A form with one button and hidden fields.
+    static func button(
+        _ action: String, _ label: HTML, _ fields: [(name: String, value: String)] = [], isMain: Bool = false
+    ) -> HTML {
         """
         <form class="inline" method="post" action="\(url: action)">\
-        \(HTML.each(fields) { FormFields.hidden($0.name, $0.value) })<button \("class=\"main\"", if: isMain)>\(label)</button></form>
+        \(each(fields) { FormFields.hidden($0.name, $0.value) })<button \("class=\"main\"", if: isMain)>\(label)</button></form>
         """
     }
 }

@@ -22,7 +22,7 @@ enum AssignForm {
             forms +=
                 "<form class=\"inline\" method=\"post\" action=\"/inbox/assign\">\(fields)\(buttons)<button name=\"guest\" value=\"true\">A guest's</button></form>"
         }
-        if grants.have(.retract) { forms += ButtonForm("/inbox/delete", "Delete", [("records", records)]).html }
+        if grants.have(.retract) { forms += HTML.button("/inbox/delete", "Delete", [("records", records)]) }
         return forms
     }
 
@@ -33,15 +33,15 @@ enum AssignForm {
         let records = RecordVersions.text([record])
         let guest =
             record.assignment.isGuest
-            ? ButtonForm("/inbox/assign", "It is no guest's", [("records", records), ("undo", "true")])
-            : ButtonForm("/inbox/assign", "It is a guest's", [("records", records), ("guest", "true")])
-        guard !others.isEmpty else { return guest.html }
+            ? HTML.button("/inbox/assign", "It is no guest's", [("records", records), ("undo", "true")])
+            : HTML.button("/inbox/assign", "It is a guest's", [("records", records), ("guest", "true")])
+        guard !others.isEmpty else { return guest }
         let options = others.map { FormOption(value: $0.name, text: $0.shownName) }
         return """
             <form class="inline" method="post" action="/inbox/assign">\
             \(FormFields.hidden("records", records))\
             <label for="owner">It is another's:</label> <select id="owner" name="to">\(FormFields.options(options, chosen: nil))</select>
-            <button>Give it to them</button></form> \(guest.html)
+            <button>Give it to them</button></form> \(guest)
             """
     }
 }
@@ -50,9 +50,9 @@ enum AssignForm {
 enum ConfirmForm {
     static func html(_ record: StoredRecord, _ choice: SelectedPerson, _ grants: OwnerGrants) -> HTML {
         guard grants.have(.edit) else { return HTML() }
-        return ButtonForm(
+        return HTML.button(
             "\(RecordDetailPage.path(record.number))/confirm", "It is so", [("version", "\(record.sequence)")]
-        ).html
+        )
     }
 }
 

@@ -140,10 +140,10 @@ struct AssignmentActions: Sendable {
         let parts = Dictionary(grouping: records) { before[$0.number] ?? .undo }
             .sorted { $0.value[0].number < $1.value[0].number }
         return HTML.each(parts) { word, records in
-            ButtonForm(
+            HTML.button(
                 "/inbox/assign", "Undo\(parts.count > 1 ? ": \(word.aim(choice))" : "")",
                 [("records", RecordVersions.text(records)), ("alone", "true"), word.field]
-            ).html
+            )
         }
     }
 
@@ -152,7 +152,7 @@ struct AssignmentActions: Sendable {
         let named = try await records(form, try SelectedPerson(request, visit, parts))
         let gone = try await changed(.retract, named.asSeen, viewer)
         guard !gone.isEmpty else { return parts.told("It was deleted before.", viewer, on: InboxPage.path) }
-        let undo = ButtonForm("/inbox/restore", "Undo", [("records", RecordVersions.text(gone))]).html
+        let undo = HTML.button("/inbox/restore", "Undo", [("records", RecordVersions.text(gone))])
         return parts.told("\(NumberText.count(gone.count, "record")) deleted. \(undo)", viewer, on: InboxPage.path)
     }
 

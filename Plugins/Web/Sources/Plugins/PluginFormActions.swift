@@ -100,7 +100,7 @@ struct PluginFormActions: Sendable {
         let isSame = !plan.instances.contains { $0.action != .leave } && plan.persons.isEmpty
         let button: HTML =
             plan.applied
-            ? ButtonForm("/apply", "Have the hub follow it", isMain: true).html
+            ? HTML.button("/apply", "Have the hub follow it", isMain: true)
             : "<p>Nothing is changed until that is corrected in hub.conf.</p>"
         return frame.page(
             """

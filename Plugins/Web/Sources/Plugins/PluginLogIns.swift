@@ -78,7 +78,7 @@ struct PluginLogIns: Sendable {
     }
 
     private func cancelling(_ name: String) -> HTML {
-        ButtonForm(PluginAddresses.of(name, "/login/cancel"), "Give it up").html
+        HTML.button(PluginAddresses.of(name, "/login/cancel"), "Give it up")
     }
 
     // MARK: - Forms

@@ -106,9 +106,9 @@ struct PluginPage: Sendable {
                 ? HTML() : "<p class=\"faint\">\(grants.advice(.configure, to: "Changing settings"))</p>"
         let toggle: HTML =
             mayChange
-            ? ButtonForm(
+            ? HTML.button(
                 action, facts.condition.enabled ? "Disable …" : "Enable …", [("enabled", "\(!facts.condition.enabled)")]
-            ).html : HTML()
+            ) : HTML()
         guard !fields.isEmpty else { return "<h2 id=\"settings\">Settings</h2><p>It has none.</p>\(reason)\(toggle)" }
         let inputs = HTML.each(fields) { $0.html(isEnabled: mayChange) }
         let submit: HTML = mayChange ? "<button class=\"main\">Show what would change</button>" : HTML()

@@ -123,8 +123,8 @@ struct PluginActions: Sendable {
     /// A form with one button, or the advice that grants the right.
     func button(_ instance: String, _ deed: String, _ label: String, right: OwnerRight) -> HTML {
         guard grants.have(right) else { return "<p class=\"faint\">\(grants.advice(right, to: "\(label)"))</p>" }
-        return ButtonForm(
+        return HTML.button(
             PluginAddresses.of(instance, "/\(deed)"), "\(label)<span class=\"hidden\"> \(instance)</span>"
-        ).html
+        )
     }
 }

@@ -35,6 +35,6 @@ enum UndoForm {
     /// - Parameter what: `add`, `edit` or `delete`.
     static func html(_ what: String, _ record: StoredRecord, _ label: HTML = "Undo") -> HTML {
         let fields = [(name: "what", value: what), (name: "version", value: "\(record.sequence)")]
-        return ButtonForm("\(RecordDetailPage.path(record.number))/undo", label, fields).html
+        return HTML.button("\(RecordDetailPage.path(record.number))/undo", label, fields)
     }
 }
