@@ -11,10 +11,7 @@ import Testing
     let folder: TemporaryFolder
     let store: Store
 
-    init() throws {
-        folder = try TemporaryFolder()
-        store = try folder.open()
-    }
+    init() throws { (folder, store) = try newStore() }
 
     private static let types = ["weight", "height", "heartRate"]
     private static let sources = [Source(plugin: "p0"), Source(plugin: "p0", device: "d"), Source(plugin: "p1")]

@@ -8,10 +8,7 @@ import Testing
     let folder: TemporaryFolder
     let store: Store
 
-    init() throws {
-        folder = try TemporaryFolder()
-        store = try folder.open()
-    }
+    init() throws { (folder, store) = try newStore() }
 
     @Test func `a record is returned exactly as its source gave it`() async throws {
         let key = try #require(RecordKey("2024-03-15T07:30:05 \u{1F600} e\u{301}"))

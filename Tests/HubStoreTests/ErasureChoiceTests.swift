@@ -11,10 +11,7 @@ import Testing
     let folder: TemporaryFolder
     let store: Store
 
-    init() throws {
-        folder = try TemporaryFolder()
-        store = try folder.open()
-    }
+    init() throws { (folder, store) = try newStore() }
 
     /// Calls `body` on the writer's queue once the first record has been chosen.
     private func whenChosen(in store: Store, _ body: @escaping @Sendable () -> Void) async throws {

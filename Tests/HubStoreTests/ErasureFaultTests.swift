@@ -11,10 +11,7 @@ import Testing
     let folder: TemporaryFolder
     let store: Store
 
-    init() throws {
-        folder = try TemporaryFolder()
-        store = try folder.open()
-    }
+    init() throws { (folder, store) = try newStore() }
 
     /// As for a cause unknown to the hub: SQLite refuses each change of a row.
     private func refuse(_ table: String, _ number: Int64, in store: Store) async throws {

@@ -12,10 +12,7 @@ import Testing
     let folder: TemporaryFolder
     let store: Store
 
-    init() throws {
-        folder = try TemporaryFolder()
-        store = try folder.open()
-    }
+    init() throws { (folder, store) = try newStore() }
 
     // MARK: - Search for traces
 

@@ -10,10 +10,7 @@ import Testing
     let folder: TemporaryFolder
     let store: Store
 
-    init() throws {
-        folder = try TemporaryFolder()
-        store = try folder.open()
-    }
+    init() throws { (folder, store) = try newStore() }
 
     private func hand(_ action: ManualChange) async throws -> [ManualResult] {
         try await store.carryOut(action, recordedAt: 9)

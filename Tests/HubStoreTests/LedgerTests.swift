@@ -75,10 +75,7 @@ struct SinkSession {
     private let store: Store
     private let retractionsOnly = SinkTerms(filter: SinkFilter(kinds: [.retraction]), target: .init(plugin: "exporter"))
 
-    init() throws {
-        folder = try TemporaryFolder()
-        store = try folder.open()
-    }
+    init() throws { (folder, store) = try newStore() }
 
     @Test func `records stored after a sink was opened are delivered once and need no row`() async throws {
         _ = try await store.put(try sample("before"))

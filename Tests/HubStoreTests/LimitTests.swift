@@ -10,10 +10,7 @@ import Testing
     let folder: TemporaryFolder
     let store: Store
 
-    init() throws {
-        folder = try TemporaryFolder()
-        store = try folder.open()
-    }
+    init() throws { (folder, store) = try newStore() }
 
     private func give(_ records: [Record], _ limits: InstanceLimits, instance: String = "scale") async throws
         -> [StoreResult]

@@ -10,10 +10,7 @@ import Testing
     let folder: TemporaryFolder
     let store: Store
 
-    init() throws {
-        folder = try TemporaryFolder()
-        store = try folder.open()
-    }
+    init() throws { (folder, store) = try newStore() }
 
     private static let push = Source(plugin: "ingest", account: "hae")
     private static let export = Source(plugin: "apple-health", device: "Annas Ultra")

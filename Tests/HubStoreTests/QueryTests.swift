@@ -10,10 +10,7 @@ import Testing
     let folder: TemporaryFolder
     let store: Store
 
-    init() throws {
-        folder = try TemporaryFolder()
-        store = try folder.open()
-    }
+    init() throws { (folder, store) = try newStore() }
 
     private func keys(_ records: [StoredRecord]) -> [String] {
         records.compactMap { record in

@@ -11,10 +11,7 @@ import Testing
     let folder: TemporaryFolder
     let store: Store
 
-    init() throws {
-        folder = try TemporaryFolder()
-        store = try folder.open()
-    }
+    init() throws { (folder, store) = try newStore() }
 
     private static let dayLength: Int64 = 86_400
     /// Noon UTC of day 1,000.

@@ -8,10 +8,7 @@ import Testing
     let folder: TemporaryFolder
     let store: Store
 
-    init() throws {
-        folder = try TemporaryFolder()
-        store = try folder.open()
-    }
+    init() throws { (folder, store) = try newStore() }
 
     @Test func `a source's retraction has the type and person of the retracted record`() async throws {
         let weight = try sample("a")

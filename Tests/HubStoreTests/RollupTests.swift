@@ -12,10 +12,7 @@ import Testing
     let folder: TemporaryFolder
     let store: Store
 
-    init() throws {
-        folder = try TemporaryFolder()
-        store = try folder.open()
-    }
+    init() throws { (folder, store) = try newStore() }
 
     private static let second: Int64 = 1_000_000
     /// A day before the night to Sunday, 29 March 2026, when Berlin's clocks go forward.

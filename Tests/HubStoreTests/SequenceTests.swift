@@ -13,10 +13,7 @@ import Testing
     let folder: TemporaryFolder
     let store: Store
 
-    init() throws {
-        folder = try TemporaryFolder()
-        store = try folder.open()
-    }
+    init() throws { (folder, store) = try newStore() }
 
     private func put(_ numbers: Range<Int>, in store: Store) async throws {
         for number in numbers { _ = try await store.put(try sample("k\(number)")) }

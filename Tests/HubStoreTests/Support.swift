@@ -51,6 +51,12 @@ extension TemporaryFolder {
     }
 }
 
+/// A store in a folder of its own.
+func newStore() throws -> (folder: TemporaryFolder, store: Store) {
+    let folder = try TemporaryFolder()
+    return (folder, try folder.open())
+}
+
 func type(_ name: String) throws -> TypeID { try TypeID(name) }
 
 let scale = Source(plugin: "ihealth-hs3", device: "00:4D:32:1A:2B:3C")

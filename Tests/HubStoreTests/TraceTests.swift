@@ -8,10 +8,7 @@ import Testing
     let folder: TemporaryFolder
     let store: Store
 
-    init() throws {
-        folder = try TemporaryFolder()
-        store = try folder.open()
-    }
+    init() throws { (folder, store) = try newStore() }
 
     @Test(arguments: [1, 2, 7, 1_000])
     func `R8.40 the pages of a trace have each version once, the newest first`(limit: Int) async throws {
