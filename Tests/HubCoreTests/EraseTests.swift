@@ -38,21 +38,21 @@ import Testing
             let plan = try await erase(peer, #"{"numbers":[2,9]}"#, dryRun: true)
             #expect(
                 plan["result"].fits(
-                    JSON(#"{"dryRun":true,"records":1,"versions":1,"unknown":[9],"copies":[],"backups":[]}"#)))
-            #expect(plan["result"]["sinks"][0].fits(JSON(#"{"sink":"sink/all","records":1}"#)))
+                    #"{"dryRun":true,"records":1,"versions":1,"unknown":[9],"copies":[],"backups":[]}"#))
+            #expect(plan["result"]["sinks"][0].fits(#"{"sink":"sink/all","records":1}"#))
             #expect(try await peer.all(#""types":["weight"]"#).records.count == 3)
 
             let done = try await erase(peer, #"{"numbers":[2]}"#)
             #expect(
                 done["reason"].string == nil
-                    && done["result"].fits(JSON(#"{"dryRun":false,"records":1,"named":1,"waitingFor":["sink/all"]}"#)))
+                    && done["result"].fits(#"{"dryRun":false,"records":1,"named":1,"waitingFor":["sink/all"]}"#))
             var heard: [Frames] = []
             while heard.count < 4 { heard.append(try await listener.next()) }
             #expect(heard[3].topic == "retraction/weight/me/kitchen-script/")
             #expect(
                 heard[3].record.fits(
-                    JSON(#"{"kind":"retraction","number":2,"key":"b","by":"person","reason":"erased"}"#)))
-            #expect(try await peer.status()["erasure"].fits(JSON(#"{"named":1,"waitingFor":["sink/all"]}"#)))
+                    #"{"kind":"retraction","number":2,"key":"b","by":"person","reason":"erased"}"#))
+            #expect(try await peer.status()["erasure"].fits(#"{"named":1,"waitingFor":["sink/all"]}"#))
             let told = try await sink.delivery()
             #expect(told.keys == ["b"] && told.body["records"][0]["kind"].string == "retraction")
             await sink.deliver(told)
@@ -61,7 +61,7 @@ import Testing
             }
             let left = try await peer.all(#""since":"\#(try await peer.status()["epoch"].string ?? "")-0""#).records
             #expect(left.map { $0["key"].string } == ["a", "c", "~erased-2"])
-            #expect(left[2].fits(JSON(#"{"kind":"retraction","number":2,"seq":4,"reason":"erased"}"#)))
+            #expect(left[2].fits(#"{"kind":"retraction","number":2,"seq":4,"reason":"erased"}"#))
         }
     }
 
@@ -72,7 +72,7 @@ import Testing
             _ = try await erase(peer, #"{"numbers":[1]}"#)
             #expect(try await peer.give([weight("a", 99)]).results == ["duplicate"])
             let edit = try await peer.command("retract", #"{"numbers":[1]}"#).body
-            #expect(edit["result"]["records"][0].fits(JSON(#"{"number":1,"outcome":"erased"}"#)))
+            #expect(edit["result"]["records"][0].fits(#"{"number":1,"outcome":"erased"}"#))
             let again = try await erase(peer, #"{"numbers":[1,7],"allow":true}"#)
             #expect(again["result"]["records"].array.map { $0["outcome"].string } == ["duplicate", "unknown"])
             #expect(try await peer.give([weight("a", 99)]).results == ["stored"])
@@ -110,12 +110,12 @@ import Testing
             // Not even the superuser can unlink a folder.
             try FileManager.default.createDirectory(atPath: stuck, withIntermediateDirectories: false)
             let plan = try await erase(peer, #"{"numbers":[1,1,9,9]}"#, dryRun: true)["result"]
-            #expect(plan.fits(JSON(#"{"records":1,"unknown":[9],"copies":["\#(stuck)","\#(copy)"]}"#)))
+            #expect(plan.fits(#"{"records":1,"unknown":[9],"copies":["\#(stuck)","\#(copy)"]}"#))
             let nothing = try await erase(peer, #"{"numbers":[9]}"#)["result"]
-            #expect(nothing.fits(JSON(#"{"records":0,"copies":[]}"#)))
+            #expect(nothing.fits(#"{"records":0,"copies":[]}"#))
             #expect(FileManager.default.fileExists(atPath: copy), "nothing was erased")
             let done = try await erase(peer, #"{"numbers":[1,1]}"#)["result"]
-            #expect(done.fits(JSON(#"{"records":1,"copies":["\#(copy)"],"left":[{"path":"\#(stuck)"}]}"#)))
+            #expect(done.fits(#"{"records":1,"copies":["\#(copy)"],"left":[{"path":"\#(stuck)"}]}"#))
             #expect(done["left"][0]["reason"].string?.isEmpty == false)
         }
     }
@@ -131,18 +131,18 @@ import Testing
         }
         try await withHub(in: folder) { hub, peer in
             _ = try await peer.give([weight("b")])
-            #expect(try await erase(peer, #"{"numbers":[2]}"#, dryRun: true)["result"].fits(JSON(#"{"backups":[]}"#)))
+            #expect(try await erase(peer, #"{"numbers":[2]}"#, dryRun: true)["result"].fits(#"{"backups":[]}"#))
             let forgotten = try await erase(peer, #"{"forget":"you"}"#)["result"]
-            #expect(forgotten.fits(JSON(#"{"records":0,"backups":["\#(backup)"]}"#)))
+            #expect(forgotten.fits(#"{"records":0,"backups":["\#(backup)"]}"#))
         }
         let store = try Store(path: path, now: 1)
         try await store.newEpoch()
         try store.close()
         try await withHub(in: folder) { hub, peer in
-            #expect(try await erase(peer, #"{"numbers":[9]}"#)["result"].fits(JSON(#"{"records":0,"backups":[]}"#)))
+            #expect(try await erase(peer, #"{"numbers":[9]}"#)["result"].fits(#"{"records":0,"backups":[]}"#))
             for dryRun in [true, false] {
                 let result = try await erase(peer, #"{"numbers":[2]}"#, dryRun: dryRun)["result"]
-                #expect(result.fits(JSON(#"{"records":1,"backups":["\#(backup)"]}"#)))
+                #expect(result.fits(#"{"records":1,"backups":["\#(backup)"]}"#))
             }
         }
     }
@@ -155,7 +155,7 @@ import Testing
             _ = try await peer.give([weight("a")])
             let draft = try DraftFile(folder.data + "/hub.sqlite.verifying")
             let done = try await erase(peer, #"{"numbers":[1],"keep":true}"#)["result"]
-            #expect(done.fits(JSON(#"{"records":1,"left":[{"path":"\#(draft.path)"}]}"#)))
+            #expect(done.fits(#"{"records":1,"left":[{"path":"\#(draft.path)"}]}"#))
             #expect(FileManager.default.fileExists(atPath: draft.path))
         }
     }
@@ -174,11 +174,11 @@ import Testing
             "CREATE TRIGGER t BEFORE UPDATE ON sample WHEN old.number = 1 BEGIN SELECT RAISE(ABORT, 'for a test'); END")
         try await withHub(in: folder) { hub, peer in
             let done = try await erase(peer, #"{"numbers":[1,2]}"#)["result"]
-            #expect(done.fits(JSON(#"{"records":1,"failed":1}"#)))
+            #expect(done.fits(#"{"records":1,"failed":1}"#))
             #expect(done["faults"][0]["number"].int == 1)
             #expect(done["faults"][0]["reason"].string?.contains("for a test") == true)
-            #expect(try await peer.status()["erasure"].fits(JSON(#"{"failed":1,"named":0}"#)))
-            #expect(try await erase(peer, #"{"numbers":[1]}"#)["result"].fits(JSON(#"{"records":0,"failed":1}"#)))
+            #expect(try await peer.status()["erasure"].fits(#"{"failed":1,"named":0}"#))
+            #expect(try await erase(peer, #"{"numbers":[1]}"#)["result"].fits(#"{"records":0,"failed":1}"#))
             #expect(try await peer.all().records.map { $0["key"].string } == ["needle-a"])
         }
         try await change("DROP TRIGGER t")

@@ -146,7 +146,7 @@ import Testing
             )
             let live = try await listener.next()
             #expect(live.topic == "live/weight/you/ihealth-hs3/" && live.place == [0, 0])
-            #expect(live.record.fits(JSON(#"{"value":72.1,"unit":"kg","person":"you","source":"ihealth-hs3"}"#)))
+            #expect(live.record.fits(#"{"value":72.1,"unit":"kg","person":"you","source":"ihealth-hs3"}"#))
             #expect(live.record["time"].string?.hasPrefix("2024-03-15T06:30:") == true)
             #expect(live.text(2).contains("72.10"))
 
@@ -160,7 +160,7 @@ import Testing
             await scale.say("EVENT", #"{"event":"error","severity":"error","code":6,"text":"no link","instance":"x"}"#)
             let event = try await listener.next()
             #expect(event.topic == "device/ihealth-hs3/error/" && event.place == [0, 0])
-            #expect(event.record.fits(JSON(#"{"instance":"scale","source":"ihealth-hs3","time":"*","code":6}"#)))
+            #expect(event.record.fits(#"{"instance":"scale","source":"ihealth-hs3","time":"*","code":6}"#))
             let plugin = try await anyone.status()["plugins"][0]
             #expect(plugin["lastError"].string == "no link" && plugin["hasError"].truth == true)
             await scale.say("EVENT", #"{"event":"error","resolved":true}"#)
@@ -226,7 +226,7 @@ import Testing
             #expect(first.topic == "day/weight/me/mean%2030/" && first.place == [1, 0])
             let second = try await listener.next()
             #expect(second.topic == "retraction/weight/me/mean%2030/" && second.place == [2, 0])
-            #expect(second.record.fits(JSON(#"{"kind":"retraction","by":"source","number":1,"seq":2}"#)))
+            #expect(second.record.fits(#"{"kind":"retraction","by":"source","number":1,"seq":2}"#))
         }
     }
 }

@@ -245,7 +245,7 @@ import Testing
                 while !text.contains(prefix) {
                     let notice = try await listener.next()
                     #expect(notice.topic == "hub/notice/" && notice.place == [0, 0])
-                    #expect(notice.record.fits(JSON(#"{"level":"warning","subject":"feed","instance":"scale"}"#)))
+                    #expect(notice.record.fits(#"{"level":"warning","subject":"feed","instance":"scale"}"#))
                     text = try #require(notice.record["text"].string)
                 }
                 #expect(text.contains("asks to read weight") && text.contains("gives it me"), "\(text)")

@@ -24,7 +24,7 @@ import Testing
             _ = try await peer.give([weight(of: "me", "a"), weight(of: "me", "b")])
             let answer = try await peer.command("assign", #"{"numbers":[1],"to":"you","reason":"the other scale"}"#)
             #expect(outcomes(answer) == ["stored"])
-            #expect(answer.body["result"]["records"][0].fits(JSON(#"{"number":1,"seq":4,"person":"you"}"#)))
+            #expect(answer.body["result"]["records"][0].fits(#"{"number":1,"seq":4,"person":"you"}"#))
             // Later versions from the source do not undo the assignment.
             #expect(try await peer.give([weight(of: "me", "a", 71)]).results == ["stored"])
             _ = try await peer.command("assign", #"{"numbers":[1],"nobody":true}"#)
@@ -38,15 +38,15 @@ import Testing
             #expect(
                 heard.map(\.place) == [[1, 0], [2, 1], [3, 0], [4, 0], [5, 4], [6, 0], [7, 0], [8, 7], [9, 2]])
             let departure = heard[2].record
-            #expect(departure.fits(JSON(#"{"kind":"retraction","person":"me","by":"person","number":1,"key":"a"}"#)))
+            #expect(departure.fits(#"{"kind":"retraction","person":"me","by":"person","number":1,"key":"a"}"#))
             #expect(heard[2].text(2).contains("you") == false)
-            #expect(heard[4].record.fits(JSON(#"{"person":"you","value":71,"number":1}"#)))
+            #expect(heard[4].record.fits(#"{"person":"you","value":71,"number":1}"#))
 
             let since = #""since":"\#(try await peer.status()["epoch"].string ?? "")-0""#
             let me = try await peer.all(since + #","persons":["me"]"#).records
             #expect(me.map { $0["seq"].int } == [2, 9])
             let you = try await peer.all(since + #","persons":["you"]"#).records
-            #expect(you.count == 1 && you[0].fits(JSON(#"{"kind":"retraction","number":1,"seq":6}"#)))
+            #expect(you.count == 1 && you[0].fits(#"{"kind":"retraction","number":1,"seq":6}"#))
             #expect(try await peer.all(#""persons":["you"]"#).records.isEmpty)
             #expect(try await peer.all(#""nobody":true"#).records.isEmpty)
         }
@@ -68,9 +68,7 @@ import Testing
                     "sample/height/me/kitchen-script/",
                 ])
             #expect(heard.map(\.place) == [[1, 0], [2, 0], [3, 0]])
-            #expect(
-                heard[1].record.fits(JSON(#"{"kind":"retraction","type":"weight","by":"source","number":1,"key":"a"}"#))
-            )
+            #expect(heard[1].record.fits(#"{"kind":"retraction","type":"weight","by":"source","number":1,"key":"a"}"#))
         }
     }
 
@@ -87,7 +85,7 @@ import Testing
         }
         try await withHub(.household, in: folder) { hub, peer in
             let news = try await peer.all(#""since":"\#(cursor)","persons":["me"]"#)
-            #expect(news.records.count == 1 && news.records[0].fits(JSON(#"{"kind":"retraction","number":2,"seq":4}"#)))
+            #expect(news.records.count == 1 && news.records[0].fits(#"{"kind":"retraction","number":2,"seq":4}"#))
             // Live messages continue where the page ends, with the same `previous` on each topic.
             let listener = try await hub.listener("sample/weight/me/", "retraction/weight/me/")
             _ = try await peer.command("assign", #"{"numbers":[1],"to":"you"}"#)
@@ -110,20 +108,20 @@ import Testing
             #expect(outcomes(edit) == ["stored"])
             #expect(try await peer.give([HubCoreTests.weight("a", 72.3)]).results == ["duplicate"])
             let beneath = try await peer.give([HubCoreTests.weight("a", 73)])
-            #expect(beneath.body["results"][0].fits(JSON(#"{"result":"stored","number":1,"seq":3}"#)))
+            #expect(beneath.body["results"][0].fits(#"{"result":"stored","number":1,"seq":3}"#))
             _ = try await listener.next()
             let heard = try await listener.next()
             #expect(heard.place == [2, 1])
             let expected =
                 #"{"value":79.83225712,"unit":"kg","original":{"value":176,"unit":"lb"},"edited":["value","metadata"],"#
                 + #""metadata":{"note":"with shoes"},"seq":2}"#
-            #expect(heard.record.fits(JSON(expected)))
+            #expect(heard.record.fits(expected))
             #expect(try await peer.all().records == [heard.record])
 
             let trace = try await peer.query(#""number":1"#, want: "trace").body["trace"]
             #expect(trace["seq"].int == 2)
             #expect(trace["versions"].array.map { $0["covered"].truth ?? false } == [false, false, true])
-            #expect(trace["versions"][1].fits(JSON(#"{"deed":"edited","reason":"misread"}"#)))
+            #expect(trace["versions"][1].fits(#"{"deed":"edited","reason":"misread"}"#))
 
             let undone = try await peer.command("edit", #"{"number":1,"undo":true}"#)
             #expect(outcomes(undone) == ["stored"])
@@ -177,8 +175,7 @@ import Testing
                 ("log", #"{"type":"weight","values":[1,2],"unit":"kg","person":"me"}"#, "command"),
             ] {
                 let answer = try await peer.command(command, args)
-                #expect(
-                    answer.body.fits(JSON(#"{"outcome":"failed","code":"\#(code)"}"#)), "\(command) \(args): \(answer)")
+                #expect(answer.body.fits(#"{"outcome":"failed","code":"\#(code)"}"#), "\(command) \(args): \(answer)")
             }
         }
     }
@@ -192,13 +189,13 @@ import Testing
             let done = try await peer.command("log", entry + #","key":"2024-03-15T06:30:00Z"}"#)
             #expect(
                 done.body["result"]["records"][0].fits(
-                    JSON(#"{"number":1,"seq":1,"outcome":"stored","type":"weight","person":"me"}"#)))
+                    #"{"number":1,"seq":1,"outcome":"stored","type":"weight","person":"me"}"#))
             let heard = try await listener.next()
             #expect(heard.topic == "sample/weight/me/hand/")
             let expected =
                 #"{"original":{"value":177,"unit":"lb"},"source":{"plugin":"hand"},"provenance":"measured","key":"2024-03-15T06:30:00Z","#
                 + #""metadata":{"wasUserEntered":true,"note":"after breakfast"}}"#
-            #expect(heard.record.fits(JSON(expected)))
+            #expect(heard.record.fits(expected))
             let repeated = try await peer.command("log", entry + #","key":"2024-03-15T06:30:00Z"}"#)
             #expect(outcomes(repeated) == ["duplicate"])
             // Without a key each entry is new, and the answer names the newest entry so far.
@@ -237,7 +234,7 @@ import Testing
             #expect(records[0]["metadata"] == JSON(#"{"foodType":"Ham Sandwich","wasUserEntered":true,"note":"late"}"#))
             #expect(
                 records[1].fits(
-                    JSON(#"{"original":{"value":300,"unit":"J"},"key":"a 1","metadata":{"foodType":"Ham Sandwich"}}"#)))
+                    #"{"original":{"value":300,"unit":"J"},"key":"a 1","metadata":{"foodType":"Ham Sandwich"}}"#))
             let swim = try await peer.command(
                 "log",
                 #"{"type":"workout","name":"swimming","members":["activeEnergyBurned"],"values":[300],"units":["kcal"],"duration":1500,"start":"2024-03-15T07:00:00Z","end":"2024-03-15T07:30:00Z"}"#
@@ -498,7 +495,7 @@ import Testing
                 #"{"type":"insulinDelivery","value":4,"unit":"IU","start":"2024-03-15T07:30:00Z","metadata":{"insulinDeliveryReason":2,"syncIdentifier":"a","syncVersion":1}}"#
             #expect(try await peer.give([insulin]).results == ["stored"])
             #expect(outcomes(try await peer.command("edit", #"{"number":1,"value":5,"unit":"IU"}"#)) == ["stored"])
-            #expect(try await peer.all().records[0].fits(JSON(#"{"value":5,"metadata":{"insulinDeliveryReason":2}}"#)))
+            #expect(try await peer.all().records[0].fits(#"{"value":5,"metadata":{"insulinDeliveryReason":2}}"#))
         }
     }
 

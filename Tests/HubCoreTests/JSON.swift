@@ -31,6 +31,8 @@ struct JSON: Equatable, Sendable, CustomStringConvertible {
         return agrees(with: pattern, names: { $0.isSuperset(of: $1) }, by: { $0.fits($1) })
     }
 
+    func fits(_ pattern: String) -> Bool { fits(JSON(pattern)) }
+
     static func == (left: JSON, right: JSON) -> Bool { left.agrees(with: right, names: ==, by: ==) }
 
     private func agrees(

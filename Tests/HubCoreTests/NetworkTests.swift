@@ -79,7 +79,7 @@ import ZeroMQ
             _ = try await owner.give([weight("yours", 60, #","subject":{"name":"you"}"#)])
             #expect(try await bedroom.all().records.count == 1)
             let plugin = try await owner.status()["plugins"][0]
-            #expect(plugin.fits(JSON(#"{"name":"bedroom","remote":true,"alive":true,"state":"running"}"#)), "\(plugin)")
+            #expect(plugin.fits(#"{"name":"bedroom","remote":true,"alive":true,"state":"running"}"#), "\(plugin)")
             let session = try await owner.status()["sessions"].array.first { $0["instance"].string == "bedroom" }
             #expect(session?["endpoint"].string == "remote")
             #expect(try await owner.status()["plugins"][1]["advice"].string?.contains("hub keys new laptop") == true)

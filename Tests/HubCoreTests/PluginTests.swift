@@ -141,7 +141,7 @@ import Testing
             #expect(start.prefix(4) == ["--run", hub.hub.endpoints.pluginDoor, "ipc://\(folder.run)/feed-1", "scale"])
             #expect(start[4].trimmingCharacters(in: .newlines).count == 32)
             let peer = try await hub.client()
-            #expect(try await peer.status()["plugins"][0].fits(JSON(#"{"name":"scale","alive":false,"restarts":0}"#)))
+            #expect(try await peer.status()["plugins"][0].fits(#"{"name":"scale","alive":false,"restarts":0}"#))
             #expect(try await peer.status()["plugins"][0]["pid"].int ?? 0 > 0)
             let mode =
                 try FileManager.default.attributesOfItem(atPath: "\(folder.data)/plugins/scale")[.posixPermissions]

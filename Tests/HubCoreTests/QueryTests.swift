@@ -175,20 +175,19 @@ import Testing
                 weight("a", 70), weight("a", 70), weight("a", 71), weight("b", 1, #","group":"""#),
             ])
             let status = try await peer.status()
-            #expect(status.fits(JSON(#"{"head":2,"records":1,"store":{"state":"ok"},"dropped":0,"inbox":0}"#)))
+            #expect(status.fits(#"{"head":2,"records":1,"store":{"state":"ok"},"dropped":0,"inbox":0}"#))
             #expect(status["sessions"].array.count == 1 && status["endpoints"]["door"].string == hub.door)
             let account = try await peer.query("", want: "accounts").body["accounts"][0]
             #expect(
                 account.fits(
-                    JSON(
-                        #"{"instance":"kitchen-script","received":4,"stored":1,"versions":1,"duplicates":1,"rejected":1,"retractions":0}"#
-                    )))
+                    #"{"instance":"kitchen-script","received":4,"stored":1,"versions":1,"duplicates":1,"rejected":1,"retractions":0}"#
+                ))
             let trace = try await peer.query(#""number":1"#, want: "trace").body["trace"]
             #expect(trace["versions"].array.map { $0["record"]["value"].double } == [70, 71])
             #expect(trace["topic"].string == "sample/weight/me/kitchen-script/" && trace["topicHead"].int == 2)
             #expect(
                 try await peer.query("", want: "persons").body["persons"][0].fits(
-                    JSON(#"{"name":"me","zone":"UTC","uid":"*"}"#)))
+                    #"{"name":"me","zone":"UTC","uid":"*"}"#))
             #expect(try await peer.query("", want: "plugins").body["plugins"] == JSON("[]"))
         }
     }

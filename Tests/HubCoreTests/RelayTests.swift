@@ -39,19 +39,19 @@ import Testing
                 "COMMAND",
                 #"{"id":40,"instance":"kitchen","command":"refresh","args":{"account":"a"},"deadline":60000}"#)
             let asked = try await plugin.next("a command").body
-            #expect(asked.fits(JSON(#"{"id":1,"command":"refresh","args":{"days":7,"account":"a"},"deadline":60000}"#)))
+            #expect(asked.fits(#"{"id":1,"command":"refresh","args":{"days":7,"account":"a"},"deadline":60000}"#))
             await plugin.say("PROGRESS", #"{"id":1,"done":3,"total":7,"text":"Monday"}"#)
             let progress = try await owner.next("progress")
-            #expect(progress.verb == "PROGRESS" && progress.body.fits(JSON(#"{"id":40,"done":3,"total":7}"#)))
+            #expect(progress.verb == "PROGRESS" && progress.body.fits(#"{"id":40,"done":3,"total":7}"#))
             let ask =
                 #""outcome":"ask","url":"https://a.example","prompt":"code?","redirect":"http://127.0.0.1:1/","secret":true"#
             await plugin.say("OUTCOME", "{\"id\":1,\(ask)}")
             #expect(try await owner.next("ask").body == JSON("{\"id\":40,\(ask)}"))
             await owner.say("COMMAND", #"{"id":40,"answer":"4711"}"#)
-            #expect(try await plugin.next("an answer").body.fits(JSON(#"{"id":1,"answer":"4711"}"#)))
+            #expect(try await plugin.next("an answer").body.fits(#"{"id":1,"answer":"4711"}"#))
             await plugin.say("OUTCOME", #"{"id":1,"outcome":"done","result":{"records":12}}"#)
             let done = try await owner.next("the outcome").body
-            #expect(done.fits(JSON(#"{"id":40,"outcome":"done","result":{"records":12}}"#)))
+            #expect(done.fits(#"{"id":40,"outcome":"done","result":{"records":12}}"#))
             #expect(try await owner.ask("COMMAND", #"{"id":40,"cancel":true}"#).code == "field")
             #expect(try await plugin.ask("OUTCOME", #"{"id":1,"outcome":"done"}"#).code == "field")
         }
@@ -91,7 +91,7 @@ import Testing
         try await withRelay { _, owner, plugin in
             await owner.say("COMMAND", #"{"id":1,"instance":"kitchen","command":"refresh","deadline":30}"#)
             _ = try await plugin.next("a command")
-            #expect(try await plugin.next("the cancel").body.fits(JSON(#"{"id":1,"cancel":true}"#)))
+            #expect(try await plugin.next("the cancel").body.fits(#"{"id":1,"cancel":true}"#))
             #expect(try await owner.next("the outcome").body["code"].string == "deadline")
             await plugin.say("OUTCOME", #"{"id":1,"outcome":"cancelled"}"#)
             _ = try await plugin.ask("PING")
@@ -109,7 +109,7 @@ import Testing
             await owner.say("COMMAND", #"{"id":2,"instance":"kitchen","command":"refresh"}"#)
             _ = try await successor.next("a command")
             try await owner.hello("owner")
-            #expect(try await successor.next("the cancel").body.fits(JSON(#"{"id":2,"cancel":true}"#)))
+            #expect(try await successor.next("the cancel").body.fits(#"{"id":2,"cancel":true}"#))
         }
     }
 

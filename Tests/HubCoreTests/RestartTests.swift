@@ -204,14 +204,12 @@ import Testing
         }
         let (pid, otherPID) = (try await plugin(owner, "a")["pid"].int, try await plugin(owner, "b")["pid"].int)
         let look = try await owner.command("restart", #"{"instance":"a"}"#, dryRun: true).body["result"]
-        #expect(look.fits(JSON(#"{"instance":"a","state":"running","ended":true}"#)))
+        #expect(look.fits(#"{"instance":"a","state":"running","ended":true}"#))
         let done = try await owner.command("restart", #"{"instance":"a"}"#).body["result"]
-        #expect(done.fits(JSON(#"{"instance":"a","state":"running","ended":true}"#)))
+        #expect(done.fits(#"{"instance":"a","state":"running","ended":true}"#))
         #expect(try await farewell(peer) == ["STOP", "BYE"])
         // Until it has ended there is no second process.
-        #expect(
-            try await plugin(owner, "a").fits(
-                JSON("{\"state\":\"ending\",\"pid\":\(try #require(pid)),\"restarts\":0}")))
+        #expect(try await plugin(owner, "a").fits("{\"state\":\"ending\",\"pid\":\(try #require(pid)),\"restarts\":0}"))
         try ground.letGo("a")
         let again = try await hub.plugin("a", plugin: "probe")
         #expect(try await plugin(owner, "a")["pid"].int != pid)
@@ -243,7 +241,7 @@ import Testing
                     return state == "quarantined" && lines == runs
                 }
                 let done = try await peer.command("restart", #"{"instance":"fails"}"#, dryRun: runs == 4).body["result"]
-                #expect(done.fits(JSON(#"{"instance":"fails","state":"quarantined","ended":false}"#)))
+                #expect(done.fits(#"{"instance":"fails","state":"quarantined","ended":false}"#))
             }
             for (name, words) in [
                 ("off", "has enabled = false in hub.conf; hub configure off --enable"), ("away", "on another machine"),

@@ -194,7 +194,7 @@ import Testing
         #expect(command.verb == "COMMAND" && command.body["command"].string == "refresh", "\(command)")
         await peer.say("OUTCOME", #"{"id":\#(command.body["id"].int ?? 0),"outcome":"done"}"#)
         let outcome = try await owner.next("the outcome").body
-        #expect(outcome.fits(JSON(#"{"id":\#(id),"outcome":"done"}"#)), "\(outcome)")
+        #expect(outcome.fits(#"{"id":\#(id),"outcome":"done"}"#), "\(outcome)")
     }
 
     private static let command = #"{"id":1,"instance":"target","command":"refresh"}"#
@@ -278,7 +278,7 @@ import Testing
             await first.close()
             try letEnd(in: folder)
             var said = try await owner.next("the outcome of restart").body
-            #expect(said.fits(JSON(#"{"id":9,"outcome":"done"}"#)), "\(said)")
+            #expect(said.fits(#"{"id":9,"outcome":"done"}"#), "\(said)")
             let second = try await hub.plugin("target")
             try await carryOut(on: second, for: owner)
 
@@ -287,7 +287,7 @@ import Testing
             await second.close()
             await owner.say("COMMAND", Self.command)
             said = try await owner.next("the outcome").body
-            #expect(said.fits(JSON(#"{"id":1,"outcome":"failed","code":"absent"}"#)), "\(said)")
+            #expect(said.fits(#"{"id":1,"outcome":"failed","code":"absent"}"#), "\(said)")
             try letEnd(in: folder)
         }
     }
@@ -304,20 +304,20 @@ import Testing
 
             await owner.say("COMMAND", #"{"id":1,"instance":"target","command":"refresh","deadline":30}"#)
             let late = try await owner.next("the outcome").body
-            #expect(late.fits(JSON(#"{"id":1,"outcome":"failed","code":"deadline"}"#)), "\(late)")
+            #expect(late.fits(#"{"id":1,"outcome":"failed","code":"deadline"}"#), "\(late)")
             await owner.say("COMMAND", #"{"id":2,"instance":"target","command":"refresh"}"#)
             await owner.say("COMMAND", #"{"id":2,"cancel":true}"#)
-            #expect(try await owner.next("the outcome").body.fits(JSON(#"{"id":2,"outcome":"cancelled"}"#)))
+            #expect(try await owner.next("the outcome").body.fits(#"{"id":2,"outcome":"cancelled"}"#))
             await owner.say("COMMAND", #"{"id":3,"instance":"target","command":"refresh"}"#)
             // Messages are answered in order, so the previous command waits by now.
             _ = try await owner.status()
             try Data().write(to: URL(filePath: "\(folder.data)/plugins/target/fail"))
             let absent = try await owner.next("the outcome").body
-            #expect(absent.fits(JSON(#"{"id":3,"outcome":"failed","code":"absent"}"#)), "\(absent)")
+            #expect(absent.fits(#"{"id":3,"outcome":"failed","code":"absent"}"#), "\(absent)")
             await owner.say("COMMAND", #"{"id":4,"instance":"target","command":"refresh"}"#)
             let again = try await owner.next("the outcome").body
             #expect(
-                again.fits(JSON(#"{"id":4,"outcome":"failed","code":"absent"}"#)),
+                again.fits(#"{"id":4,"outcome":"failed","code":"absent"}"#),
                 "a command does not restart a crashed plugin")
         }
     }

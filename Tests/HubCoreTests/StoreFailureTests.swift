@@ -94,7 +94,7 @@ import Testing
             #expect(try await peer.status()["head"].int == Int64(confirmed))
             let retract = try await peer.command("retract", #"{"numbers":[1]}"#)
             #expect(
-                retract.body.fits(JSON(#"{"outcome":"failed","code":"store"}"#))
+                retract.body.fits(#"{"outcome":"failed","code":"store"}"#)
                     || retract.body["outcome"].string == "done")
 
             disk.resize(bytes: 50_000_000)

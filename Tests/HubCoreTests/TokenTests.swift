@@ -58,7 +58,7 @@ import Testing
             let second = try await hub.client("exist", #","mode":"once""#)
             #expect(try await ask(first, "refresh").body["lease"] == .null, "there is nothing to refresh")
             _ = try await put(first, expect: 0)
-            #expect(try await ask(first, "refresh").body.fits(JSON(#"{"id":2,"version":1,"lease":60000}"#)))
+            #expect(try await ask(first, "refresh").body.fits(#"{"id":2,"version":1,"lease":60000}"#))
             let held = try await ask(second, "refresh").body
             #expect(held["held"].truth == true && (held["after"].int ?? 0) <= 1_000 && held["token"] == .null)
             #expect(try await ask(second, "use").body["version"].int == 1, "using a token needs no lease")
@@ -109,12 +109,11 @@ import Testing
                 _ = try await ask(peer, "release", ##","failure":"auth","reason":"\##(reason)""##)
                 #expect(
                     try await state().fits(
-                        JSON(##"{"state":"missing","advice":"not logged in\##(told); hub login exist"}"##)))
+                        ##"{"state":"missing","advice":"not logged in\##(told); hub login exist"}"##))
             }
             _ = try await put(peer, expect: 0)
             let valid = try await state()
-            #expect(
-                valid.fits(JSON(#"{"account":"me","state":"valid","expires":"2999-01-01T00:00:00Z","refreshed":"*"}"#)))
+            #expect(valid.fits(#"{"account":"me","state":"valid","expires":"2999-01-01T00:00:00Z","refreshed":"*"}"#))
             #expect(valid["advice"] == .null)
             _ = try await ask(peer, "release", #","failure":"network","reason":"no route""#)
             #expect(try await state()["state"].string == "failing")
