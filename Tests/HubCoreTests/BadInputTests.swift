@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import HubSettings
 import HubWire
 import Platform
@@ -186,13 +187,11 @@ import Testing
                     + RawConnection.frame(#"{"batch":1,"records":[\#(weight("half"))]}"#, more: true)
                     + RawConnection.frame("payload", more: true)
                 raw.send(Array(batch.prefix(cut)))
-                raw.close()
             }
             // Bytes that are not ZMTP.
             for garbage in ["GET / HTTP/1.1\r\n\r\n", String(repeating: "\u{1}", count: 5_000), ""] {
                 let raw = try RawConnection(hub.folder.run + "/door")
                 raw.send(Array(garbage.utf8))
-                raw.close()
             }
             try await expectUnharmed(bystander)
             #expect(try await bystander.all().records.allSatisfy { $0["key"].string != "half" })
@@ -283,10 +282,9 @@ import Testing
     }
 
     @Test func `R4.20 a peer that finally reads and answers the PINGs can log in again`() async throws {
-        try await withHub { hub in
+        try await withHub { hub, peer in
             let large =
                 #","metadata":{"a":"\#(String(repeating: "y", count: 16_000))"},"b":"\#(String(repeating: "z", count: 15_000))""#
-            let peer = try await hub.client()
             for batch in 0..<2 { _ = try await peer.give((0..<20).map { weight("k\(batch * 20 + $0)", 1, large) }) }
             await peer.answerPings(false)
             var pings: [Frames] = []
@@ -447,7 +445,7 @@ import Testing
                 #expect(try await listener.next().place == [Int64(sequence), Int64(sequence - 1)])
             }
             await flooder.close()
-            raw.close()
+            withExtendedLifetime(raw) {}
             try await expectUnharmed(peer)
             #expect(try await listener.next().sequence == 1_001)
         }

@@ -13,10 +13,7 @@ import Testing
         try await withHub(in: folder) { hub, peer in
             _ = try await peer.give([weight("a"), weight("b")])
             // Blocks the first write of the erasure until the hub has read the cancellation.
-            var configuration = Configuration()
-            configuration.allowsUnsafeTransactions = true
-            let outside = try DatabaseQueue(path: folder.data + "/hub.sqlite", configuration: configuration)
-            try await outside.writeWithoutTransaction { db in try db.execute(sql: "BEGIN IMMEDIATE") }
+            let hold = try StoreHold(folder)
             await peer.say("COMMAND", #"{"id":70,"instance":"hub","command":"erase","args":{"types":["weight"]}}"#)
             await peer.say("COMMAND", #"{"id":70,"cancel":true}"#)
             await peer.say("COMMAND", #"{"id":71,"instance":"hub","command":"none"}"#)
@@ -30,8 +27,7 @@ import Testing
                 }
             }
             try await read(until: 71)
-            try await outside.writeWithoutTransaction { db in try db.execute(sql: "COMMIT") }
-            try outside.close()
+            try hold.release()
             try await read(until: 70)
             #expect(outcomes == [70: "cancelled", 71: "failed"])
             #expect(try await peer.status()["erasure"]["left"].int == nil)

@@ -146,12 +146,12 @@ import ZeroMQ
             let room = (ProcessDescriptors.limit ?? 1_024) / 2 - (ProcessDescriptors.lowestFree ?? 0) - 100
             let count = min(3_000, room / 2)
             let port = try #require(setting.tcp?.port)
-            let idle = try (0..<count).map { _ in try RawConnection(port: port) }
+            let idle = try (0..<count).map { _ in try RawConnection(port) }
             let bedroom = try await Self.peer(setting, key)
             try await bedroom.hello("bedroom", plugin: "scale")
             #expect(try await bedroom.give([weight("a")]).results == ["stored"])
             #expect(!hub.log.lines.contains { $0.contains("the network is closed") })
-            for connection in idle { connection.close() }
+            withExtendedLifetime(idle) {}
         }
     }
 
@@ -165,11 +165,11 @@ import ZeroMQ
             let port = try #require(setting.tcp?.port)
             let bedroom = try await Self.peer(setting, key)
             try await bedroom.hello("bedroom", plugin: "scale")
-            let older = try (0..<20).map { _ in try RawConnection(port: port) }
+            let older = try (0..<20).map { _ in try RawConnection(port) }
             // A greeting alone does not authenticate.
             for connection in older { connection.send([0xFF] + [UInt8](repeating: 0, count: 8) + [0x7F, 3, 1]) }
             // The hub's greeting shows that it has accepted the connections.
-            for connection in older { #expect(connection.receive(10).count == 10) }
+            for connection in older { #expect(try connection.take(10).count == 10) }
             func end(_ count: Int) -> Int {
                 SilentConnections.end(
                     on: [UInt16(port)], proof: SilentConnections.bytesOfProof(isInsecure: false), count: count)
@@ -177,8 +177,7 @@ import ZeroMQ
             #expect(end(15) == 15)
             #expect(end(100) == 5)
             for connection in older {
-                #expect(connection.receive(4_096).count < 4_096, "the older connection was closed")
-                connection.close()
+                #expect(try connection.take(4_096).count < 4_096, "the older connection was closed")
             }
             #expect(try await bedroom.give([weight("a")]).results == ["stored"])
             #expect(try await hub.client("owner").status()["sessions"].array.count == 2)

@@ -1,65 +1,11 @@
 import Foundation
 import GRDB
+import HubProcess
 import HubSettings
 
 @testable import HubCore
 
-/// A raw connection that sends exactly the ZMTP bytes of a test.
-final class RawConnection {
-    private let descriptor: CInt
-
-    convenience init(_ path: String) throws {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        try self.init(AF_UNIX, &address)
-    }
-
-    /// Connects to this machine over TCP.
-    convenience init(port: Int) throws {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(port).bigEndian
-        address.sin_addr = in_addr(s_addr: UInt32(INADDR_LOOPBACK).bigEndian)
-        try self.init(AF_INET, &address)
-    }
-
-    private init<Address>(_ family: CInt, _ address: inout Address) throws {
-        descriptor = socket(family, CInt(SOCK_STREAM.rawValue), 0)
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
-            }
-        }
-        guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-    }
-
-    func send(_ bytes: [UInt8]) {
-        var sent = 0
-        while sent < bytes.count {
-            let count = bytes[sent...].withUnsafeBytes {
-                Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
-            }
-            guard count > 0 else { return }  // The other end has closed.
-            sent += count
-        }
-    }
-
-    /// Receives `count` bytes, or fewer if the other end closes or sends nothing for ten seconds.
-    func receive(_ count: Int) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var file = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        while bytes.count < count, poll(&file, 1, 10_000) == 1 {
-            var part = [UInt8](repeating: 0, count: count - bytes.count)
-            let more = recv(descriptor, &part, part.count, 0)
-            guard more > 0 else { break }
-            bytes += part[..<more]
-        }
-        return bytes
-    }
-
-    func close() { Glibc.close(descriptor) }
-
+extension RawConnection {
     /// The greeting of ZMTP 3.0 with the mechanism NULL, and the READY of a DEALER.
     static var handshake: [UInt8] {
         var greeting: [UInt8] = [0xFF, 0, 0, 0, 0, 0, 0, 0, 1, 0x7F, 3, 0] + Array("NULL".utf8)

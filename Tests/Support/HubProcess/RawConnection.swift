@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A connection to a port of this machine that sends and receives plain bytes.
+/// A connection to a port or a local socket of this machine that sends and receives plain bytes.
 public final class RawConnection {
     private let descriptor: Int32
     /// The received bytes that were not taken yet.
@@ -34,6 +34,20 @@ public final class RawConnection {
         // A peer that does not read must not block the test.
         var time = timeval(tv_sec: 5, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    /// Connects to a local socket.
+    public init(_ path: String) throws {
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else { throw NoAnswer(description: "\(path): \(String(cString: strerror(errno)))") }
     }
 
     deinit { close(descriptor) }
