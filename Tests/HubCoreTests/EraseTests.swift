@@ -21,9 +21,8 @@ import Testing
     @Test func `R8.43 R6.40 R6.42 listeners and sinks with the record get an erasure as a retraction`()
         async throws
     {
-        try await withHub { hub in
+        try await withHub { hub, peer in
             let listener = try await hub.listener("sample/", "retraction/")
-            let peer = try await hub.client()
             let sink = try await hub.client("sink")
             try await sink.want()
             _ = try await peer.give([weight("a"), weight("b", 71), weight("c", 73)])

@@ -10,9 +10,8 @@ import Testing
     func `R7.1 records and manual retractions are published after their commit, in sequence order`()
         async throws
     {
-        try await withHub { hub in
+        try await withHub { hub, peer in
             let listener = try await hub.listener("sample/", "retraction/")
-            let peer = try await hub.client()
             let owner = try await hub.client("owner")
             // One peer sends batches and another one retractions, as fast as possible.
             _ = try await peer.give((0..<50).map { weight("first\($0)") })
@@ -46,9 +45,8 @@ import Testing
         func heart(_ key: String) -> String {
             #"{"type":"heartRate","value":60,"unit":"count/min","start":"2024-03-15T07:30:05Z","key":"\#(key)"}"#
         }
-        try await withHub(in: folder) { hub in
+        try await withHub(in: folder) { hub, peer in
             let listener = try await hub.listener("sample/")
-            let peer = try await hub.client()
             _ = try await peer.give([weight("a"), heart("b"), weight("c")])
             #expect(try await listener.next().place == [1, 0])
             #expect(try await listener.next().place == [2, 0])
@@ -60,9 +58,8 @@ import Testing
             #expect(try await listener.next().place == [6, 2])
             #expect(try await listener.next().place == [7, 5])
         }
-        try await withHub(in: folder) { hub in
+        try await withHub(in: folder) { hub, peer in
             let listener = try await hub.listener("sample/", "retraction/")
-            let peer = try await hub.client()
             _ = try await peer.give([weight("f"), #"{"kind":"retraction","key":"a"}"#, weight("a", 1)])
             #expect(try await listener.next().place == [8, 7])
             let taken = try await listener.next()
@@ -116,9 +113,8 @@ import Testing
     }
 
     @Test func `a full window of records reaches a reading listener completely and in order`() async throws {
-        try await withHub { hub in
+        try await withHub { hub, peer in
             let listener = try await hub.listener("sample/")
-            let peer = try await hub.client()
             for batch in 0..<10 { await peer.give(unanswered: (0..<1_000).map { weight("k\(batch)-\($0)") }) }
             for sequence in 1...10_000 as ClosedRange<Int64> {
                 let heard = try await listener.next()

@@ -18,9 +18,8 @@ import Testing
     @Test func `R6.22 R6.23 R6.24 R7.2 a listener of one person learns of records that leave and come back`()
         async throws
     {
-        try await withHub(.household) { hub in
+        try await withHub(.household) { hub, peer in
             let listener = try await hub.listener("sample/", "retraction/", "hub/inbox/")
-            let peer = try await hub.client()
             _ = try await peer.give([weight(of: "me", "a"), weight(of: "me", "b")])
             let answer = try await peer.command("assign", #"{"numbers":[1],"to":"you","reason":"the other scale"}"#)
             #expect(outcomes(answer) == ["stored"])
@@ -53,9 +52,8 @@ import Testing
     }
 
     @Test func `R6.32 a listener of one type learns that a record has another type now`() async throws {
-        try await withHub { hub in
+        try await withHub { hub, peer in
             let listener = try await hub.listener("sample/", "retraction/")
-            let peer = try await hub.client()
             _ = try await peer.give([HubCoreTests.weight("a")])
             let height =
                 #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05+01:00","key":"a"}"#
@@ -99,9 +97,8 @@ import Testing
     @Test func `R6.25 R6.27 an edit is converted, marked and published, and overrides the source's versions`()
         async throws
     {
-        try await withHub { hub in
+        try await withHub { hub, peer in
             let listener = try await hub.listener("sample/")
-            let peer = try await hub.client()
             _ = try await peer.give([HubCoreTests.weight("a", 72.3)])
             let edit = try await peer.command(
                 "edit", #"{"number":1,"value":176,"unit":"lb","note":"with shoes","reason":"misread"}"#)
@@ -181,9 +178,8 @@ import Testing
     }
 
     @Test func `R8.31 a manual entry is stored as the plugin hand, once for each key`() async throws {
-        try await withHub { hub in
+        try await withHub { hub, peer in
             let listener = try await hub.listener("sample/")
-            let peer = try await hub.client()
             let entry =
                 #"{"type":"bodyMass","value":177,"unit":"lb","start":"2024-03-15T07:30:00+01:00","zone":"Europe/Berlin","note":"after breakfast""#
             let done = try await peer.command("log", entry + #","key":"2024-03-15T06:30:00Z"}"#)
@@ -489,8 +485,7 @@ import Testing
     }
 
     @Test func `R6.71 an edit of a value keeps the record's metadata`() async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer in
             let insulin =
                 #"{"type":"insulinDelivery","value":4,"unit":"IU","start":"2024-03-15T07:30:00Z","metadata":{"insulinDeliveryReason":2,"syncIdentifier":"a","syncVersion":1}}"#
             #expect(try await peer.give([insulin]).results == ["stored"])
@@ -536,9 +531,8 @@ import Testing
             #expect(try await peer.status()["inbox"].int == 4)
         }
         setting.slots = ["me": ["scale": 1], "you": ["scale": 2]]
-        try await withHub(setting, in: folder) { hub in
+        try await withHub(setting, in: folder) { hub, peer in
             let listener = try await hub.listener("sample/", "hub/inbox/")
-            let peer = try await hub.client()
             let dry = try await peer.command("assign", #"{"rules":true}"#, dryRun: true)
             #expect(dry.body["result"]["assigned"] == JSON(#"{"me":1,"you":1}"#))
             #expect(dry.body["result"]["left"]["a guest"].int == 1)

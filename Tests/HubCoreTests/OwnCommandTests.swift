@@ -27,8 +27,7 @@ import Testing
     }
 
     @Test func `a deadline beyond a day gets the error field and does no harm`() async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer async throws in
             for deadline in ["0", "86400001", "9223372036854775807"] {
                 let body = #"{"id":1,"instance":"hub","command":"stop","dryRun":true,"deadline":\#(deadline)}"#
                 #expect(try await peer.ask("COMMAND", body).code == "field")

@@ -51,9 +51,8 @@ import Testing
     @Test func `R6.37 an implausible sample is stored and marked on the feed, in answers and in the status`()
         async throws
     {
-        try await withHub { hub in
+        try await withHub { hub, peer in
             let listener = try await hub.listener("sample/")
-            let peer = try await hub.client()
             #expect(
                 try await peer.give([weight("a", 450), weight("b", 80), weight("a", 450)]).results == [
                     "stored", "stored", "duplicate",
@@ -123,8 +122,7 @@ import Testing
             #expect(record["implausible"] == .null && record["edited"] == JSON(#"["start","end"]"#))
         }
         setting.clock = .simulated(start: Timestamp(microseconds: 10_000_000), rate: 1)
-        try await withHub(setting) { hub in
-            let peer = try await hub.client()
+        try await withHub(setting) { hub, peer async throws in
             #expect(try await peer.give([future("a")]).results == ["stored"])
             #expect(try await peer.all().records[0]["implausible"] == .null)
         }

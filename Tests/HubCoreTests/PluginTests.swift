@@ -199,9 +199,8 @@ import Testing
         let script = try folder.script(
             "plugin", "exec > /dev/null 2>&1; read token; touch \"$HUB_STATE/up\"; cat; touch \"$HUB_STATE/down\"")
         setting.add(PluginInstance(name: "quiet"), script: script)
-        try await withHub(setting, in: folder) { hub in
+        try await withHub(setting, in: folder) { hub, peer in
             _ = try await hub.told("quiet", "up")
-            let peer = try await hub.client()
             // Its stdin stays open, so it does not end.
             try await Task.sleep(for: .milliseconds(200))
             #expect(try await peer.status()["plugins"][0]["pid"].int ?? 0 > 0)
@@ -274,9 +273,8 @@ import Testing
         let setting = try Setting.withTokens(["blocked", "fine"], in: folder)
         try FileManager.default.createDirectory(atPath: folder.data + "/plugins", withIntermediateDirectories: true)
         try Data().write(to: URL(filePath: folder.data + "/plugins/blocked"))
-        try await withHub(setting, in: folder) { hub in
+        try await withHub(setting, in: folder) { hub, peer in
             #expect(try await hub.token(of: "fine").count == 32)
-            let peer = try await hub.client()
             #expect(try await peer.ask("PING").verb == "PONG")
             #expect(hub.log.lines.contains { $0.contains("plugin cannot start") && $0.contains("blocked") })
         }

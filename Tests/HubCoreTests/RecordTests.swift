@@ -59,8 +59,7 @@ import Testing
     }
 
     @Test func `R6.7 a source may not send members that the hub sets, in samples, days and retractions`() async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer async throws in
             for member in [
                 #""person":"me""#, #""personId":"x""#, #""number":1"#, #""seq":1"#, #""unassigned":"x""#,
                 #""original":{"value":1,"unit":"kg"}"#, #""edited":["value"]"#,
@@ -199,8 +198,7 @@ import Testing
     }
 
     @Test func `R6.20 a key has 1 to 64 bytes and no control or bidirectional character`() async throws {
-        try await withHub { hub in
-            let peer = try await hub.client()
+        try await withHub { hub, peer async throws in
             let keys: [(String, String)] = [
                 ("", "key"), (String(repeating: "k", count: 64), "stored"), (String(repeating: "k", count: 65), "key"),
                 (String(repeating: "é", count: 32), "stored"), (String(repeating: "é", count: 33), "key"),

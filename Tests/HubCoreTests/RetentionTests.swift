@@ -23,9 +23,8 @@ import Testing
 
     @Test func `R8.44 R6.43 a rule removes records without retractions, after the sink has received them`() async throws
     {
-        try await withHub(try setting(remove: 30)) { hub in
+        try await withHub(try setting(remove: 30)) { hub, peer in
             let listener = try await hub.listener("sample/", "retraction/", "day/")
-            let peer = try await hub.client()
             let sink = try await hub.client("sink")
             try await sink.want()
             _ = try await peer.give([weight("a"), weight("b")])
@@ -60,9 +59,8 @@ import Testing
     }
 
     @Test func `R6.44 thinned samples are published as a day with their numbers`() async throws {
-        try await withHub(try setting(thin: 30)) { hub in
+        try await withHub(try setting(thin: 30)) { hub, peer in
             let listener = try await hub.listener("day/")
-            let peer = try await hub.client()
             _ = try await peer.give([weight("a", 70), weight("b", 71), weight("c", 72)])
             _ = try await peer.give([
                 #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05+01:00","key":"h"}"#
@@ -172,14 +170,12 @@ import Testing
             _ = try await peer.give([weight("c")])
         }
         // A record stored since then does not confirm the clock.
-        try await withHub(try setting(remove: 30), in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(try setting(remove: 30), in: folder) { hub, peer in
             #expect(try await retention(peer)["code"].string == "clock")
         }
         first.clock = .simulated(start: Timestamp(microseconds: 1_710_630_000_000_000), rate: 1)
         first.retention = try setting(remove: 1).retention
-        try await withHub(first, in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(first, in: folder) { hub, peer in
             #expect(try await retention(peer)["result"]["rules"][0]["removed"].int == 2)
             #expect(try await peer.status()["retentionHeld"].string == nil)
         }
@@ -202,8 +198,7 @@ import Testing
             #expect(done["result"]["rules"][0]["removed"].int == 1)
             #expect(try await peer.status()["retentionHeld"].string == nil)
         }
-        try await withHub(try setting(remove: 30), in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(try setting(remove: 30), in: folder) { hub, peer in
             #expect(try await retention(peer)["outcome"].string == "done")
         }
     }

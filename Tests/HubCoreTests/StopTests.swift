@@ -144,8 +144,7 @@ import Testing
         }
         #expect(bound == 0)
         close(descriptor)
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer async throws in
             #expect(try await peer.ask("PING").verb == "PONG")
         }
         var configuration = try #require(Setting().checked(in: folder).loaded.configuration)

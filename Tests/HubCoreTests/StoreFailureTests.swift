@@ -6,9 +6,8 @@ import Testing
 @Suite struct StoreFailureTests {
     @Test func `R5.1 while the store is locked no source gets STORED, and nothing is published`() async throws {
         let folder = try Folder()
-        try await withHub(in: folder) { hub in
+        try await withHub(in: folder) { hub, peer in
             let listener = try await hub.listener("sample/")
-            let peer = try await hub.client()
             let hold = try StoreHold(folder)
             await peer.give(unanswered: [weight("a")])
             // The hub continues with everything else.
@@ -21,8 +20,7 @@ import Testing
             #expect(try await listener.next().sequence == 1)
         }
         // The record is still there after a restart of the hub.
-        try await withHub(in: folder) { hub in
-            let peer = try await hub.client()
+        try await withHub(in: folder) { hub, peer async throws in
             #expect(try await peer.give([weight("a")]).results == ["duplicate"])
         }
     }

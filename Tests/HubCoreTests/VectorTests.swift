@@ -72,9 +72,8 @@ import Testing
         let vectors = try Self.of("record").filter { $0.out != nil }
         var passed = 0
         for vector in vectors {
-            try await withHub { hub in
+            try await withHub { hub, peer in
                 let listener = try await hub.listener("sample/")
-                let peer = try await hub.client()
                 let answer = try await peer.give([try #require(vector.in)])
                 #expect(answer.results == ["stored"], "\(vector.id): \(answer)")
                 let page = try await peer.query("")

@@ -156,8 +156,7 @@ import Testing
         let folder = try Folder()
         let setting = try GrantTests.setting(
             [("reader", ["workout", "heartRate"], nil), ("members", ["activeEnergyBurned"], nil)], in: folder)
-        try await withHub(setting) { hub in
-            let owner = try await hub.client()
+        try await withHub(setting) { hub, owner in
             #expect(try await owner.give(Self.records).results.allSatisfy { $0 == "stored" })
             func keys(_ instance: String, _ expression: String) async throws -> [String] {
                 let door = try await hub.plugin(instance, mode: "once")
