@@ -111,8 +111,6 @@ import Testing
             #expect(cut.flatMap(\.rows) == expected.flatMap(\.rows), "seed \(seed): \(narrow)")
             #expect(cut.count == 1 || cut.allSatisfy { !$0.rows.isEmpty }, "seed \(seed): \(narrow)")
         }
-        try store.close()
-        try without.close()
     }
 
     /// The number of shortest pieces that compute the statistics of one source, and its counts by hour.

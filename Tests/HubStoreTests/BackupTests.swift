@@ -43,7 +43,6 @@ import Testing
         #expect(copy.head == 3_001)
         #expect(try await copy.recordCount() == 3_000)
         #expect(try await copy.put(try sample("k3"))[0].isDuplicate)
-        try copy.close()
     }
 
     @Test func `a backup under load is a snapshot of the store, with whole commits only`() async throws {
@@ -72,7 +71,6 @@ import Testing
         let commits = try await writer.value
         #expect(heads == heads.sorted() && heads.allSatisfy { ($0 - 20_000) % 10 == 0 })
         #expect(store.head == 20_000 + Int64(commits) * 10)
-        try store.close()
     }
 
     @Test func `a backup replaces no file and leaves no unfinished one`() async throws {
@@ -88,7 +86,6 @@ import Testing
         // A draft left by a crash is overwritten.
         try Data(repeating: 1, count: 100_000).write(to: URL(fileURLWithPath: other + ".part"))
         #expect(try StoreFile(folder.store).backUp(to: other).head == 5_000)
-        try store.close()
     }
 
     @Test func `a backup of a stopped or killed store contains its write-ahead log`() async throws {
@@ -124,7 +121,6 @@ import Testing
         #expect(await failure { _ = try StoreFile(folder.store).backUp(to: disk.path + "/b") }?.code == .full)
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == [])
         _ = try await store.put(try sample("later"))
-        try store.close()
     }
 
     @Test func `a file that is no store is refused`() async throws {
@@ -287,7 +283,6 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store + ".r-wal")) == Data("more".utf8))
         let restored = try folder.open()
         #expect(restored.head == 1)
-        try restored.close()
     }
 
     @Test func `a restore without an existing store installs the backup`() async throws {
@@ -300,7 +295,6 @@ import Testing
         #expect(try restore.carryOut(keepingAs: "r").replaced == nil)
         let restored = try fresh.open()
         #expect(restored.head == 1)
-        try restored.close()
     }
 
     @Test func `a backup of an older format is restored, and upgraded when a hub opens it`() async throws {

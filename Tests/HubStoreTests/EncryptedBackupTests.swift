@@ -53,7 +53,6 @@ final class FileSink: ByteSink {
         #expect(
             BackupSummary.all(in: stick.path) == ["one": BackupSummary(size: try #require(size), store: made.store)])
         #expect(try KnownBackup.all(of: folder.store).map(\.head) == [made.store.head])
-        try store.close()
     }
 
     @Test func `a backup leaves no file if it is interrupted or cannot be encrypted, and replaces none`() async throws {
@@ -69,7 +68,6 @@ final class FileSink: ByteSink {
         #expect(try names() == [])
         _ = try backUp("three")
         #expect(await failure { _ = try backUp("three") }?.code == .exists)
-        try store.close()
     }
 
     @Test
@@ -80,7 +78,6 @@ final class FileSink: ByteSink {
         try await store.checkpoint()
         let second = try backUp("second")
         #expect(try Data(contentsOf: URL(filePath: first.path)) == Data(contentsOf: URL(filePath: second.path)))
-        try store.close()
     }
 
     @Test func `a backup as pages under load is a snapshot of the store, with whole commits only`() async throws {
@@ -104,6 +101,5 @@ final class FileSink: ByteSink {
         }
         isOver.withLock { $0 = true }
         try await writer.value
-        try store.close()
     }
 }

@@ -72,6 +72,5 @@ import Testing
             toFile: folder.store + ".exchange", atomically: false, encoding: .utf8)
         let opened = try folder.open()
         #expect(opened.head == 1)
-        try opened.close()
     }
 }

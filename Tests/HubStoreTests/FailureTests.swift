@@ -88,7 +88,6 @@ import Testing
         _ = try await store.put(try (stored..<stored + 100).map { Record.sample(try sample("k\($0)")) })
         #expect(try await store.recordCount() == Int64(stored + 100))
         #expect(try await store.verifyAccounts() == [])
-        try store.close()
     }
 
     @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
@@ -124,7 +123,6 @@ import Testing
         #expect(error?.message.contains("\(name) holds it; end that program") == true)
         await holder.killAndWait()
         _ = try await store.put(try sample("a"))
-        try store.close()
     }
 
     @Test func `a page that the disk failed to read is not reported as damaged`() throws {

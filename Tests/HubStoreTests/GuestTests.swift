@@ -231,7 +231,6 @@ import Testing
         let salvaged = try Store(path: damaged, now: 9)
         #expect(try await salvaged.inboxCount() == waiting, "seed \(seed)")
         #expect(try await salvaged.verifyAccounts() == [], "seed \(seed)")
-        try salvaged.close()
     }
 
     @Test func `an upgrade counts the inbox again: a reading that a person had given to a guest is no longer in it`()
@@ -263,7 +262,6 @@ import Testing
         #expect(try await store.implausibleCount() == 1)
         let marked = RecordQuery { $0.isImplausible = true }
         #expect(try await store.all(marked).records.count == 1)
-        try store.close()
     }
 
     @Test func `a backup contains guest readings as the store does`() async throws {
@@ -276,6 +274,5 @@ import Testing
         let copy = try Store(path: backup, now: 9)
         #expect(try await copy.all(query(guest: true)).records.count == 4)
         #expect(try await copy.inboxCount() == 0)
-        try copy.close()
     }
 }

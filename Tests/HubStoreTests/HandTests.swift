@@ -161,7 +161,6 @@ import Testing
         query.persons = nil
         #expect(try await store.all(query).records.map(\.sequence) == [2, 3, 5])
         #expect(try await store.verifyAccounts() == [])
-        try store.close()
     }
 
     @Test func `R6.33 an instance cannot change records outside its write scope, and a group is refused as a whole`()
@@ -236,7 +235,6 @@ import Testing
         let back = try await give(.sample(try sample("a", 73)), of: me, scope: mine)
         #expect(back.placement?.record?.assignment == .person(you))
         #expect(try await store.verifyAccounts() == [])
-        try store.close()
     }
 
     @Test func `a group is assigned together, of one plugin only, unless the caller says otherwise`() async throws {

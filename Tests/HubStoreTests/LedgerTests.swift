@@ -489,8 +489,6 @@ struct SinkSession {
         _ = try await next.put(try sample("w"))
         let account = try #require(try await next.sinks().first)
         #expect(account.state.account.pending == 1 && account.state.cursor.sequence >= shown)
-        try next.close()
-        try store.close()
     }
 
     @Test func `a store of the first format gets a ledger, and its records can be owed to a sink`() async throws {

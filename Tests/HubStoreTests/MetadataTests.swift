@@ -38,6 +38,5 @@ import Testing
         var query = RecordQuery()
         query.condition = RecordQuery.Where(.metadata("device", .present), as: "with a device")
         #expect(try await store.all(query).records.map(\.number) == [1, 2, 3, 5, 7])
-        try store.close()
     }
 }

@@ -19,7 +19,6 @@ import Testing
         let store = try folder.open()
         _ = try await store.put(try sample("a"))
         for file in ["", "-wal", "-shm", ".lock"] { #expect(try mode(folder.store + file) == 0o600, "\(file)") }
-        try store.close()
     }
 
     @Test func `a store readable by others gets private permissions when it is opened`() throws {
@@ -37,7 +36,6 @@ import Testing
         try FileManager.default.copyItem(atPath: folder.store, toPath: copy)
         let other = try Store(path: copy, now: 0)
         #expect(try await other.recordCount() == 1)
-        try other.close()
     }
 
     @Test func `commits are durable: WAL with full synchronisation`() async throws {
@@ -102,7 +100,6 @@ import Testing
         try FileManager.default.copyItem(atPath: folder.store, toPath: alone.store)
         let copy = try alone.open()
         #expect(copy.head == 2)
-        try copy.close()
     }
 
     @Test func `a file that is not a database is refused and not changed`() async throws {
@@ -205,7 +202,6 @@ import Testing
         let migrated = try Store(path: path, now: 0, migrator: newer)
         #expect(migrated.head == 5_000)
         #expect(try await migrated.verifyAccounts() == [])
-        try migrated.close()
     }
 
     @Test func `only the newest copies of older stores are kept`() async throws {

@@ -135,7 +135,6 @@ import Testing
             try flip(bit, of: log)
         }
         #expect(try faults(folder.store) == [])
-        try store.close()
     }
 
     @Test func `a flipped bit in the log of a killed hub is reported as a lost end`() async throws {
@@ -196,7 +195,6 @@ import Testing
         #expect(try await store.put(try sample("later"))[0].placement?.sequence == head + 1)
         #expect(store.damage == nil)
         #expect(try await store.verifyAccounts() == [])
-        try store.close()
     }
 
     @Test func `the check reads the store in pieces, continues after a restart, and finds damage in unread pages`()

@@ -160,7 +160,6 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
         try await put("other", store)
         #expect(try await retract("other", store) == 6)
-        try store.close()
     }
 
     @Test func `a trace shows every version with its time, and the record that a retraction has removed`() async throws

@@ -245,7 +245,6 @@ import Testing
         let next = try folder.open()
         _ = try await next.put([try heartRate("late", 191, at: 3 * 86_400 + 5)])
         #expect(try await kept(next) == 6)
-        try next.close()
     }
 
     @Test func `a sample with a wrong time, in the year 1 or 9999, does not prevent rollups`() async throws {
@@ -257,7 +256,6 @@ import Testing
         while try await store.rollUp(heart, phase: 0, now: Self.begin + 9 * 86_400 * Self.second) {}
         // One of them is the sample of the year 1.
         #expect(try await kept(store) == 9)
-        try store.close()
     }
 
     @Test func `a change of many days at once ends the rollups from the first of them, which are computed again`()
@@ -276,7 +274,6 @@ import Testing
         while try await store.rollUp(heart, phase: 0, now: .max / 2) {}
         #expect(try await kept(store) == 48)
         try await expectSame(day, store, "after the rollup was started again")
-        try store.close()
     }
 
     /// Steps of whole hours.
@@ -355,7 +352,6 @@ import Testing
         _ = try await store.put([try heartRate("late", 190, at: 7)])
         try await store.write("test", 0) { try $0.caches.rollups.keep(piece, in: $0.db) }
         #expect(try await kept(store) == 0)
-        try store.close()
     }
 
     @Test func `hub doctor finds a rollup that differs from its samples`() async throws {

@@ -191,7 +191,6 @@ import Testing
         try await judge(report, before, head: head)
         let salvaged = try folder.open()
         #expect(try await salvaged.put(try sample("k0"), try sample("k49", at: 49 * day / 4)).allSatisfy(\.isDuplicate))
-        try salvaged.close()
     }
 
     @Test func `unreadable pending deliveries are counted for their sink`() async throws {
@@ -229,7 +228,6 @@ import Testing
         store = try folder.open()
         let plan = try await store.planErasure(of: .numbers([7]))
         #expect(plan.unknown == [7], "the record counts as erased")
-        try store.close()
     }
 
     @Test func `a salvage creates no file if the first page is damaged, if the target exists, or in a dry run`()

@@ -55,7 +55,6 @@ import Testing
         }
         #expect(figures(whole) == figures(parts))
         #expect(whole.allSatisfy { $0.total.count == 360 })
-        try store.close()
     }
 
     @Test func `one sample in the year 9999 does not make a query visit every year`() async throws {
@@ -87,7 +86,6 @@ import Testing
         walk = StatisticsWalk(query)
         while !walk.isOver { walk = try await store.advance(walk) }
         #expect(walk.rows.count == 100 && walk.next != nil && walk.rows[50].total.count == 0)
-        try store.close()
     }
 }
 

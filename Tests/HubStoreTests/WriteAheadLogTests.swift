@@ -47,7 +47,6 @@ import Testing
         }
         #expect(try log <= 67_108_864)
         #expect(try await store.verifyAccounts() == [])
-        try store.close()
     }
 
     @Test func `without such a reader the log stays short`() async throws {
