@@ -101,17 +101,11 @@ import Testing
             thin: { day in try await store.carryOut(.thin(day, isCumulative: false), recordedAt: now).first },
             pause: { true })
         #expect(count.thinned == 4)
-        func kept() async throws -> [String] {
-            let query = RecordQuery { $0.kinds = KindSelection([.day], followsChanges: false) }
-            return try await store.all(query).records.compactMap {
-                if case .day(let day) = $0.record { day.series } else { nil }
-            }
-        }
-        #expect(Set(try await kept()) == ["kept.watch", "kept.scale"])
+        #expect(Set(try await store.days().map(\.series)) == ["kept.watch", "kept.scale"])
         let query = RecordQuery { $0.sources = ["watch"] }
         #expect(try await store.planErasure(of: .matching(query)).records == 2, "the late sample and the day")
         #expect(try await store.beginErasure(of: .matching(query), removingCopies: true) == 2)
         try await store.finishErasing()
-        #expect(try await kept() == ["kept.scale"])
+        #expect(try await store.days().map(\.series) == ["kept.scale"])
     }
 }

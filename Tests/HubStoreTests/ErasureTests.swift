@@ -122,6 +122,10 @@ import Testing
         return numbers
     }
 
+    private static func key(_ record: StoredRecord) -> String {
+        if case .sample(_, let key) = record.record.identity { key.text } else { "" }
+    }
+
     private func others(_ range: Range<Int>) throws -> [Samples.Record] {
         try range.map { .sample(try sample("\($0 &* 7_919 % 3_001)-other", 60 + Double($0) / 7, at: Int64($0))) }
     }
@@ -145,11 +149,7 @@ import Testing
         #expect(try await store.verifyAccounts() == [], note)
         #expect(try await store.erasure() == nil, note)
         for record in try await store.records(numbers: numbers) {
-            guard case .retraction(let retraction) = record.record else {
-                Issue.record("record \(record.number) is there")
-                continue
-            }
-            #expect(retraction.reason == "erased", note)
+            #expect(record.record.retraction?.reason == "erased", note)
         }
     }
 
@@ -179,13 +179,7 @@ import Testing
             try found(in: folder.path, [Needle(Self.values[0]), Needle("needle-metadata"), Needle(Self.start)]) == [])
         var sink = try await SinkSession(store)
         let told = try await sink.take(1_000)
-        #expect(
-            told.contains { record in
-                if case .retraction(let retraction) = record.record, case .sample(_, let key) = retraction.identity {
-                    return key.text == "needle-key"
-                }
-                return false
-            })
+        #expect(told.contains { $0.record.retraction != nil && Self.key($0) == "needle-key" })
         try await sink.answer(told)
         try await store.removeErasedNames()
         #expect(try await store.namedErasures().records == 0)
@@ -283,18 +277,14 @@ import Testing
             try found(in: folder.path, Self.values.prefix(4).map { Needle($0) } + [Needle("needle-metadata")]) == [])
         #expect(try await store.verifyAccounts() == [])
         let records = try await store.records(numbers: numbers)
-        let values = records.map { record -> Double? in if case .day(let day) = record.record { day.value } else { nil }
-        }
-        #expect(values == [60, nil, nil, nil, 60])
+        #expect(records.map(\.record.day?.value) == [60, nil, nil, nil, 60])
         let story = try #require(try await store.trace(numbers[0]))
         #expect(story.versionCount == 2)
         let erased = try #require(story.versions[0].record.record.retraction)
         #expect(erased.reason == "erased")
         // The sink gets a retraction.
         let told = try await sink.take(100)
-        #expect(
-            told.contains { record in if case .retraction = record.record { record.number == numbers[1] } else { false }
-            })
+        #expect(told.contains { $0.record.retraction != nil && $0.number == numbers[1] })
 
         // The gap-filler may compute the day again without the erased record.
         #expect(try await store.put([try made("2026-03-02", 61, of: [2])])[0].placement?.number == numbers[1])
@@ -406,9 +396,7 @@ import Testing
         var again = try sample("d")
         again.zone = "needle-zone"
         _ = try await store.put(again)
-        let zones = try await store.records(numbers: [3, store.head]).compactMap { record in
-            if case .sample(let sample) = record.record { sample.zone } else { nil }
-        }
+        let zones = try await store.records(numbers: [3, store.head]).map(\.record.sample?.zone)
         #expect(zones == ["Europe/Berlin", "needle-zone"])
     }
 
@@ -426,16 +414,12 @@ import Testing
     @Test func `a reader that still needs the log delays the erasure, not the hub`() async throws {
         _ = try await store.put(try sample("needle-key"))
         _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
-        var configuration = Configuration()
-        configuration.allowsUnsafeTransactions = true
-        let other = try DatabaseQueue(path: folder.store, configuration: configuration)
-        try await other.writeWithoutTransaction { db in try db.execute(sql: "BEGIN; SELECT count(*) FROM sample") }
+        let reader = try SnapshotHold(folder)
         while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
         #expect(try await !store.finishErasure())
         #expect(try await store.erasure()?.stage == .files)
         _ = try await store.put(try sample("b"))
-        try await other.writeWithoutTransaction { db in try db.execute(sql: "COMMIT") }
-        try other.close()
+        try reader.release()
         #expect(try await store.finishErasure())
         #expect(try found(in: folder.path) == [])
     }
@@ -482,13 +466,8 @@ import Testing
         try store.close()
         let again = try folder.open()
         try await again.erase([1, 2, 3])
-        let keys = try await again.records(numbers: [1, 2, 3]).map { record in
-            if case .retraction(let retraction) = record.record, case .sample(_, let key) = retraction.identity {
-                key.text
-            } else {
-                ""
-            }
-        }
+        let erased = try await again.records(numbers: [1, 2, 3])
+        let keys = erased.map { $0.record.retraction == nil ? "" : Self.key($0) }
         #expect(keys[0].hasPrefix("~erased-1-") && keys[1...] == ["~erased-2", "~erased-3"])
         #expect(try found(in: folder.path, ["needle-0", "needle-zone", "needle-device"].map(Needle.init)) == [])
         try await again.erase([4])
@@ -511,16 +490,12 @@ import Testing
 
     @Test func `R6.40 a name removed while an erasure empties the log is removed with its device`() async throws {
         var (store, sink) = try await untold()
-        var configuration = Configuration()
-        configuration.allowsUnsafeTransactions = true
-        let other = try DatabaseQueue(path: folder.store, configuration: configuration)
-        try await other.writeWithoutTransaction { db in try db.execute(sql: "BEGIN; SELECT count(*) FROM sample") }
+        let reader = try SnapshotHold(folder)
         #expect(try await !store.finishErasure())
         #expect(try await store.erasure()?.stage == .files)
         try await sink.answer(try await sink.take(10))
         try await store.removeErasedNames()
-        try await other.writeWithoutTransaction { db in try db.execute(sql: "COMMIT") }
-        try other.close()
+        try reader.release()
         #expect(try await store.finishErasure())
         #expect(try await store.erasure() == nil)
         #expect(try found(in: folder.path, Self.names) == [])
@@ -590,5 +565,22 @@ import Testing
         #expect(try drafts().count == 9)
         try folder.open().close()
         #expect(try drafts() == [])
+    }
+}
+
+/// A reader of another program that still needs the write-ahead log.
+private struct SnapshotHold {
+    private let queue: DatabaseQueue
+
+    init(_ folder: TemporaryFolder) throws {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        queue = try DatabaseQueue(path: folder.store, configuration: configuration)
+        try queue.writeWithoutTransaction { db in try db.execute(sql: "BEGIN; SELECT count(*) FROM sample") }
+    }
+
+    func release() throws {
+        try queue.writeWithoutTransaction { db in try db.execute(sql: "COMMIT") }
+        try queue.close()
     }
 }

@@ -360,7 +360,7 @@ import Testing
         let record = try #require(try await store.records(numbers: [1]).first)
         #expect(record.edited == [.value, .start, .end, .metadata])
         #expect(record.canonical?.value == 79.83225712)
-        guard case .sample(let sample) = record.record else { return }
+        let sample = try #require(record.record.sample)
         #expect(sample.value == .quantity(176, unit: "lb"))
         #expect((sample.start, sample.end) == (edit.start, edit.start))
         #expect(try await hand(.edit(number: 1, edit))[0].result.isDuplicate)
@@ -402,7 +402,7 @@ import Testing
         let records = try await store.records(numbers: [1, 2, 3])
         #expect(records[0].record == .sample(try sample("a", 71)))
         #expect(results[1].result.placement?.isRetraction == true)
-        guard case .retraction(let retraction) = records[1].record else { return }
+        let retraction = try #require(records[1].record.retraction)
         #expect((retraction.author, retraction.reason) == (.source, "deleted"))
         #expect(records[2].record == .sample(try sample("c", 80)))
         #expect(records[2].edited == .value)

@@ -22,9 +22,8 @@ import Testing
         try store.close()
         store = try folder.open()
         #expect(try await store.put(samples.map { .sample($0) }).allSatisfy { $0.code == nil && $0.placement == nil })
-        let found = try await store.all(RecordQuery()).records.map { stored -> [UInt8]? in
-            guard case .sample(let sample) = stored.record else { return nil }
-            return sample.metadata.map { Array($0.text.utf8) }
+        let found = try await store.all(RecordQuery()).records.map { stored in
+            (stored.record.sample?.metadata?.text.utf8).map { Array($0) }
         }
         #expect(found == texts.map { Array($0.utf8) })
         let shared = try await store.pool.read { db in

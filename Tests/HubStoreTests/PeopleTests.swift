@@ -290,7 +290,7 @@ import Testing
             let found = try await home.records("together\(division)")
             #expect(
                 found.count == parts.count && found.allSatisfy { $0.assignment.person?.name == "ben" }, "\(division)")
-            guard case .sample(let held)? = try await home.record(parts[other])?.record else { continue }
+            let held = try #require(try await home.record(parts[other])?.record.sample)
             #expect(held.metadata == parts[other].metadata, "\(division)")
         }
         #expect(try await home.store.verifyAccounts() == [])
@@ -323,10 +323,7 @@ import Testing
             try await home.give(parts, subject: (.slot(3), try home.person("anna")), now: 3_000)
                 .allSatisfy(\.isDuplicate))
         let back = try await assign(to: "anna")
-        #expect(
-            back.allSatisfy { record in
-                if case .sample(let sample) = record.record { sample.metadata == nil } else { false }
-            })
+        #expect(back.allSatisfy { $0.record.sample != nil && $0.record.sample?.metadata == nil })
         #expect(try await home.store.verifyAccounts() == [])
     }
 

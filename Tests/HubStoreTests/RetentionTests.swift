@@ -165,13 +165,7 @@ import Testing
         #expect(try await retain(store, rule, dryRun: true).thinned == 3)
         #expect(try await retain(store, rule).thinned == 3)
         #expect(try await numbers(store) == [4, 5])
-        func kept() async throws -> [DayValue] {
-            let query = RecordQuery { $0.kinds = KindSelection([.day], followsChanges: false) }
-            return try await store.all(query).records.compactMap {
-                if case .day(let day) = $0.record { day } else { nil }
-            }
-        }
-        let day = try #require(try await kept().first)
+        let day = try #require(try await store.days().first)
         #expect(day.series == "kept.watch" && day.source.plugin == "hub" && day.method == "retention")
         #expect(day.date == LocalDate(daysSinceEpoch: 900) && day.value == 210.5 / 3 && day.unit == "kg")
         #expect(
@@ -184,7 +178,7 @@ import Testing
         #expect(try await store.put(beats(900, [60, 80, 70.5])).allSatisfy(\.isDuplicate))
         _ = try await store.put(try beats(900, [50], "late "))
         #expect(try await retain(store, rule).thinned == 1)
-        let more = try await kept()
+        let more = try await store.days()
         #expect(more.count == 1)
         #expect(more[0].metadata?.text.hasPrefix(#"{"count":4,"min":50.0,"max":80.0,"mean":65.125,"#) == true)
         #expect(try await store.verifyAccounts() == [])
@@ -255,8 +249,8 @@ import Testing
     }
 
     private func count(of number: Int64, _ store: Store) async throws -> String? {
-        guard case .day(let day)? = try await store.records(numbers: [number]).first?.record else { return nil }
-        return day.metadata?.text.split(separator: ",").first.map(String.init)
+        let day = try await store.records(numbers: [number]).first?.record.day
+        return day?.metadata?.text.split(separator: ",").first.map(String.init)
     }
 
     @Test func `R6.44 a thinned sample that a sink gets again before its removal is counted once`() async throws {
@@ -395,10 +389,8 @@ import Testing
             try rule("weight", thin: 30), now: Self.now, zones: ["me": "Asia/Tokyo"],
             thin: { try await store.carryOut(.thin($0, isCumulative: false), recordedAt: Self.now).first },
             pause: { true })
-        let query = RecordQuery { $0.kinds = KindSelection([.day], followsChanges: false) }
-        let kept = try await store.all(query).records.compactMap { record -> String? in
-            guard case .day(let day) = record.record else { return nil }
-            return "\(day.date.daysSinceEpoch) \(day.metadata?.text.split(separator: ",").first ?? "")"
+        let kept = try await store.days().map { day in
+            "\(day.date.daysSinceEpoch) \(day.metadata?.text.split(separator: ",").first ?? "")"
         }
         #expect(kept.sorted() == [#"900 {"count":1"#, #"901 {"count":2"#])
         #expect(try await numbers(store) == [4, 5])

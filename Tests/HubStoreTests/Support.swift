@@ -116,6 +116,12 @@ extension Store {
         try await finishErasing()
     }
 
+    /// The values of all days.
+    func days() async throws -> [DayValue] {
+        let query = RecordQuery { $0.kinds = KindSelection([.day], followsChanges: false) }
+        return try await all(query).records.compactMap(\.record.day)
+    }
+
     /// The records of all pages of a query, and the cursor of the first page.
     func all(_ query: RecordQuery, within limit: PageTimeLimit = .usual) async throws -> (
         records: [StoredRecord], cursor: Samples.Cursor

@@ -52,9 +52,7 @@ import Testing
         sample.zone = "Europe/Berlin"
         _ = try await swept.store.put(sample)
         try await forget(swept)
-        let zones = try #require(try await swept.store.trace(number)).versions.compactMap { version in
-            if case .sample(let sample) = version.record.record { sample.zone } else { nil }
-        }
+        let zones = try #require(try await swept.store.trace(number)).versions.map(\.record.record.sample?.zone)
         #expect(zones.contains("glow"))
     }
 
