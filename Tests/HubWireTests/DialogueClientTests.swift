@@ -37,10 +37,7 @@ import Testing
         let number = try #require(client.lastBatch)
         let error = WireError(code, "no such delivery", closed: false, ref: number, want: "files")
         #expect(client.receive(.error(error), at: 1) == [.deliver(.error(error))])
-        guard case .stored(_, _)? = client.receive(Self.stored(number), at: 2).first else {
-            Issue.record("the batch must still be open")
-            return
-        }
+        #expect(client.receive(Self.stored(number), at: 2).first?.isStored == true, "the batch must still be open")
         #expect(client.queuedBatches == 0)
     }
 
@@ -59,10 +56,7 @@ import Testing
         var client = Self.open()
         for key in ["a", "b", "c"] { _ = try client.submit(Self.batch(key), at: 0) }
         let first = try #require(client.lastBatch) - 2
-        guard case .stored(_, _)? = client.receive(Self.stored(first), at: 1).first else {
-            Issue.record("the first batch must be stored")
-            return
-        }
+        #expect(client.receive(Self.stored(first), at: 1).first?.isStored == true, "the first batch must be stored")
         let lost = client.receive(.error(WireError(.helloFirst, "no session")), at: 2)
         #expect(lost.verbs == [.hello])
         #expect(client.receive(.error(WireError(.helloFirst, "no session")), at: 3).isEmpty)
@@ -160,7 +154,7 @@ import Testing
         let number = try #require(client.lastBatch)
         let actions = client.receive(.stored(Stored(batch: number, results: [], credit: .zero)), at: 1)
         #expect(client.queuedBatches == 1 && client.state == .lost)
-        #expect(!actions.contains { if case .stored = $0 { true } else { false } })
+        #expect(!actions.contains { $0.isStored })
     }
 
     @Test(arguments: [WireError.Code.replaced, .version, .instance])
@@ -194,11 +188,8 @@ import Testing
         var client = Self.open()
         let large = OutgoingBatch(records: RawRecords([String](repeating: "{}", count: 1_001)))
         let refused = try client.submit(large, at: 0)
-        guard case .refused(let ticket, let error)? = refused.actions.first else {
-            Issue.record("\(refused)")
-            return
-        }
-        #expect(ticket == refused.ticket && error.code == .limit)
+        let refusal = try #require(refused.actions.first?.refusal, "\(refused)")
+        #expect(refusal.ticket == refused.ticket && refusal.error.code == .limit)
         _ = try client.submit(Self.batch(), at: 0)
         let number = try #require(client.lastBatch)
         let answer = WireError(.field, "SAMPLES.records: …", ref: number)
@@ -220,11 +211,8 @@ import Testing
         welcome.limits.batchRecords = 1
         _ = client.receive(.welcome(welcome), at: 0)
         let two = OutgoingBatch(records: RawRecords(["{}", "{}"]))
-        guard case .refused(_, let error)? = try client.submit(two, at: 0).actions.first else {
-            Issue.record("two records must exceed the limit")
-            return
-        }
-        #expect(error.code == .limit)
+        let action = try client.submit(two, at: 0).actions.first
+        #expect(action?.refusal?.error.code == .limit, "two records must exceed the limit")
     }
 
     @Test func `the queue is limited`() throws {
@@ -271,6 +259,14 @@ import Testing
         var stranger = ClientMachine(hello: Self.hello)
         _ = stranger.start(at: 0)
         #expect(stranger.finish(at: 1) == [.ended(.finished)])
+    }
+}
+
+extension ClientAction {
+    var isStored: Bool { if case .stored = self { true } else { false } }
+
+    var refusal: (ticket: BatchTicket, error: WireError)? {
+        if case .refused(let ticket, let error) = self { (ticket, error) } else { nil }
     }
 }
 

@@ -113,12 +113,21 @@ extension Arrival {
     var actions: [PeerAction] {
         if case .actions(let actions) = self { actions } else { [] }
     }
+
+    /// The HELLO that is handed to the hub, if it is one.
+    var hello: Hello? { if case .hello(let hello) = self { hello } else { nil } }
+
+    /// The actions that look for peers which have left, if there is no room.
+    var probes: [PeerAction]? { if case .full(let probes) = self { probes } else { nil } }
 }
 
 extension PeerAction {
     var error: WireError? {
         if case .reply(.error(let error)) = action { error } else { nil }
     }
+
+    /// The body of the PING for the peer, if it is one.
+    var ping: RawJSON? { if case .reply(.ping(let body)) = action { body } else { nil } }
 }
 
 extension Welcome {

@@ -22,10 +22,8 @@ import Testing
         let actions = table.answer(.error(WireError(.store, "disk full", after: 250)), to: .batch(1), in: session)
         #expect(actions.compactMap(\.error?.ref) == [1, 2])
         #expect(table[session]?.batches.isEmpty == true)
-        guard case .reply(.ping(let proof))? = actions.last?.action else {
-            Issue.record("expected a PING, to learn which messages the client sent before the error")
-            return
-        }
+        let proof = try #require(
+            actions.last?.ping, "expected a PING, to learn which messages the client sent before the error")
         let early = table.receive("SAMPLES", DialogueSessionTests.samples(3)).error
         #expect(early?.code == .store && early?.after == 250 && early?.ref == 3)
         _ = table.receive("PONG", proof.text)

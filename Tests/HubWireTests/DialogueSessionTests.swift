@@ -97,10 +97,7 @@ import Testing
         var table = SessionTable()
         let session = try #require(try greet(&table, at: 0))
         let other = Self.helloBody.replacing("1.0", with: "1.1")
-        guard case .hello(let hello) = table.receive("HELLO", other, at: 1) else {
-            Issue.record("a second HELLO must be judged again")
-            return
-        }
+        let hello = try #require(table.receive("HELLO", other, at: 1).hello, "a second HELLO must be judged again")
         #expect(table.repeated(hello, from: [1], at: 1) == nil)
         #expect(table[session] != nil)
     }
@@ -163,10 +160,7 @@ import Testing
         let forged = table.receive("HELLO", Self.helloBody, endpoint: .plugin(user: "ihealth-hs3"))
         #expect(forged.error?.code == .forbidden && forged.error?.closed == true)
         let own = table.receive("HELLO", Self.helloBody, endpoint: .plugin(user: "kitchen-script"))
-        guard case .hello = own else {
-            Issue.record("\(own)")
-            return
-        }
+        #expect(own.hello != nil, "\(own)")
     }
 
     @Test func `a HELLO that the hub refuses ends the open session`() {
@@ -211,10 +205,8 @@ import Testing
         table.hello("b", from: [2])
         let other = #"{"protocol":[1],"instance":"c","plugin":"c","version":"1"}"#
         #expect(table.receive("HELLO", other, from: [3]).error?.code == .limit)
-        guard case .hello = table.receive("HELLO", Self.helloBody, from: [3]) else {
-            Issue.record("the newer session of an instance must replace the older")
-            return
-        }
+        let newer = table.receive("HELLO", Self.helloBody, from: [3])
+        #expect(newer.hello != nil, "the newer session of an instance must replace the older")
     }
 
     @Test(arguments: ["sessions", "credit", "sessions of an instance over the network"])
@@ -245,18 +237,12 @@ import Testing
             number += 1
         }
         #expect(number > 0 && hello(number, at: 999).error?.code == .limit, "once a second")
-        guard case .full(let probes) = hello(number, at: 1_000) else {
-            Issue.record("the hub must look for peers that have left")
-            return
-        }
+        let probes = try #require(hello(number, at: 1_000).probes, "the hub must look for peers that have left")
         #expect(Set(probes.map(\.peer)) == Set((0..<number).map { [$0] }))
         #expect(probes.allSatisfy { $0.action == .reply(.ping(.emptyObject)) })
         // One of the peers was gone.
         _ = table.gone([0])
-        guard case .hello = hello(number, at: 1_000) else {
-            Issue.record("there is room")
-            return
-        }
+        #expect(hello(number, at: 1_000).hello != nil, "there is room")
     }
 
     @Test
@@ -346,16 +332,13 @@ import Testing
         #expect(table.receive("BYE", "{}").actions.map(\.action) == [.reply(.bye(Bye())), .end(.bye)])
     }
 
-    @Test func `R4.20 the hub sends a PING after every MiB, and its PONG confirms everything sent before it`() {
+    @Test func `R4.20 the hub sends a PING after every MiB, and its PONG confirms everything sent before it`() throws {
         var table = SessionTable()
         table.hello()
         var nonces: [RawJSON] = []
         for _ in 0..<40 {
             for action in table.sent(Self.mebibyte / 2, of: .result, to: [1]) {
-                guard case .reply(.ping(let body)) = action.action else {
-                    Issue.record("\(action)")
-                    return
-                }
+                let body = try #require(action.ping, "\(action)")
                 nonces.append(body)
                 // A client that parses the object and serializes it again may space it differently.
                 let spelled = body.text.replacing(":", with: " : ")
@@ -380,15 +363,12 @@ import Testing
         #expect(table.sent(Self.mebibyte, of: .result, to: [1]).isEmpty && table.count == 0)
     }
 
-    @Test func `R4.20 the PONG to an older PING confirms only messages before that PING`() {
+    @Test func `R4.20 the PONG to an older PING confirms only messages before that PING`() throws {
         var table = SessionTable()
         table.hello()
-        let first = table.sent(Self.mebibyte, of: .result, to: [1]).first?.action
+        let first = table.sent(Self.mebibyte, of: .result, to: [1]).first
         _ = table.sent(2 * Self.mebibyte, of: .result, to: [1])
-        guard case .reply(.ping(let body)) = first else {
-            Issue.record("no PING after a MiB: \(String(describing: first))")
-            return
-        }
+        let body = try #require(first?.ping, "no PING after a MiB: \(String(describing: first))")
         _ = table.receive("PONG", body.text)
         #expect(
             table.sent(2 * Self.mebibyte - 1, of: .result, to: [1]).contains { $0.action == .end(.unread) } == false)

@@ -20,6 +20,15 @@ import Testing
         return wants
     }
 
+    /// The handle of the records that this message delivers.
+    static func ticket(_ message: HubMessage, _ wants: inout ClientWants) throws -> ClientWants.Ticket {
+        guard case .deliver(let ticket, let records)? = wants.receive(message) else { throw NoDelivery() }
+        #expect(records.count == 2)
+        return ticket
+    }
+
+    struct NoDelivery: Error {}
+
     // MARK: - The hub's side
 
     @Test func `R10.7 WANT is allowed in the modes run and once, but not in check`() {
@@ -87,29 +96,18 @@ import Testing
         var wants = Self.wants("files")
         _ = wants.opened()
         let message = Self.delivery(1)
-        guard case .deliver(let ticket, let records)? = wants.receive(message), case .deliver(let delivery) = message
-        else {
-            Issue.record("no delivery")
-            return
-        }
-        #expect(records.count == 2)
+        let ticket = try Self.ticket(message, &wants)
         let done = wants.done(ticket, results: [.delivered, .refused(reason: "no")], pause: 5)
-        guard case .done(let report)? = done else {
-            Issue.record("no DONE")
-            return
-        }
+        guard case .done(let report)? = done, case .deliver(let delivery) = message else { throw NoDelivery() }
         #expect(report.credit == delivery.cost && report.delivery == 1 && report.pause == 5)
         #expect(wants.done(ticket, results: [.delivered, .delivered]) == nil)
     }
 
-    @Test func `R10.3 deliveries open at the end of a session or turn are not answered in the next`() {
+    @Test func `R10.3 deliveries open at the end of a session or turn are not answered in the next`() throws {
         for isNewTurn in [false, true] {
             var wants = Self.wants("files")
             _ = wants.opened()
-            guard case .deliver(let ticket, _)? = wants.receive(Self.delivery(1)) else {
-                Issue.record("no delivery")
-                continue
-            }
+            let ticket = try Self.ticket(Self.delivery(1), &wants)
             if isNewTurn {
                 _ = wants.again("files")
             } else {
@@ -142,13 +140,10 @@ import Testing
         #expect(wants.receive(Self.delivery(1)) != nil)
     }
 
-    @Test func `a finishing sink accepts no new delivery and answers its open ones`() {
+    @Test func `a finishing sink accepts no new delivery and answers its open ones`() throws {
         var wants = Self.wants("files")
         _ = wants.opened()
-        guard case .deliver(let ticket, _)? = wants.receive(Self.delivery(1)) else {
-            Issue.record("no delivery")
-            return
-        }
+        let ticket = try Self.ticket(Self.delivery(1), &wants)
         wants.finish()
         #expect(wants.receive(Self.delivery(2)) == nil)
         #expect(wants.done(ticket, results: [.delivered, .delivered]) != nil)

@@ -61,20 +61,28 @@ import Testing
         #expect(short(Array(body.utf8), person: "me") == nil)
     }
 
+    /// The body after a random number of bytes were replaced, removed or inserted.
+    private func damaged(
+        _ original: [UInt8], by changes: ClosedRange<Int>, _ pieces: [UInt8], _ random: inout SeededGenerator
+    ) -> [UInt8] {
+        var body = original
+        for _ in 0..<Int.random(in: changes, using: &random) {
+            let place = Int.random(in: 0..<body.count, using: &random)
+            switch Int.random(in: 0..<3, using: &random) {
+            case 0: body[place] = pieces.randomElement(using: &random) ?? 0
+            case 1: body.remove(at: place)
+            default: body.insert(pieces.randomElement(using: &random) ?? 0, at: place)
+            }
+        }
+        return body
+    }
+
     @Test func `no damaged body gives a different message on the fast path`() {
         var random = SeededGenerator(seed: 7)
         let original = Array(#"{"type":"weight","value":72.1,"unit":"kg","progress":0.5,"device":"02","x":[1]}"#.utf8)
         let pieces = Array(#"{}[]",:.0123e-\ tpersonimu"#.utf8)
         for _ in 0..<Thoroughness.rounds(10_000) {
-            var body = original
-            for _ in 0..<Int.random(in: 1...3, using: &random) {
-                let place = Int.random(in: 0..<body.count, using: &random)
-                switch Int.random(in: 0..<3, using: &random) {
-                case 0: body[place] = pieces.randomElement(using: &random) ?? 0
-                case 1: body.remove(at: place)
-                default: body.insert(pieces.randomElement(using: &random) ?? 0, at: place)
-                }
-            }
+            let body = damaged(original, by: 1...3, pieces, &random)
             guard let made = short(body, person: "me") else { continue }
             #expect(made == long(body, person: "me"), "\(String(decoding: body, as: UTF8.self))")
         }
@@ -116,15 +124,7 @@ import Testing
         ].map { Array($0.utf8) }
         let pieces = Array(#"{}[]",:.0123e-\ tv"#.utf8)
         for _ in 0..<Thoroughness.rounds(10_000) {
-            var body = originals.randomElement(using: &random) ?? []
-            for _ in 0..<Int.random(in: 0...2, using: &random) {
-                let place = Int.random(in: 0..<body.count, using: &random)
-                switch Int.random(in: 0..<3, using: &random) {
-                case 0: body[place] = pieces.randomElement(using: &random) ?? 0
-                case 1: body.remove(at: place)
-                default: body.insert(pieces.randomElement(using: &random) ?? 0, at: place)
-                }
-            }
+            let body = damaged(originals.randomElement(using: &random) ?? [], by: 0...2, pieces, &random)
             let found = read(body, &reader)
             let type = body.withUnsafeBytes { PlainLive($0).map { Array($0.type) } }
             #expect(found?.made == short(body, person: "me"), "\(String(decoding: body, as: UTF8.self))")

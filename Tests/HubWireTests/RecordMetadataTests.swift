@@ -9,10 +9,6 @@ import Testing
         return sample
     }
 
-    private func rejection(_ text: String) throws -> RecordRejection? {
-        if case .failure(let rejection) = try decode(text) { rejection } else { nil }
-    }
-
     @Test
     func `R6.70 a value of the wrong kind for its key is refused by name, and unknown keys are kept`()
         throws

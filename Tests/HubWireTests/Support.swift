@@ -18,6 +18,13 @@ func decode(_ text: String, plugin: String = "kitchen-script") throws -> Result<
     return try Array(text.utf8).withUnsafeBytes { bytes throws(JSONSyntaxError) in try decoder.record(bytes) }
 }
 
+/// The rejection of the record in `text`, or `nil` if it is accepted.
+func rejection(_ text: String) throws -> RecordRejection? { try decode(text).rejection }
+
+extension Result where Failure == RecordRejection {
+    var rejection: RecordRejection? { if case .failure(let rejection) = self { rejection } else { nil } }
+}
+
 /// The message in `text`.
 func samples(_ text: String, payloadFrames: Int = 0) throws -> SamplesMessage {
     var decoder = RecordDecoder(plugin: "kitchen-script")

@@ -105,6 +105,11 @@ extension FakeHub.Held {
     }
 }
 
+extension CommandOutcome.Content {
+    /// The code of a failure; `nil` for other outcomes.
+    var failureCode: String? { if case .failed(let code, _) = self { code } else { nil } }
+}
+
 /// A gate that opens once; lets a test wait without sleeping.
 actor Gate {
     private var isOpen = false
