@@ -7,6 +7,15 @@ import Testing
 
 @testable import HubCore
 
+/// Runs a hub with running instances that have these grants, and a session of the owner.
+func withGrants(
+    _ grants: [(name: String, read: [String], persons: [String]?)],
+    _ body: (RunningHub, _ owner: Peer) async throws -> Void
+) async throws {
+    let folder = try Folder()
+    try await withHub(GrantTests.setting(grants, in: folder), in: folder, body)
+}
+
 /// The types and persons that instances may read, on the feed and at the door.
 @Suite struct GrantTests {
     private static let types = ["weight", "bodyFatPercentage", "heartRate", "stepCount"]
@@ -200,9 +209,7 @@ import Testing
     }
 
     @Test func `R7.7 a listener gets one error for each session and denied prefix`() async throws {
-        let folder = try Folder()
-        let setting = try Self.setting([("scale", ["weight"], ["me"])], in: folder)
-        try await withHub(setting, in: folder) { hub in
+        try await withGrants([("scale", ["weight"], ["me"])]) { hub, _ in
             let options = Peer.Options(user: "scale", password: try await hub.token(of: "scale"))
             let door = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
             let feed = try #require(try await door.hello("scale")["feed"].string)
@@ -231,9 +238,7 @@ import Testing
     func `R7.10 a listener without a session gets denied prefixes on the feed, in any order of requests`()
         async throws
     {
-        let folder = try Folder()
-        let setting = try Self.setting([("scale", ["weight"], ["me"])], in: folder)
-        try await withHub(setting, in: folder) { hub in
+        try await withGrants([("scale", ["weight"], ["me"])]) { hub, _ in
             let options = Peer.Options(user: "scale", password: try await hub.token(of: "scale"))
             let door = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
             let feed = try #require(try await door.hello("scale")["feed"].string)
@@ -257,9 +262,7 @@ import Testing
     }
 
     @Test func `R2.4 an instance's feed accepts only its own processes`() async throws {
-        let folder = try Folder()
-        let setting = try Self.setting([("scale", ["*"], nil), ("cloud", ["*"], nil)], in: folder)
-        try await withHub(setting, in: folder) { hub in
+        try await withGrants([("scale", ["*"], nil), ("cloud", ["*"], nil)]) { hub, source in
             let (scale, cloud) = (try await hub.token(of: "scale"), try await hub.token(of: "cloud"))
             let door = try await Peer.dealer(
                 hub.hub.endpoints.pluginDoor, Peer.Options(user: "scale", password: scale))
@@ -269,7 +272,6 @@ import Testing
                 thieves.append(try await Peer.listener(feed, [""], Peer.Options(user: user, password: password)))
             }
             let own = try await Self.listener(hub, "scale", ["sample/"])
-            let source = try await hub.client()
             _ = try await source.give([Self.record("weight", "me", "a")])
             #expect(try await own.next().topic == "sample/weight/me/kitchen-script/")
             for thief in thieves { #expect(await thief.nextIfAny(within: .milliseconds(50)) == nil) }
@@ -279,9 +281,7 @@ import Testing
     @Test func `R7.8 only the instance with too many subscriptions is disconnected, and it may reconnect`()
         async throws
     {
-        let folder = try Folder()
-        let setting = try Self.setting([("loud", ["*"], nil), ("calm", ["*"], nil)], in: folder)
-        try await withHub(setting, in: folder) { hub in
+        try await withGrants([("loud", ["*"], nil), ("calm", ["*"], nil)]) { hub, source in
             let calm = try await Self.listener(hub, "calm", ["sample/"])
             let loud = try await Self.listener(hub, "loud", ["sample/"])
             let bound = Subscriptions.Bound.instance.prefixes
@@ -296,7 +296,6 @@ import Testing
                     $0.contains("subscribed to") && $0.contains("a feed is paused") && $0.contains("of=loud")
                 }
             }
-            let source = try await hub.client()
             let before = try #require(try await source.status()["head"].int)
             for number in 0..<5 { _ = try await source.give([Self.record("weight", "me", "a\(number)")]) }
             var heard: [Int64] = []
@@ -337,11 +336,8 @@ import Testing
     }
 
     @Test func `R7.6 an instance gets only its own devices' events, and no notices for the owner`() async throws {
-        let folder = try Folder()
-        let setting = try Self.setting([("scale", ["*"], nil)], in: folder)
-        try await withHub(setting, in: folder) { hub in
+        try await withGrants([("scale", ["*"], nil)]) { hub, source in
             let listener = try await Self.listener(hub, "scale", ["device/", "hub/plugin/", "hub/notice/"])
-            let source = try await hub.client()
             let own = try await hub.plugin("scale")
             await source.say("EVENT", #"{"event":"connected"}"#)
             _ = try await source.ask("PING")

@@ -39,7 +39,7 @@ import Testing
             _ = try await peer.give([
                 #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05+01:00","key":"h"}"#
             ])
-            await sink.deliver(try await sink.delivery())
+            try await sink.accept()
             try await hub.sink("sink/all") { $0["delivered"].int == 3 }
             let done = try await retention(peer, #"{"rule":"old"}"#)
             #expect(done["result"]["rules"][0].fits(#"{"rule":"old","thinned":0,"removed":2,"waiting":0}"#))

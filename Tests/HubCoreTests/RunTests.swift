@@ -81,9 +81,7 @@ import Testing
                 _ = try await owner.give([weight(key)])
                 let peer = try await hub.plugin("target")
                 try await peer.want()
-                let delivery = try await peer.delivery()
-                #expect(delivery.keys == [key])
-                await peer.deliver(delivery)
+                #expect(try await peer.accept().keys == [key])
                 try await farewell(peer, folder)
                 let state = try await rests(owner)
                 #expect(state["restarts"].int == 0 && state["lastError"].string == nil)
@@ -108,9 +106,7 @@ import Testing
             let now = try #require(
                 try await plugin(owner)["lastRun"].string.flatMap { try? Timestamp(parsing: $0) })
             #expect(now.microseconds - before.microseconds >= 3_600_000_000)
-            let delivery = try await peer.delivery()
-            #expect(delivery.keys == ["a", "b"])
-            await peer.deliver(delivery)
+            #expect(try await peer.accept().keys == ["a", "b"])
             try await farewell(peer, folder)
             _ = try await rests(owner)
         }
@@ -149,7 +145,7 @@ import Testing
             _ = try await owner.command("restart", #"{"instance":"target"}"#)
             let peer = try await hub.plugin("target")
             try await peer.want()
-            await peer.deliver(try await peer.delivery())
+            try await peer.accept()
             try await farewell(peer, folder)
             _ = try await rests(owner)
         }

@@ -37,14 +37,20 @@ extension Peer {
         done(delivery, delivery.body["records"].array.map { _ in #"{"result":"delivered"}"# })
     }
 
+    /// Accepts the next delivery and returns it.
+    @discardableResult
+    func accept() async throws -> Frames {
+        let delivery = try await delivery()
+        deliver(delivery)
+        return delivery
+    }
+
     /// Accepts deliveries until they have this number of records, and returns their keys in order.
     @discardableResult
     func deliver(_ records: Int) async throws -> [String] {
         var keys: [String] = []
         while keys.count < records {
-            let delivery = try await delivery()
-            keys += delivery.keys
-            deliver(delivery)
+            keys += try await accept().keys
         }
         return keys
     }
@@ -99,13 +105,10 @@ func withSink(
             let sink = try await hub.client("files")
             let answer = try await sink.want()
             #expect(answer.verb == "WANT" && answer.body["new"].truth == true && answer.body["pending"].int == 2)
-            let first = try await sink.delivery()
+            let first = try await sink.accept()
             #expect(first.keys == ["a", "b"] && first.sequences == [1, 2])
-            await sink.deliver(first)
             _ = try await source.give([weight("c")])
-            let second = try await sink.delivery()
-            #expect(second.keys == ["c"])
-            await sink.deliver(second)
+            #expect(try await sink.accept().keys == ["c"])
             try await hub.sink("files/all") { $0["delivered"].int == 3 && $0["pending"].int == 0 }
         }
     }
@@ -116,7 +119,7 @@ func withSink(
         let folder = try Folder()
         try await withSink(in: folder) { hub, source, sink in
             _ = try await source.give([weight("a")])
-            await sink.deliver(try await sink.delivery())
+            try await sink.accept()
             _ = try await source.give([weight("b")])
             #expect(try await sink.delivery().keys == ["b"])
             await sink.close()
@@ -128,9 +131,7 @@ func withSink(
             let sink = try await hub.client("files")
             let answer = try await sink.want("all", "now")
             #expect(answer.body["new"].truth == false && answer.body["pending"].int == 1)
-            let again = try await sink.delivery()
-            #expect(again.keys == ["b"])
-            await sink.deliver(again)
+            #expect(try await sink.accept().keys == ["b"])
             try await hub.sink("files/all") { $0["delivered"].int == 2 }
         }
     }
@@ -147,10 +148,9 @@ func withSink(
             for delivery in open { await sink.deliver(delivery) }
             var keys: [String] = []
             while keys.count < 27 {
-                let delivery = try await sink.delivery()
+                let delivery = try await sink.accept()
                 #expect(delivery.all[1].count <= 131_072 && delivery.keys.count <= 3)
                 keys += delivery.keys
-                await sink.deliver(delivery)
             }
             #expect(keys == (3..<10).map { "k\($0)" } + (0..<20).map { "big\($0)" })
         }
@@ -166,9 +166,7 @@ func withSink(
             _ = try await source.give([weight("a", 72)])
             #expect(await sink.nextIfAny(within: .milliseconds(100)) == nil)
             await sink.deliver(first)
-            let second = try await sink.delivery()
-            #expect(second.sequences == [3])
-            await sink.deliver(second)
+            #expect(try await sink.accept().sequences == [3])
             let account = try await hub.sink("files/all") { $0["delivered"].int == 2 }
             #expect(account["superseded"].int == 1 && account["wanted"].int == 3)
         }
@@ -185,9 +183,8 @@ func withSink(
             await sink.deliver(first)
             try await hub.sink("files/all") { $0["skipped"].int == 1 && $0["superseded"].int == 1 }
             _ = try await source.give([#"{"kind":"retraction","key":"a"}"#])
-            let second = try await sink.delivery()
+            let second = try await sink.accept()
             #expect(second.body["records"][0]["kind"].string == "retraction" && second.keys == ["a"])
-            await sink.deliver(second)
             try await hub.sink("files/all") { $0["delivered"].int == 2 && $0["wanted"].int == 4 }
         }
     }
@@ -205,8 +202,7 @@ func withSink(
             ])
             let sink = try await hub.client("cloud-sink", plugin: "cloud")
             try await sink.want("all", "beginning", #","account":"a""#)
-            let keys = try await sink.deliver(3)
-            #expect(keys == ["other", "from-b", "scale"])
+            #expect(try await sink.deliver(3) == ["other", "from-b", "scale"])
             let account = try await hub.sink("cloud-sink/all") { $0["delivered"].int == 3 }
             #expect(account["skipped"].int == 2 && account["skips"]["it came from there"].int == 2)
         }
@@ -239,9 +235,7 @@ func withSink(
                 weight("mine", 70, #","subject":{"name":"me"}"#), weight("yours", 70, #","subject":{"name":"you"}"#),
                 #"{"type":"heartRate","value":60,"unit":"count/min","start":"2024-03-15T07:30:05Z","key":"h","subject":{"name":"me"}}"#,
             ])
-            let delivery = try await sink.delivery()
-            #expect(delivery.keys == ["mine"])
-            await sink.deliver(delivery)
+            #expect(try await sink.accept().keys == ["mine"])
             #expect(await sink.nextIfAny(within: .milliseconds(100)) == nil)
         }
     }
@@ -308,10 +302,9 @@ func withSink(
             await sink.done(try await sink.delivery(), [#"{"result":"retry","after":200000,"reason":"\#(long)"}"#])
             let account = try await hub.sink("files/all") { $0["retrying"].int == 1 }
             #expect(account["lastFailureReason"].string?.utf8.count == 1_024)
-            let again = try await sink.delivery()
+            let again = try await sink.accept()
             #expect(ContinuousClock.now - before >= .milliseconds(200))
             #expect(again.keys == ["a"] && again.sequences == [1])
-            await sink.deliver(again)
             try await hub.sink("files/all") { $0["retrying"].int == 0 && $0["delivered"].int == 1 }
         }
     }
@@ -386,11 +379,7 @@ func withSink(
             var keys: [String] = []
             for round in 0..<20 {
                 #expect(try await source.give((0..<50).map { weight("\(round)-\($0)") }).verb == "STORED")
-                while keys.count < (round + 1) * 50 {
-                    let delivery = try await quick.delivery()
-                    keys += delivery.keys
-                    await quick.deliver(delivery)
-                }
+                keys += try await quick.deliver((round + 1) * 50 - keys.count)
             }
             #expect(Set(keys).count == 1_000)
             let account = try await hub.sink("quick/all") { $0["delivered"].int == 1_000 }
@@ -480,9 +469,7 @@ func withSink(
     @Test func `R10.24 a record without a person goes to no sink`() async throws {
         try await withSink(.household) { hub, source, sink in
             _ = try await source.give([weight("nobody"), weight("mine", 70, #","subject":{"name":"me"}"#)])
-            let delivery = try await sink.delivery()
-            #expect(delivery.keys == ["mine"])
-            await sink.deliver(delivery)
+            #expect(try await sink.accept().keys == ["mine"])
             #expect(try await hub.sink("files/all") { $0["delivered"].int == 1 }["wanted"].int == 1)
         }
     }
@@ -501,8 +488,7 @@ func withSink(
             ///
             /// Waits until the answer is counted, so that no delivery is open at the next change.
             func next(_ sink: Peer) async throws -> String {
-                let delivery = try await sink.delivery()
-                await sink.deliver(delivery)
+                let delivery = try await sink.accept()
                 let name = sink === mine ? "mine/all" : "all/all"
                 try await hub.sink(name) { $0["pending"].int == 0 && $0["wanted"].int == $0["delivered"].int }
                 #expect(delivery.body["records"].array.count == 1)
@@ -539,14 +525,13 @@ func withSink(
             let sink = try await hub.client("mine")
             try await sink.want("all", "beginning", #","persons":["me"]"#)
             _ = try await source.give([weight("a", 70, #","subject":{"name":"me"}"#)])
-            await sink.deliver(try await sink.delivery())
+            try await sink.accept()
             try await hub.sink("mine/all") { $0["delivered"].int == 1 }
             _ = try await owner.command("assign", #"{"numbers":[1],"to":"you"}"#)
             let departure = try await sink.delivery()
             _ = try await owner.command("assign", #"{"numbers":[1],"nobody":true}"#)
             await sink.deliver(departure)
-            let again = try await sink.delivery()
-            await sink.deliver(again)
+            let again = try await sink.accept()
             let versions = [departure, again].map { $0.body["records"][0] }
             #expect(versions.map { $0["kind"].string } == ["retraction", "retraction"])
             #expect(versions.map { $0["seq"].int } == [3, 5])
@@ -562,7 +547,7 @@ func withSink(
             let before = ContinuousClock.now
             for round in 0..<3 {
                 _ = try await source.give([weight("k\(round)")])
-                await sink.deliver(try await sink.delivery())
+                try await sink.accept()
             }
             #expect(ContinuousClock.now - before >= .milliseconds(400))
         }
@@ -571,7 +556,7 @@ func withSink(
     @Test func `replay delivers a sink's records again, and a dry run only counts them`() async throws {
         try await withSink { hub, source, sink in
             _ = try await source.give([weight("a"), weight("b")])
-            await sink.deliver(try await sink.delivery())
+            try await sink.accept()
             try await hub.sink("files/all") { $0["delivered"].int == 2 }
             let owner = try await hub.client("owner")
             func replay(_ arguments: String, dryRun: Bool) async throws -> JSON {
@@ -587,9 +572,7 @@ func withSink(
             let real = try await replay(
                 #"{"to":"files/all","types":["weight"],"from":"2024-03-01T00:00:00Z"}"#, dryRun: false)
             #expect(real["result"]["sinks"][0]["records"].int == 2, "\(real)")
-            let again = try await sink.delivery()
-            #expect(Set(again.keys) == ["a", "b"])
-            await sink.deliver(again)
+            #expect(try await Set(sink.accept().keys) == ["a", "b"])
             try await hub.sink("files/all") { $0["delivered"].int == 4 && $0["wanted"].int == 4 }
             let unknown = try await replay(#"{"to":"fiels"}"#, dryRun: false)
             #expect(unknown["outcome"].string == "failed")

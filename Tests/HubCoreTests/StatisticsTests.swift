@@ -120,9 +120,7 @@ import Testing
     @Test func `R8.53 a program gets statistics of readable records, and cannot tell whether there are more`()
         async throws
     {
-        let folder = try Folder()
-        let setting = try GrantTests.setting([("reader", ["weight"], ["me"])], in: folder)
-        try await withHub(setting, in: folder) { hub, owner in
+        try await withGrants([("reader", ["weight"], ["me"])]) { hub, owner in
             let mine = #","subject":{"name":"me"}"#
             _ = try await owner.give([
                 weight("a", 70, mine), weight("b", 90, #","subject":{"name":"anna"}"#),

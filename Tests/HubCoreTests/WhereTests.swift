@@ -104,13 +104,10 @@ import Testing
     }
 
     @Test func `R8.133 a correlation is found by its members, with a separate expression for each type`() async throws {
-        let folder = try Folder()
-        let setting = try GrantTests.setting(
-            [
-                ("reader", ["bloodPressureSystolic", "bloodPressureDiastolic"], nil),
-                ("narrow", ["bloodPressureSystolic"], nil),
-            ], in: folder)
-        try await withHub(setting) { hub, owner in
+        try await withGrants([
+            ("reader", ["bloodPressureSystolic", "bloodPressureDiastolic"], nil),
+            ("narrow", ["bloodPressureSystolic"], nil),
+        ]) { hub, owner in
             func pressure(_ key: String, _ systolic: Int, _ diastolic: Int) -> [String] {
                 let rest = #""start":"2024-03-15T07:30:05Z","group":"\#(key)""#
                 return [
@@ -153,10 +150,9 @@ import Testing
     }
 
     @Test func `R8.83 where reveals nothing about records that the session may not read`() async throws {
-        let folder = try Folder()
-        let setting = try GrantTests.setting(
-            [("reader", ["workout", "heartRate"], nil), ("members", ["activeEnergyBurned"], nil)], in: folder)
-        try await withHub(setting) { hub, owner in
+        try await withGrants([
+            ("reader", ["workout", "heartRate"], nil), ("members", ["activeEnergyBurned"], nil),
+        ]) { hub, owner async throws in
             #expect(try await owner.give(Self.records).results.allSatisfy { $0 == "stored" })
             func keys(_ instance: String, _ expression: String) async throws -> [String] {
                 let door = try await hub.plugin(instance, mode: "once")
@@ -205,9 +201,7 @@ import Testing
     }
 
     @Test func `R8.87 R8.7 sources are listed only for records that the session may read`() async throws {
-        let folder = try Folder()
-        let setting = try GrantTests.setting([("reader", ["workout"], nil)], in: folder)
-        try await withHub(setting) { hub, owner in
+        try await withGrants([("reader", ["workout"], nil)]) { hub, owner in
             #expect(try await owner.give(Self.records).results.allSatisfy { $0 == "stored" })
             func sources(_ peer: Peer, _ more: String = "") async throws -> [JSON] {
                 try await peer.query(more, want: "sources").body["sources"]["sources"].array
