@@ -10,10 +10,9 @@ import Testing
     func `R4.21 a program that is not its instance's is refused with both names, and the right one is accepted`()
         async throws
     {
-        let folder = try Folder()
-        var setting = try Setting.withTokens(["scale"], in: folder)
+        var setting = try Setting.withTokens(["scale"])
         setting.manifests["scale"] = Manifest(name: "kitchen-scale", summary: "s", version: "1", writes: ["weight"])
-        try await withHub(setting, in: folder) { hub in
+        try await withHub(setting) { hub in
             let token = try await hub.token(of: "scale")
             let log = Peer.Options(user: "scale", password: token)
             let (owner, plugin) = (

@@ -83,10 +83,9 @@ import Testing
     @Test func `R4.26 at the owner's door no program can replace a process that the hub started`()
         async throws
     {
-        let folder = try Folder()
-        var setting = try Setting.withTokens(["scale"], in: folder)
+        var setting = try Setting.withTokens(["scale"])
         setting.lifePolicy.firstPause = 300_000
-        try await withHub(setting, in: folder) { hub in
+        try await withHub(setting) { hub in
             let token = try await hub.token(of: "scale")
             let other = try await hub.peer()
             let hello = #"{"protocol":[1],"instance":"scale","plugin":"scale","version":"1"}"#
@@ -115,9 +114,8 @@ import Testing
     }
 
     @Test func `R4.5 a routing id that reappears on another endpoint has no session`() async throws {
-        let folder = try Folder()
-        let setting = try Setting.withTokens(["scale"], in: folder)
-        try await withHub(setting, in: folder) { hub in
+        let setting = try Setting.withTokens(["scale"])
+        try await withHub(setting) { hub in
             var options = Peer.Options()
             options.routingID = Array("reused".utf8)
             let owner = try await hub.peer(options)

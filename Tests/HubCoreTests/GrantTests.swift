@@ -12,8 +12,7 @@ func withGrants(
     _ grants: [(name: String, read: [String], persons: [String]?)],
     _ body: (RunningHub, _ owner: Peer) async throws -> Void
 ) async throws {
-    let folder = try Folder()
-    try await withHub(GrantTests.setting(grants, in: folder), in: folder, body)
+    try await withHub(GrantTests.setting(grants), body)
 }
 
 /// The types and persons that instances may read, on the feed and at the door.
@@ -35,11 +34,8 @@ func withGrants(
     }
 
     /// A setting with running instances that have these grants.
-    static func setting(_ grants: [(name: String, read: [String], persons: [String]?)], in folder: Folder)
-        throws
-        -> Setting
-    {
-        var setting = try Setting.withTokens(grants.map(\.name), in: folder)
+    static func setting(_ grants: [(name: String, read: [String], persons: [String]?)]) throws -> Setting {
+        var setting = try Setting.withTokens(grants.map(\.name))
         setting.persons = persons
         for grant in grants {
             // An instance may know the types that it asks for, but not which of them are granted (R8.120).
@@ -99,7 +95,6 @@ func withGrants(
     ) async throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
-        let folder = try Folder()
         func some(_ names: [String]) -> [String] { names.filter { _ in Bool.random(using: &random) } }
         let grants = (0..<4).map { number in
             let everyone = Int.random(in: 0..<4, using: &random) == 0
@@ -120,7 +115,7 @@ func withGrants(
         let prefixes = grants.map { _ in
             [prefix(), prefix(), ["hub/", "device/", "sa"].randomElement(using: &random) ?? ""]
         }
-        try await withHub(try Self.setting(grants, in: folder), in: folder) { hub in
+        try await withHub(try Self.setting(grants)) { hub in
             var listeners: [Peer] = []
             for (grant, prefixes) in zip(grants, prefixes) {
                 listeners.append(try await Self.listener(hub, grant.name, prefixes))
@@ -315,11 +310,10 @@ func withGrants(
     @Test func `R6.33 an instance cannot change records of types or persons it may not write, with any key`()
         async throws
     {
-        let folder = try Folder()
-        var setting = try Self.setting([("bathroom", ["*"], ["me"])], in: folder)
+        var setting = try Self.setting([("bathroom", ["*"], ["me"])])
         setting.manifests = [:]
         setting.plugins[0].grants.write = ["weight"]
-        try await withHub(setting, in: folder) { hub in
+        try await withHub(setting) { hub in
             let other = try await hub.peer()
             try await other.hello("hall", plugin: "scale")
             #expect(

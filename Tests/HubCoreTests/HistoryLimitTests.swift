@@ -8,8 +8,8 @@ import Testing
 
 /// A plugin that may read only recent history (R8.121).
 @Suite struct HistoryLimitTests {
-    private static func setting(_ limit: HistoryLimit, in folder: Folder) throws -> Setting {
-        var setting = try Setting.withTokens(["chart"], in: folder)
+    private static func setting(_ limit: HistoryLimit) throws -> Setting {
+        var setting = try Setting.withTokens(["chart"])
         setting.plugins[0].grants.history = limit
         setting.manifests["chart"] = Manifest(name: "chart", summary: "", version: "1", reads: ["*"], writes: ["*"])
         setting.clock = .simulated(start: try Timestamp(parsing: "2026-03-15T12:00:00Z"), rate: 1)
@@ -27,8 +27,7 @@ import Testing
     func `R8.121 records older than the limit are invisible to the plugin in every query`(
         limit: HistoryLimit
     ) async throws {
-        let folder = try Folder()
-        try await withHub(try Self.setting(limit, in: folder), in: folder) { hub in
+        try await withHub(try Self.setting(limit)) { hub in
             let owner = try await hub.client("phone")
             let given = try await owner.give([
                 Self.weight("old", 70, "2026-03-01T07:00:00Z"), Self.weight("new", 72, "2026-03-14T07:00:00Z"),
@@ -64,8 +63,7 @@ import Testing
     @Test func `R8.121 a record that overlaps the limit is visible completely, for strict and in statistics`()
         async throws
     {
-        let folder = try Folder()
-        try await withHub(try Self.setting(.days(5), in: folder), in: folder) { hub in
+        try await withHub(try Self.setting(.days(5))) { hub in
             let owner = try await hub.client("phone")
             func steps(_ key: String, _ value: Int, _ start: String, _ end: String) -> String {
                 #"{"type":"stepCount","value":\#(value),"unit":"count","start":"\#(start)","end":"\#(end)","key":"\#(key)"}"#
@@ -101,8 +99,7 @@ import Testing
     }
 
     @Test func `R8.121 neither the feed nor deliveries contain older records`() async throws {
-        let folder = try Folder()
-        try await withHub(try Self.setting(.days(5), in: folder), in: folder) { hub in
+        try await withHub(try Self.setting(.days(5))) { hub in
             let listener = try await GrantTests.listener(hub, "chart", ["sample/weight/"])
             let (owner, chart) = (try await hub.client("phone"), try await hub.plugin("chart"))
             _ = try await owner.give([Self.weight("old", 70, "2026-03-01T07:00:00Z")])

@@ -45,10 +45,9 @@ import Testing
     {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
-        let folder = try Folder()
-        var setting = try GrantTests.setting([(name: "scales", read: ["weight"], persons: nil)], in: folder)
+        var setting = try GrantTests.setting([(name: "scales", read: ["weight"], persons: nil)])
         setting.policy.limits.livePerSecond = 1_000_000
-        try await withHub(setting, in: folder) { hub in
+        try await withHub(setting) { hub in
             let owner = try await hub.listener("live/", "device/")
             let restricted = try await GrantTests.listener(hub, "scales", ["live/"])
             let plugins = ["a", "b", "c"]

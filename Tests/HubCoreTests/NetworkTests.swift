@@ -21,11 +21,12 @@ import ZeroMQ
         var laptop = PluginInstance(name: "laptop", grants: .init(read: ["*"]))
         (laptop.isRemote, laptop.feedPort) = (true, try FreePort.next())
         setting.plugins = [bedroom, laptop]
+        setting.folder = try Folder()
         return setting
     }
 
-    private static func key(_ instance: String, in folder: Folder, replacing: Bool = false) throws -> Peer.Key {
-        let ring = KeyRing(data: folder.data)
+    private static func key(_ instance: String, of setting: Setting, replacing: Bool = false) throws -> Peer.Key {
+        let ring = KeyRing(data: try #require(setting.folder).data)
         let pair = try #require(try ring.add(instance, replacing: replacing, at: HubClock.system.time))
         return Peer.Key(hub: try ring.hubKeys().publicKey, pair: pair)
     }
@@ -46,10 +47,9 @@ import ZeroMQ
     @Test func `R2.5 R4.23 a key identifies exactly one instance, which has its own grants`()
         async throws
     {
-        let folder = try Folder()
         let setting = try Self.setting()
-        let key = try Self.key("bedroom", in: folder)
-        try await withHub(setting, in: folder) { hub in
+        let key = try Self.key("bedroom", of: setting)
+        try await withHub(setting) { hub in
             let bedroom = try await Self.peer(setting, key)
             for name in ["laptop", "stranger", "hub-status"] {
                 let forged = try await bedroom.ask(
@@ -89,11 +89,10 @@ import ZeroMQ
     @Test func `R2.5 R7.6 a remote instance listens on its own port with its own key, within its grants`()
         async throws
     {
-        let folder = try Folder()
         var setting = try Self.setting()
         setting.plugins[1].persons = .only(["me"])
-        let (laptop, bedroom) = (try Self.key("laptop", in: folder), try Self.key("bedroom", in: folder))
-        try await withHub(setting, in: folder) { hub in
+        let (laptop, bedroom) = (try Self.key("laptop", of: setting), try Self.key("bedroom", of: setting))
+        try await withHub(setting) { hub in
             let door = try await Self.peer(setting, laptop)
             #expect(try await door.hello("laptop")["feed"].string == (try Self.feed(setting)))
             let listener = try await Peer.listener(try Self.feed(setting), [""], Peer.Options(key: laptop))
@@ -122,10 +121,9 @@ import ZeroMQ
     @Test func `R4.26 at the owner's door no program can replace an instance with a key`()
         async throws
     {
-        let folder = try Folder()
         let setting = try Self.setting()
-        let key = try Self.key("bedroom", in: folder)
-        try await withHub(setting, in: folder) { hub in
+        let key = try Self.key("bedroom", of: setting)
+        try await withHub(setting) { hub in
             let bedroom = try await Self.peer(setting, key)
             try await bedroom.hello("bedroom", plugin: "scale")
             let other = try await hub.peer()
@@ -138,10 +136,9 @@ import ZeroMQ
 
     /// Opens at most half of the descriptors of a process, because beyond that the hub closes the network for a while (§12.2).
     @Test func `R2.6 silent connections do not block a client with a key`() async throws {
-        let folder = try Folder()
         let setting = try Self.setting()
-        let key = try Self.key("bedroom", in: folder)
-        try await withHub(setting, in: folder) { hub in
+        let key = try Self.key("bedroom", of: setting)
+        try await withHub(setting) { hub in
             // Both ends of each connection are in this process.
             let room = (ProcessDescriptors.limit ?? 1_024) / 2 - (ProcessDescriptors.lowestFree ?? 0) - 100
             let count = min(3_000, room / 2)
@@ -158,10 +155,9 @@ import ZeroMQ
     @Test func `R2.6 only unauthenticated connections can be ended, the longest silent first`()
         async throws
     {
-        let folder = try Folder()
         let setting = try Self.setting()
-        let key = try Self.key("bedroom", in: folder)
-        try await withHub(setting, in: folder) { hub in
+        let key = try Self.key("bedroom", of: setting)
+        try await withHub(setting) { hub in
             let port = try #require(setting.tcp?.port)
             let bedroom = try await Self.peer(setting, key)
             try await bedroom.hello("bedroom", plugin: "scale")
@@ -185,10 +181,9 @@ import ZeroMQ
     }
 
     @Test func `R2.6 without a valid key nothing can be sent, received or done over the network`() async throws {
-        let folder = try Folder()
         let setting = try Self.setting()
-        let key = try Self.key("bedroom", in: folder)
-        try await withHub(setting, in: folder) { hub in
+        let key = try Self.key("bedroom", of: setting)
+        try await withHub(setting) { hub in
             let unknown = Peer.Key(hub: key.hub, pair: try CurveKeyPair.generate())
             let wrongHub = Peer.Key(hub: try CurveKeyPair.generate().publicKey, pair: key.pair)
             var strangers: [Peer] = []
@@ -217,10 +212,10 @@ import ZeroMQ
     func `R4.24 revoking a key ends its sessions, listeners and connections at once, and no others`()
         async throws
     {
-        let folder = try Folder()
         let setting = try Self.setting()
-        let (stolen, good) = (try Self.key("laptop", in: folder), try Self.key("bedroom", in: folder))
-        try await withHub(setting, in: folder) { hub in
+        let folder = try #require(setting.folder)
+        let (stolen, good) = (try Self.key("laptop", of: setting), try Self.key("bedroom", of: setting))
+        try await withHub(setting) { hub in
             let owner = try await hub.client("owner")
             let thief = try await Self.peer(setting, stolen)
             try await thief.hello("laptop")
@@ -260,7 +255,7 @@ import ZeroMQ
             }
             #expect(try await bedroom.give([weight("z")]).results == ["stored"])
             // A new key for the same instance works, and the old one stays invalid.
-            let fresh = try Self.key("laptop", in: folder)
+            let fresh = try Self.key("laptop", of: setting)
             #expect(try await owner.command("reload-keys").body["result"]["keys"].int == 2)
             let again = try await Peer.listener(try Self.feed(setting), ["sample/"], Peer.Options(key: fresh))
             try await giveUntilHeard(again)
@@ -269,11 +264,11 @@ import ZeroMQ
     }
 
     @Test func `a replaced key is invalid, and a damaged or missing hub key is reported`() async throws {
-        let folder = try Folder()
         let setting = try Self.setting()
-        let old = try Self.key("bedroom", in: folder)
+        let folder = try #require(setting.folder)
+        let old = try Self.key("bedroom", of: setting)
         #expect(try KeyRing(data: folder.data).add("bedroom", replacing: false, at: HubClock.system.time) == nil)
-        let new = try Self.key("bedroom", in: folder, replacing: true)
+        let new = try Self.key("bedroom", of: setting, replacing: true)
         for (path, mode) in [("keys", 0o700), ("keys/hub.json", 0o600), ("keys/instances/bedroom.json", 0o600)] {
             let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder.data)/\(path)")
             #expect(attributes[.posixPermissions] as? Int == mode, "\(path)")
@@ -281,7 +276,7 @@ import ZeroMQ
         #expect(
             !(try String(contentsOfFile: "\(folder.data)/keys/instances/bedroom.json", encoding: .utf8))
                 .contains(new.pair.secretKey.z85))
-        try await withHub(setting, in: folder) { _ in
+        try await withHub(setting) { _ in
             let late = try await Self.peer(setting, old)
             await late.send(Self.hello, isCertain: false)
             let bedroom = try await Self.peer(setting, new)
@@ -289,7 +284,7 @@ import ZeroMQ
             #expect(await late.nextIfAny(within: .milliseconds(100)) == nil)
         }
         try Data("{}".utf8).write(to: URL(filePath: "\(folder.data)/keys/hub.json"))
-        try await withHub(setting, in: folder) { hub in
+        try await withHub(setting) { hub in
             let owner = try await hub.client("owner")
             let fault = try await owner.status()["endpoints"]["tcpFault"].string
             #expect(fault?.contains("keys/hub.json is damaged") == true, "\(fault ?? "")")
@@ -298,10 +293,10 @@ import ZeroMQ
     }
 
     @Test func `R2.7 in insecure mode any local program may be any remote instance, but no other one`() async throws {
-        let folder = try Folder()
         var setting = try Self.setting(isInsecure: true)
+        let folder = try #require(setting.folder)
         setting.plugins.append(PluginInstance(name: "local"))
-        try await withHub(setting, in: folder) { hub in
+        try await withHub(setting) { hub in
             let peer = try await Self.peer(setting, nil)
             for name in ["local", "stranger"] {
                 let refused = try await peer.ask(
@@ -326,11 +321,10 @@ import ZeroMQ
     }
 
     @Test func `R4.25 one key may use at most a sixteenth of all sessions`() async throws {
-        let folder = try Folder()
         var setting = try Self.setting()
         setting.policy.limits.sessions = 32
-        let key = try Self.key("bedroom", in: folder)
-        try await withHub(setting, in: folder) { hub in
+        let key = try Self.key("bedroom", of: setting)
+        try await withHub(setting) { hub in
             var peers: [Peer] = []
             for _ in 0..<2 {
                 let peer = try await Self.peer(setting, key)
@@ -347,12 +341,11 @@ import ZeroMQ
     }
 
     @Test func `a port in use is reported in the status, and opened when it becomes free`() async throws {
-        let folder = try Folder()
         let setting = try Self.setting()
-        let key = try Self.key("bedroom", in: folder)
+        let key = try Self.key("bedroom", of: setting)
         let endpoint = try #require(setting.tcp?.description)
         let squatter = try Squatter(endpoint)
-        try await withHub(setting, in: folder) { hub in
+        try await withHub(setting) { hub in
             let owner = try await hub.client("owner")
             #expect(try await owner.give([weight("a")]).results == ["stored"])
             try await eventually("the status reports the fault of the endpoint") {

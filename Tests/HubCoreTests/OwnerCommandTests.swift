@@ -19,8 +19,8 @@ import Testing
     }
 
     /// Anna's plugin in a household of two, which may read and write only weights.
-    private static func setting(_ owner: [String], in folder: Folder) throws -> Setting {
-        var setting = try OwnerGrantTests.setting(granted: owner, in: folder) {
+    private static func setting(_ owner: [String]) throws -> Setting {
+        var setting = try OwnerGrantTests.setting(granted: owner) {
             $0.persons = .only(["anna"])
             $0.grants.read = ["weight", "stepCount"]
             $0.grants.write = ["weight"]
@@ -42,9 +42,8 @@ import Testing
     @Test func `R12.12 R8.10 a command without a grant is refused with its word, and a granted one is carried out`()
         async throws
     {
-        let folder = try Folder()
-        let setting = try OwnerGrantTests.setting(granted: ["release", "status"], in: folder)
-        try await withHub(setting, in: folder) { hub in
+        let setting = try OwnerGrantTests.setting(granted: ["release", "status"])
+        try await withHub(setting) { hub in
             let (web, _) = try await OwnerGrantTests.web(hub)
             for (command, instance, word) in [
                 ("stop", "hub", "stop"), ("retract", "hub", "retract"), ("release", "web", "commands"),
@@ -66,8 +65,7 @@ import Testing
     @Test func `R12.10 a plugin without granted commands gets the same error for known and unknown commands`()
         async throws
     {
-        let folder = try Folder()
-        try await withHub(try OwnerGrantTests.setting(granted: ["status"], in: folder), in: folder) { hub in
+        try await withHub(try OwnerGrantTests.setting(granted: ["status"])) { hub in
             let (web, _) = try await OwnerGrantTests.web(hub)
             for command in ["stop", "nothing", String(repeating: "x", count: 5_000)] {
                 let refused = try await web.command(command)
@@ -79,8 +77,7 @@ import Testing
     }
 
     @Test func `R12.14 commands change and report only records that the plugin may read and write`() async throws {
-        let folder = try Folder()
-        try await withHub(try Self.setting(["*"], in: folder), in: folder) { hub in
+        try await withHub(try Self.setting(["*"])) { hub in
             let owner = try await hub.client("phone")
             let given = try await owner.give([
                 weight("a", 60, Self.subject("anna")), weight("b", 80, Self.subject("ben")),
@@ -140,12 +137,11 @@ import Testing
     }
 
     @Test func `R12.14 a group with a record that the plugin may not write stays unchanged`() async throws {
-        let folder = try Folder()
-        var setting = try OwnerGrantTests.setting(granted: ["*"], in: folder) {
+        var setting = try OwnerGrantTests.setting(granted: ["*"]) {
             $0.grants.write = ["*", "!heartRate"]
         }
         setting.persons = ["anna", "ben"]
-        try await withHub(setting, in: folder) { hub in
+        try await withHub(setting) { hub in
             let owner = try await hub.client("phone")
             let workout =
                 #"{"type":"workout","value":"running","start":"2024-03-15T01:00:00Z","end":"2024-03-15T02:00:00Z","key":"w","group":"run"\#(Self.subject("anna"))}"#
@@ -170,8 +166,7 @@ import Testing
     }
 
     @Test func `R12.14 a plugin that may read and write everything has all abilities of the owner`() async throws {
-        let folder = try Folder()
-        try await withHub(try OwnerGrantTests.setting(granted: ["*"], in: folder), in: folder) { hub in
+        try await withHub(try OwnerGrantTests.setting(granted: ["*"])) { hub in
             #expect(try await hub.client("phone").give([weight("a"), weight("b")]).results == ["stored", "stored"])
             let (web, _) = try await OwnerGrantTests.web(hub)
             #expect(try await web.command("assign", #"{"rules":true}"#).body["outcome"].string == "done")
@@ -185,8 +180,7 @@ import Testing
     @Test func `R12.15 a plugin's commands are logged and published under its name, without arguments`()
         async throws
     {
-        let folder = try Folder()
-        try await withHub(try OwnerGrantTests.setting(granted: ["*"], in: folder), in: folder) { hub in
+        try await withHub(try OwnerGrantTests.setting(granted: ["*"])) { hub in
             let owner = try await hub.client("phone")
             #expect(try await owner.give([weight("a")]).results == ["stored"])
             let listener = try await hub.listener("hub/plugin/")

@@ -13,7 +13,7 @@ import Testing
     }
 
     static func setting(
-        asks: [OwnerRight] = OwnerRight.allCases, granted: [String]?, in folder: Folder,
+        asks: [OwnerRight] = OwnerRight.allCases, granted: [String]?, in folder: Folder? = nil,
         _ change: (inout PluginInstance) -> Void = { _ in }
     ) throws -> Setting {
         var setting = try Setting.withTokens(["web"], in: folder)
@@ -35,8 +35,7 @@ import Testing
     @Test func `R12.10 R4.70 a plugin gets the owner's answers that its manifest requests and hub conf grants`()
         async throws
     {
-        let folder = try Folder()
-        try await withHub(try Self.setting(granted: ["*"], in: folder), in: folder) { hub in
+        try await withHub(try Self.setting(granted: ["*"])) { hub in
             let owner = try await hub.client("phone")
             #expect(try await owner.give([weight("a")]).results == ["stored"])
             let (web, welcome) = try await Self.web(hub)
@@ -60,8 +59,7 @@ import Testing
     func `R12.10 R12.12 a query without a grant is refused with the word and the line that grants it`(
         granted: [String]?
     ) async throws {
-        let folder = try Folder()
-        try await withHub(try Self.setting(granted: granted, in: folder), in: folder) { hub in
+        try await withHub(try Self.setting(granted: granted)) { hub in
             let (web, welcome) = try await Self.web(hub)
             #expect(welcome["grants"]["owner"].array.compactMap(\.string) == granted ?? [])
             for want in Self.questions {
@@ -81,9 +79,8 @@ import Testing
 
     @Test func `R12.10 rights that the manifest does not request are not granted, whatever hub conf says`() async throws
     {
-        let folder = try Folder()
-        let setting = try Self.setting(asks: [.accounts], granted: ["*", "status"], in: folder)
-        try await withHub(setting, in: folder) { hub in
+        let setting = try Self.setting(asks: [.accounts], granted: ["*", "status"])
+        try await withHub(setting) { hub in
             let (web, welcome) = try await Self.web(hub)
             #expect(welcome["grants"]["owner"] == JSON(#"["accounts"]"#))
             #expect(try await web.query("", want: "status").code == "forbidden")
@@ -92,11 +89,10 @@ import Testing
     }
 
     @Test func `R12.11 a plugin over the network gets no owner rights`() async throws {
-        let folder = try Folder()
-        var setting = try Self.setting(granted: ["*"], in: folder) { $0.isRemote = true }
+        var setting = try Self.setting(granted: ["*"]) { $0.isRemote = true }
         setting.tcp = TCPEndpoint(address: "127.0.0.1", port: try FreePort.next())
         setting.isInsecure = true
-        try await withHub(setting, in: folder) { hub in
+        try await withHub(setting) { hub in
             let web = try await Peer.dealer(setting.tcp?.description ?? "")
             let welcome = try await web.hello("web")
             #expect(welcome["grants"]["owner"] == JSON("null") || welcome["grants"]["owner"].array.isEmpty)
@@ -109,8 +105,7 @@ import Testing
     }
 
     @Test func `R12.13 the answers have only persons and types that the plugin may read`() async throws {
-        let folder = try Folder()
-        var setting = try Self.setting(granted: ["*"], in: folder) {
+        var setting = try Self.setting(granted: ["*"]) {
             $0.persons = .only(["anna"])
             $0.grants.read = ["weight"]
         }
@@ -118,7 +113,7 @@ import Testing
         var (anna, ben) = (PersonSection(name: "anna"), PersonSection(name: "ben"))
         (anna.sex, ben.sex) = (.female, .male)
         setting.people = [anna, ben]
-        try await withHub(setting, in: folder) { hub in
+        try await withHub(setting) { hub in
             let owner = try await hub.client("phone")
             let heart =
                 #"{"type":"heartRate","value":60,"unit":"count/min","start":"2024-03-15T07:30:05Z","key":"h","subject":{"name":"anna"}}"#

@@ -9,8 +9,8 @@ import Testing
 ///
 /// It sees its own as if there were no others (R8.120).
 @Suite struct PermissionTests {
-    private static func setting(_ read: [String], in folder: Folder) throws -> Setting {
-        var setting = try Setting.withTokens(["watch"], in: folder)
+    private static func setting(_ read: [String]) throws -> Setting {
+        var setting = try Setting.withTokens(["watch"])
         setting.plugins[0].grants.read = read
         setting.manifests["watch"] = Manifest(name: "watch", summary: "", version: "1", reads: ["*"], writes: ["*"])
         return setting
@@ -70,8 +70,7 @@ import Testing
     func `R8.120 R4.60 a plugin finds its own records of a type it may not read, and no trace of others`(
         read: [String]
     ) async throws {
-        let folder = try Folder()
-        try await withHub(try Self.setting(read, in: folder), in: folder) { hub in
+        try await withHub(try Self.setting(read)) { hub in
             try await Self.give(hub)
             let (watch, welcome) = try await Self.watch(hub)
             #expect(
@@ -100,10 +99,9 @@ import Testing
     @Test func `R8.150 statistics of a plugin's own samples have no next page if only others have later ones`()
         async throws
     {
-        let folder = try Folder()
-        var setting = try Self.setting(["*", "!heartRate"], in: folder)
+        var setting = try Self.setting(["*", "!heartRate"])
         setting.policy.limits.pageRecords = 3
-        try await withHub(setting, in: folder) { hub in
+        try await withHub(setting) { hub in
             let (watch, _) = try await Self.watch(hub)
             /// The number of intervals on the first page, and whether it is the last page.
             func page() async throws -> (rows: Int, isLast: Bool) {
@@ -126,8 +124,7 @@ import Testing
     @Test func `R8.151 the rank of a plugin's own sources of such a type does not reveal others`() async throws {
         var ranks: [[Int64]] = []
         for isAlone in [true, false] {
-            let folder = try Folder()
-            var setting = try Self.setting(["*", "!heartRate"], in: folder)
+            var setting = try Self.setting(["*", "!heartRate"])
             if !isAlone {
                 setting.priorities = [
                     PrioritySection(name: "all", sources: ["phone", "watch/wrist", "scale", "watch"])
@@ -135,7 +132,7 @@ import Testing
             } else {
                 setting.priorities = [PrioritySection(name: "all", sources: ["watch/wrist", "watch"])]
             }
-            try await withHub(setting, in: folder) { hub in
+            try await withHub(setting) { hub in
                 if !isAlone { try await Self.give(hub) }
                 let (watch, _) = try await Self.watch(hub)
                 let wrist = #","source":{"device":"wrist"}"#
@@ -157,8 +154,7 @@ import Testing
     func `R8.120 a follower gets a retraction when a sample moves to an unreadable type, and no more of it`()
         async throws
     {
-        let folder = try Folder()
-        try await withHub(try Self.setting(["*", "!heartRate"], in: folder), in: folder) { hub in
+        try await withHub(try Self.setting(["*", "!heartRate"])) { hub in
             let owner = try await hub.client("phone")
             _ = try await owner.give([weight("k")])
             let (watch, _) = try await Self.watch(hub)
@@ -177,8 +173,7 @@ import Testing
     @Test func `R8.120 R7.7 a feed has a plugin's own records of such a type, and no trace of others`()
         async throws
     {
-        let folder = try Folder()
-        try await withHub(try Self.setting(["*", "!heartRate"], in: folder), in: folder) { hub in
+        try await withHub(try Self.setting(["*", "!heartRate"])) { hub in
             let listener = try await GrantTests.listener(hub, "watch", ["sample/heartRate/", "live/heartRate/"])
             let (watch, _) = try await Self.watch(hub)
             let owner = try await hub.client("phone")
@@ -198,8 +193,7 @@ import Testing
     }
 
     @Test func `R8.120 R10.10 a sink gets only readable records, and asking for more is not refused`() async throws {
-        let folder = try Folder()
-        try await withHub(try Self.setting(["*", "!heartRate"], in: folder), in: folder) { hub in
+        try await withHub(try Self.setting(["*", "!heartRate"])) { hub in
             try await Self.give(hub)
             let (watch, _) = try await Self.watch(hub)
             for (types, pending) in [
@@ -221,11 +215,10 @@ import Testing
     @Test func `R4.60 R6.16 R8.161 WELCOME lists the types that a plugin may share: granted, denied or not determined`()
         async throws
     {
-        let folder = try Folder()
-        var setting = try Self.setting(["*"], in: folder)
+        var setting = try Self.setting(["*"])
         setting.plugins[0].grants.write = ["weight", "!heartRate"]
         setting.plugins[0].grants.history = .days(30)
-        try await withHub(setting, in: folder) { hub in
+        try await withHub(setting) { hub in
             let (watch, welcome) = try await Self.watch(hub)
             #expect(welcome["grants"]["write"]["types"] == JSON(#"["weight"]"#))
             #expect(welcome["grants"]["write"]["denied"] == JSON(#"["heartRate"]"#))
@@ -255,8 +248,7 @@ import Testing
             (["bloodPressureSystolic", "bloodPressureDiastolic"], 3), (["bloodPressureSystolic"], 1),
             (["*", "!bloodPressureDiastolic"], 1), (["*"], 3),
         ] {
-            let folder = try Folder()
-            try await withHub(try Self.setting(read, in: folder), in: folder) { hub in
+            try await withHub(try Self.setting(read)) { hub in
                 #expect(try await hub.client("phone").give(records).results.allSatisfy { $0 == "stored" })
                 let (watch, _) = try await Self.watch(hub)
                 #expect(try await watch.all().records.count == types, "\(read)")

@@ -79,12 +79,11 @@ import Testing
     @Test func `R8.160 statistics name the thinned days of their span, but not to plugins that may not read them`()
         async throws
     {
-        let folder = try Folder()
-        var setting = try Setting.withTokens(["watch"], in: folder)
+        var setting = try Setting.withTokens(["watch"])
         setting.retention = try self.setting(thin: 30).retention
         setting.plugins[0].grants.read = ["height"]
         setting.manifests["watch"] = Manifest(name: "watch", summary: "", version: "1", reads: ["*"], writes: ["*"])
-        try await withHub(setting, in: folder) { hub in
+        try await withHub(setting) { hub in
             func thinned(_ peer: Peer, _ more: String = "") async throws -> JSON {
                 let answer = try await peer.query(#""types":["weight"]"# + more, want: "statistics")
                 #expect(answer.body["statistics"]["intervals"] != .null, "\(answer)")

@@ -54,6 +54,8 @@ struct Setting: Sendable {
     var priorities: [PrioritySection] = []
     /// Instances whose sections have errors.
     var refused: [String] = []
+    /// The folder of its programs, in which the hub runs too; `nil`: a new one.
+    var folder: Folder?
 
     /// Adds an instance whose program is a script.
     mutating func add(_ instance: PluginInstance, script: String) {
@@ -90,7 +92,7 @@ struct RunningHub: Sendable {
     init(
         _ setting: Setting = Setting(), in folder: Folder? = nil, notifier: ServiceNotifier? = nil
     ) async throws {
-        let folder = try folder ?? Folder()
+        let folder = try folder ?? setting.folder ?? Folder()
         try await self.init(
             setting.checked(in: folder), policy: setting.policy, lifePolicy: setting.lifePolicy, notifier: notifier,
             in: folder)

@@ -9,7 +9,7 @@ import Testing
 /// `previous` on topics that carry more than a plugin may read (R7.30).
 @Suite struct SharedTopicTests {
     private static func setting(
-        _ read: [String], history: HistoryLimit? = nil, in folder: Folder
+        _ read: [String], history: HistoryLimit? = nil, in folder: Folder? = nil
     ) throws -> Setting {
         var setting = try Setting.withTokens(["watch"], in: folder)
         setting.persons = ["me", "you"]
@@ -92,9 +92,8 @@ import Testing
     }
 
     @Test func `R7.30 R8.121 previous does not count records older than a plugin may read`() async throws {
-        let folder = try Folder()
         let limit = HistoryLimit.since(try #require(LocalDate("2024-03-10")))
-        try await withHub(try Self.setting(["*"], history: limit, in: folder), in: folder) { hub in
+        try await withHub(try Self.setting(["*"], history: limit)) { hub in
             let listener = try await GrantTests.listener(hub, "watch", ["sample/"])
             let source = try await hub.client("source")
             let head = try #require(try await source.status()["head"].int)

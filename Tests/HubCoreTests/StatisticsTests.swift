@@ -171,8 +171,7 @@ import Testing
     @Test func `R8.110 R8.111 WELCOME has the order of sources, for sessions that may read them`()
         async throws
     {
-        let folder = try Folder()
-        var setting = try GrantTests.setting([("reader", ["weight"], nil), ("writer", [], nil)], in: folder)
+        var setting = try GrantTests.setting([("reader", ["weight"], nil), ("writer", [], nil)])
         setting.priorities = [
             PrioritySection(
                 name: "steps", types: [try TypeID("stepCount"), .weight], sources: ["phone/bag", "watch"]),

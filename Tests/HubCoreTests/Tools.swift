@@ -97,7 +97,8 @@ extension Setting {
     }
 
     /// Instances whose programs only save their launch token for the test.
-    static func withTokens(_ instances: [String], in folder: Folder) throws -> Setting {
+    static func withTokens(_ instances: [String], in folder: Folder? = nil) throws -> Setting {
+        let folder = try folder ?? Folder()
         let script = try folder.script(
             "teller",
             """
@@ -107,6 +108,7 @@ extension Setting {
             cat > /dev/null
             """)
         var setting = Setting()
+        setting.folder = folder
         for instance in instances { setting.add(PluginInstance(name: instance), script: script) }
         return setting
     }
