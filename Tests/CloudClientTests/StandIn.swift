@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HubProcess
 import Synchronization
 
 /// A service on loopback that handles each connection exactly as a test says, with a thread for each connection.
@@ -71,8 +72,7 @@ final class StandIn: Sendable {
 
     /// - Parameter script: is called with each connection and its number, from 1; the connection ends when it returns.
     init(_ script: @escaping @Sendable (Talk, Int) -> Void) throws {
-        let (listener, port) = try Loopback.bind()
-        guard listen(listener, 64) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+        let (listener, port) = try Loopback.listen()
         (descriptor, self.port) = (listener, port)
         let ended = ended
         let count = Mutex(0)
@@ -108,24 +108,6 @@ final class DeafPort: Sendable {
     init() throws { (descriptor, port) = try Loopback.bind() }
 
     deinit { close(descriptor) }
-}
-
-private enum Loopback {
-    /// A socket with its own port, which does not listen yet.
-    static func bind() throws -> (descriptor: Int32, port: UInt16) {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                Foundation.bind(descriptor, address, size) == 0 && getsockname(descriptor, address, &size) == 0
-            }
-        }
-        guard isBound else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
-        return (descriptor, UInt16(bigEndian: address.sin_port))
-    }
 }
 
 /// A hub clock that a test moves: pauses pass at once and are recorded.

@@ -344,39 +344,18 @@ import ZeroMQ
         let setting = try Self.setting()
         let key = try Self.key("bedroom", of: setting)
         let endpoint = try #require(setting.tcp?.description)
-        let squatter = try Squatter(endpoint)
+        // As another program might occupy it.
+        let occupied = try Loopback.listen(UInt16(try #require(setting.tcp?.port))).descriptor
         try await withHub(setting) { hub in
             let owner = try await hub.client("owner")
             #expect(try await owner.give([weight("a")]).results == ["stored"])
             try await eventually("the status reports the fault of the endpoint") {
                 try await owner.status()["endpoints"]["tcpFault"].string?.contains(endpoint) == true
             }
-            squatter.close()
+            close(occupied)
             let bedroom = try await Self.peer(setting, key)
             try await bedroom.hello("bedroom", plugin: "scale")
             #expect(try await owner.status()["endpoints"]["tcpFault"] == .null)
         }
     }
-}
-
-/// Occupies a port, as another program might.
-private final class Squatter {
-    private let descriptor: CInt
-
-    init(_ endpoint: String) throws {
-        let port = try #require(endpoint.split(separator: ":").last.flatMap { UInt16($0) })
-        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        try #require(result == 0 && listen(descriptor, 1) == 0)
-    }
-
-    func close() { Glibc.close(descriptor) }
 }

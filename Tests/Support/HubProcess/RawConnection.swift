@@ -13,24 +13,7 @@ public final class RawConnection {
 
     /// - Parameter source: the address of this machine from which the connection comes.
     public init(_ port: Int, from source: String = "127.0.0.1") throws {
-        let link = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        descriptor = link
-        func call(_ host: String, _ port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) throws {
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = in_port_t(port).bigEndian
-            inet_pton(AF_INET, host, &address.sin_addr)
-            let result = withUnsafePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
-            guard result == 0 else {
-                throw NoAnswer(description: "\(host):\(port): \(String(cString: strerror(errno)))")
-            }
-        }
-        try call(source, 0) { bind(link, $0, $1) }
-        try call("127.0.0.1", port) { connect(link, $0, $1) }
+        descriptor = try Loopback.connect(UInt16(port), from: source)
         // A peer that does not read must not block the test.
         var time = timeval(tv_sec: 5, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))

@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 
 /// A message of HTTP/1.1 on loopback, one connection for each exchange; only as much as the stand-in and the scripted browser need.
 struct HTTPMessage: Sendable {
@@ -112,51 +113,5 @@ struct ScriptedBrowser: Sendable {
     private static func origin(_ url: String) -> String {
         let parts = URLComponents(string: url)
         return "http://\(parts?.host ?? ""):\(parts?.port ?? 0)"
-    }
-}
-
-/// Creates sockets at 127.0.0.1.
-enum Loopback {
-    static func listen() throws -> (descriptor: Int32, port: UInt16) {
-        let descriptor = try socket()
-        var address = address(0)
-        try withUnsafeBytes(of: &address) { bytes in
-            let base = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
-            guard bind(descriptor, base, socklen_t(bytes.count)) == 0, Foundation.listen(descriptor, 64) == 0 else {
-                throw ScriptedBrowser.NoAnswer(description: "listening: \(String(cString: strerror(errno)))")
-            }
-        }
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        _ = withUnsafeMutableBytes(of: &address) {
-            getsockname(descriptor, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self), &length)
-        }
-        return (descriptor, UInt16(bigEndian: address.sin_port))
-    }
-
-    static func connect(_ port: UInt16) throws -> Int32 {
-        let descriptor = try socket()
-        var address = address(port)
-        let result = withUnsafeBytes(of: &address) {
-            Foundation.connect(descriptor, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
-        }
-        guard result == 0 else {
-            close(descriptor)
-            throw ScriptedBrowser.NoAnswer(description: "port \(port): \(String(cString: strerror(errno)))")
-        }
-        return descriptor
-    }
-
-    private static func socket() throws -> Int32 {
-        let descriptor = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw ScriptedBrowser.NoAnswer(description: "no socket") }
-        return descriptor
-    }
-
-    private static func address(_ port: UInt16) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
-        return address
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import Synchronization
 
 /// A service with a log-in, on loopback, that can make the errors of real services.
@@ -102,17 +103,6 @@ final class OAuthServer: Sendable {
 
     /// Sends the delayed answer.
     func release() { gate.signal() }
-
-    /// Makes every issued token invalid, as when a person has withdrawn the access.
-    func voidAll() {
-        state.withLock { state in
-            state.access = []
-            state.refresh = []
-        }
-    }
-
-    /// Makes all access tokens invalid; refresh tokens stay valid.
-    func voidAccess() { state.withLock { $0.access = [] } }
 
     /// Returns as soon as `isEnough` accepts the counts.
     func wait(_ isEnough: @Sendable (Counts) -> Bool) async {
