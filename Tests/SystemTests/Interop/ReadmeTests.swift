@@ -51,6 +51,12 @@ import Testing
         "[dict(BATCH['records'][0], value=20 + n % 300, key=f'k{n}') for n in range(\(numbers.lowerBound), \(numbers.upperBound))]"
     }
 
+    private func publish(_ numbers: Range<Int>, in host: HubHost) async throws {
+        let file = try host.folder.write(publisher(Self.weights(numbers)), to: "publish.py")
+        let publisher = try ChildProcess(try Tool.python(with: "zmq"), [file], environment: host.environment)
+        #expect(await publisher.waitForExit() == 0, "\(publisher.errorLines)")
+    }
+
     @Test func `A Python program reads days of steps over several pages, phone and watch together and each alone`()
         async throws
     {
@@ -111,22 +117,17 @@ import Testing
 
     @Test func `R7.9 after a restore a running follower has exactly the records of the restored store`() async throws {
         let host = try HubHost()
-        func publish(_ numbers: Range<Int>) async throws {
-            let file = try host.folder.write(publisher(Self.weights(numbers)), to: "publish.py")
-            let publisher = try ChildProcess(try Tool.python(with: "zmq"), [file], environment: host.environment)
-            #expect(await publisher.waitForExit() == 0, "\(publisher.errorLines)")
-        }
         var hub = try await host.start()
         let follower = try programs.start("follow.py", in: host)
-        try await publish(0..<20)
+        try await publish(0..<20, in: host)
         #expect(try await host.command("backup", "\(host.folder.path)/b.sqlite").status == 0)
-        try await publish(20..<40)
+        try await publish(20..<40, in: host)
         #expect(await follower.lines(count: 40).count == 40)
         #expect(await hub.stop() == 0)
         #expect(try await host.command("restore", "\(host.folder.path)/b.sqlite", "--yes").status == 0)
         hub = try await host.start()
         // At once, before a pulse can announce the new epoch: numbers 21 to 50 occur for the second time.
-        try await publish(100..<130)
+        try await publish(100..<130, in: host)
         let lines = await follower.lines(count: 90)
         let heard = [String](lines.dropFirst(40))
         #expect(heard.count == 50 && Set(heard).count == 50)
@@ -147,17 +148,12 @@ import Testing
                 try FileManager.default.copyItem(atPath: from + name, toPath: to + name)
             }
         }
-        func publish(_ numbers: Range<Int>) async throws {
-            let file = try host.folder.write(publisher(Self.weights(numbers)), to: "publish.py")
-            let publisher = try ChildProcess(try Tool.python(with: "zmq"), [file], environment: host.environment)
-            #expect(await publisher.waitForExit() == 0, "\(publisher.errorLines)")
-        }
         var hub = try await host.start()
         let follower = try programs.start("follow.py", in: host)
-        try await publish(0..<3)
+        try await publish(0..<3, in: host)
         #expect(await follower.lines(count: 3).count == 3)
         try copyStore(data, kept)
-        try await publish(3..<5)
+        try await publish(3..<5, in: host)
         #expect(await follower.lines(count: 5).count == 5)
         await hub.killAndWait()
         // As if the last two records had not reached the disk, and the machine had been restarted.
@@ -166,7 +162,7 @@ import Testing
         record.places[0].boot = "another-start"
         try Data(record.bytes).write(to: URL(filePath: data + "hub.sqlite.sequences"))
         hub = try await host.start()
-        try await publish(5..<6)
+        try await publish(5..<6, in: host)
         let heard = await follower.lines(count: 9).dropFirst(5)
         #expect(heard.prefix(3) == ["1 quantity 20", "2 quantity 21", "3 quantity 22"])
         #expect(heard.last?.hasSuffix(" quantity 25") == true)
