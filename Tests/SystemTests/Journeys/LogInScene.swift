@@ -32,22 +32,9 @@ final class LogInScene: Sendable {
         return (scene, hub)
     }
 
-    private var environment: [String: String] {
-        host.environment.merging(["BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""]) { $1 }
-    }
-
     /// Begins `hub login cloud`, and returns the address of the page that it shows.
     func begin(_ arguments: [String] = [], browser: String = "") async throws -> (login: ChildProcess, url: String) {
-        let login = try ChildProcess(
-            "hub", ["login", "cloud"] + arguments, environment: environment.merging(["BROWSER": browser]) { $1 })
-        return (login, try await url(of: login))
-    }
-
-    private func url(of login: ChildProcess) async throws -> String {
-        let lines = await login.errorLines(count: 1) { $0.hasPrefix("  http") }
-        guard let line = lines.first else { throw NoPage(errors: login.errorLines) }
-        // The port is open before the address is shown.
-        return String(line.dropFirst(2))
+        try await host.beginLogIn("cloud", arguments, browser: browser)
     }
 
     /// Begins `hub login cloud --paste`; `answer` makes the pasted line of the page's address.
@@ -56,7 +43,7 @@ final class LogInScene: Sendable {
         guard mkfifo(pipe, 0o600) == 0 else { throw NoPage(errors: ["no fifo"]) }
         let words = [Programs.path("hub"), "login", "cloud", "--paste"]
         let login = try ChildProcess(
-            "/bin/sh", ["-c", "exec \"$@\" <> \(pipe)", "sh"] + words, environment: environment)
+            "/bin/sh", ["-c", "exec \"$@\" <> \(pipe)", "sh"] + words, environment: host.withoutBrowser())
         _ = await login.errorLines(count: 1) { $0.contains("not displayed") }
         let url = login.errorLines.map { $0.trimmingCharacters(in: .whitespaces) }.first { $0.hasPrefix("http") }
         let file = try FileHandle(forWritingTo: URL(filePath: pipe))
@@ -127,10 +114,5 @@ final class LogInScene: Sendable {
             if secrets.contains(where: { data.range(of: $0) != nil }) { found.append(file.lastPathComponent) }
         }
         return found
-    }
-
-    struct NoPage: Error, CustomStringConvertible {
-        let errors: [String]
-        var description: String { "hub login: \(errors.joined(separator: "\n"))" }
     }
 }

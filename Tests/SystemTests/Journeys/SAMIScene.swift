@@ -150,13 +150,8 @@ final class SAMIScene: Sendable {
 
     /// Goes through the service's pages as a browser does, while `hub login` waits for the end.
     func logIn(decision: String = "allow") async throws -> ChildProcess {
-        let login = try ChildProcess(
-            "hub", ["login", "sami"],
-            environment: host.environment.merging(["BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""]) { $1 })
-        guard let line = await login.errorLines(count: 1, where: { $0.hasPrefix("  http") }).first else {
-            throw Trouble(what: login.errorLines.joined(separator: "\n"))
-        }
-        let query = String(line.split(separator: "?", maxSplits: 1).last ?? "")
+        let (login, url) = try await host.beginLogIn("sami")
+        let query = String(url.split(separator: "?", maxSplits: 1).last ?? "")
         let form = ["Content-Type": "application/x-www-form-urlencoded"]
         let entered = try send("POST", "/login", form, body: "query=\(escaped(query))&name=ada&password=withings")
         let cookie = entered.fields["set-cookie"]?.split(separator: ";").first.map(String.init) ?? ""

@@ -26,7 +26,7 @@ import WebFaults
         try await Chromium.with { chromium in
             // First the person refuses.
             var page = try await chromium.page()
-            var (login, url) = try await scene.begin()
+            var (login, url) = try await scene.host.beginLogIn("sami")
             #expect(url.contains("code_challenge=") == (way.grant == "code"))
             try await page.open(url)
             try await page.logIn()
@@ -36,7 +36,7 @@ import WebFaults
             #expect(await login.waitForExit() == 77)
 
             // The browser still knows the person, but the application asks again.
-            (login, url) = try await scene.begin()
+            (login, url) = try await scene.host.beginLogIn("sami")
             try await page.open(url)
             try await page.untilHeading("Allow Health hub?")
             #expect(try await page.value("document.querySelector('ul').innerText") == "All devices: read and write")
@@ -73,17 +73,6 @@ import WebFaults
 }
 
 extension SAMIScene {
-    /// Begins `hub login sami`, and returns the address of the page that it shows.
-    fileprivate func begin() async throws -> (login: ChildProcess, url: String) {
-        let login = try ChildProcess(
-            "hub", ["login", "sami"],
-            environment: ["HUB_CONF": host.configuration, "BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""])
-        guard let line = await login.errorLines(count: 1, where: { $0.hasPrefix("  http") }).first else {
-            throw Trouble(what: login.errorLines.joined(separator: "\n"))
-        }
-        return (login, String(line.dropFirst(2)))
-    }
-
     /// The number of the exchange's objects of this kind.
     fileprivate func count(_ kind: String) throws -> Int? {
         JSONTree(Array(try send("GET", "/control/state").body.utf8))?["counts"]?[kind]?.integer

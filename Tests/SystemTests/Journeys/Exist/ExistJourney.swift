@@ -115,14 +115,9 @@ final class ExistJourney: Sendable {
     /// Logs an instance in, with the browser of `user`.
     func logIn(_ instance: String, as user: String) async throws {
         _ = try ask("PUT", "/control/switches", #"{"signed_in":"\#(user)"}"#)
-        let login = try ChildProcess(
-            "hub", ["login", instance],
-            environment: host.environment.merging(["BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""]) { $1 })
+        let (login, url) = try await host.beginLogIn(instance)
         defer { login.signal(SIGKILL) }
-        guard let line = await login.errorLines(count: 1, where: { $0.hasPrefix("  http") }).first else {
-            throw Trouble(lines: login.errorLines)
-        }
-        let visit = try ScriptedBrowser().open(String(line.dropFirst(2)))
+        let visit = try ScriptedBrowser().open(url)
         guard visit.addresses.count > 1 else { throw Trouble(lines: ["Exist shows \(visit.page.status)"]) }
         guard await login.waitForExit() == 0 else { throw Trouble(lines: login.errorLines) }
     }
