@@ -42,31 +42,6 @@ private struct Mirror: SourcePlugin, SinkPlugin {
     }
 }
 
-/// Holds back work until a test opens it.
-actor Turnstile {
-    private(set) var arrivals = 0
-    private var isOpen = false
-    private var waiters: [CheckedContinuation<Void, Never>] = []
-    private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-
-    func pass() async {
-        arrivals += 1
-        for watcher in watchers where watcher.count <= arrivals { watcher.continuation.resume() }
-        watchers.removeAll { $0.count <= arrivals }
-        if !isOpen { await withCheckedContinuation { waiters.append($0) } }
-    }
-
-    func arrivals(_ count: Int) async {
-        if arrivals < count { await withCheckedContinuation { watchers.append((count, $0)) } }
-    }
-
-    func open() {
-        isOpen = true
-        for waiter in waiters { waiter.resume() }
-        waiters = []
-    }
-}
-
 extension DeliveryResult {
     fileprivate var isRetry: Bool { if case .retry = self { true } else { false } }
 }
@@ -131,10 +106,10 @@ extension Scene {
         async throws
     {
         let scene = try await Scene()
-        let gate = Turnstile()
+        let gate = Gate()
         let run = PluginRun(
             ScriptedSink { records, _, _ in
-                await gate.pass()
+                await gate.wait()
                 return records.map { _ in .delivered }
             }, at: scene.place)
         await scene.hub.wants("all")
@@ -197,10 +172,10 @@ extension Scene {
     @Test
     func `a sink works on one delivery at a time, and stopping finishes it without beginning another`() async throws {
         let scene = try await Scene()
-        let gate = Turnstile()
+        let gate = Gate()
         let run = PluginRun(
             ScriptedSink { records, _, hub in
-                await gate.pass()
+                await gate.wait()
                 while !hub.isStopping { await Task.yield() }
                 return records.map { _ in .delivered }
             }, at: scene.place)

@@ -110,10 +110,12 @@ extension CommandOutcome.Content {
     var failureCode: String? { if case .failed(let code, _) = self { code } else { nil } }
 }
 
-/// A gate that opens once; lets a test wait without sleeping.
+/// A gate that opens once and counts the tasks that come to it; lets a test wait without sleeping.
 actor Gate {
+    private(set) var arrivals = 0
     private var isOpen = false
     private var waiters: [CheckedContinuation<Void, Never>] = []
+    private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
     func open() {
         isOpen = true
@@ -122,7 +124,14 @@ actor Gate {
     }
 
     func wait() async {
-        if isOpen { return }
-        await withCheckedContinuation { waiters.append($0) }
+        arrivals += 1
+        for watcher in watchers where watcher.count <= arrivals { watcher.continuation.resume() }
+        watchers.removeAll { $0.count <= arrivals }
+        if !isOpen { await withCheckedContinuation { waiters.append($0) } }
+    }
+
+    /// Returns when this number of tasks have come to the gate.
+    func arrivals(_ count: Int) async {
+        if arrivals < count { await withCheckedContinuation { watchers.append((count, $0)) } }
     }
 }
