@@ -21,10 +21,10 @@ import Testing
         rm -f "$HUB_STATE/token" "$HUB_STATE/go"
         """#
 
-    private static func setting(_ run: PluginInstance.Run, in folder: Folder, _ program: String = program) throws
-        -> Setting
-    {
+    private static func setting(_ run: PluginInstance.Run, _ program: String = program) throws -> Setting {
+        let folder = try Folder()
         var setting = Setting()
+        setting.folder = folder
         var instance = PluginInstance(name: "target")
         (instance.run, instance.grants.read) = (run, ["weight"])
         setting.add(instance, script: try folder.script("target", program))
@@ -43,37 +43,36 @@ import Testing
     }
 
     /// Expects the STOP that is sent when nothing waits, and answers it.
-    private func farewell(_ peer: Peer, _ folder: Folder) async throws {
+    private func farewell(_ peer: Peer, _ hub: RunningHub) async throws {
         let stop = try await peer.next("STOP")
         #expect(stop.verb == "STOP" && stop.body["reason"].string == "nothing waits for it any more", "\(stop)")
         await peer.say("BYE")
         #expect(try await peer.next().verb == "BYE")
         await peer.close()
-        try letEnd(in: folder)
+        try letEnd(hub)
     }
 
     /// Runs a hub whose plugin has run once, so that the hub knows its subscription.
     private func withRestingPlugin(
-        _ setting: Setting, in folder: Folder, _ body: (RunningHub, _ owner: Peer, _ state: JSON) async throws -> Void
+        _ setting: Setting, _ body: (RunningHub, _ owner: Peer, _ state: JSON) async throws -> Void
     ) async throws {
-        try await withHub(setting, in: folder) { hub, owner in
+        try await withHub(setting) { hub, owner in
             let first = try await hub.plugin("target")
             try await first.want()
-            try await farewell(first, folder)
+            try await farewell(first, hub)
             try await body(hub, owner, try await rests(owner))
         }
     }
 
-    private func letEnd(in folder: Folder) throws {
-        try Data().write(to: URL(filePath: "\(folder.data)/plugins/target/go"))
+    private func letEnd(_ hub: RunningHub) throws {
+        try Data().write(to: URL(filePath: "\(hub.folder.data)/plugins/target/go"))
     }
 
     @Test
     func `R13.60 R13.61 R13.62 a sink is started when something waits, gets it, and ends without a crash`()
         async throws
     {
-        let folder = try Folder()
-        try await withRestingPlugin(try Self.setting(.immediate, in: folder), in: folder) { hub, owner, after in
+        try await withRestingPlugin(try Self.setting(.immediate)) { hub, owner, after in
             #expect(after["run"].string == "immediate" && after["lastRun"].string != nil)
             #expect(after["restarts"].int == 0 && after["lastError"].string == nil && after["pid"].int == nil)
 
@@ -82,7 +81,7 @@ import Testing
                 let peer = try await hub.plugin("target")
                 try await peer.want()
                 #expect(try await peer.accept().keys == [key])
-                try await farewell(peer, folder)
+                try await farewell(peer, hub)
                 let state = try await rests(owner)
                 #expect(state["restarts"].int == 0 && state["lastError"].string == nil)
             }
@@ -94,11 +93,10 @@ import Testing
     @Test func `R13.60 an hourly program is started an hour after its last start, for everything that came meanwhile`()
         async throws
     {
-        let folder = try Folder()
-        var setting = try Self.setting(.hourly, in: folder)
+        var setting = try Self.setting(.hourly)
         // An hour of the simulated clock takes a second.
         setting.clock = try #require(ClockSetting("2026-01-01T00:00:00Z@3600"))
-        try await withRestingPlugin(setting, in: folder) { hub, owner, state in
+        try await withRestingPlugin(setting) { hub, owner, state in
             let before = try #require(state["lastRun"].string.flatMap { try? Timestamp(parsing: $0) })
             _ = try await owner.give([weight("a"), weight("b")])
             let peer = try await hub.plugin("target")
@@ -107,7 +105,7 @@ import Testing
                 try await plugin(owner)["lastRun"].string.flatMap { try? Timestamp(parsing: $0) })
             #expect(now.microseconds - before.microseconds >= 3_600_000_000)
             #expect(try await peer.accept().keys == ["a", "b"])
-            try await farewell(peer, folder)
+            try await farewell(peer, hub)
             _ = try await rests(owner)
         }
     }
@@ -115,14 +113,13 @@ import Testing
     @Test func `R13.63 a program without a sink is started for records it may read, and is done at exit code 0`()
         async throws
     {
-        let folder = try Folder()
         let program = Self.program.replacing("cat > /dev/null\n", with: "")
-        try await withHub(try Self.setting(.immediate, in: folder, program), in: folder) { hub, owner in
+        try await withHub(try Self.setting(.immediate, program)) { hub, owner in
             for run in 1...2 {
                 let peer = try await hub.plugin("target")
                 _ = try await peer.ask("BYE")
                 await peer.close()
-                try letEnd(in: folder)
+                try letEnd(hub)
                 let state = try await rests(owner)
                 #expect(state["restarts"].int == 0 && state["lastError"].string == nil)
                 if run == 1 { _ = try await owner.give([weight("a")]) }
@@ -131,11 +128,10 @@ import Testing
     }
 
     @Test func `R13.64 a restart of the hub does not make it run sooner`() async throws {
-        let folder = try Folder()
-        let setting = try Self.setting(.weekly, in: folder)
+        let setting = try Self.setting(.weekly)
         var last: String?
-        try await withRestingPlugin(setting, in: folder) { last = $2["lastRun"].string }
-        try await withHub(setting, in: folder) { hub, owner in
+        try await withRestingPlugin(setting) { last = $2["lastRun"].string }
+        try await withHub(setting) { hub, owner in
             _ = try await owner.give([weight("a")])
             let state = try await rests(owner)
             #expect(state["lastRun"].string == last && last != nil)
@@ -146,15 +142,15 @@ import Testing
             let peer = try await hub.plugin("target")
             try await peer.want()
             try await peer.accept()
-            try await farewell(peer, folder)
+            try await farewell(peer, hub)
             _ = try await rests(owner)
         }
     }
 
     private static func commanded(
-        _ program: String = program, _ run: PluginInstance.Run = .weekly, in folder: Folder
+        _ program: String = program, _ run: PluginInstance.Run = .weekly
     ) throws -> Setting {
-        var setting = try setting(run, in: folder, program)
+        var setting = try setting(run, program)
         setting.manifests["target"] = Manifest(
             name: "target", summary: "A target.", version: "1", reads: ["weight"],
             commands: [CommandDeclaration("refresh", help: "Asks again.")])
@@ -164,14 +160,13 @@ import Testing
     @Test func `R13.70 a command to a resting program starts it, is delivered, and the program rests again`()
         async throws
     {
-        let folder = try Folder()
-        try await withRestingPlugin(try Self.commanded(in: folder), in: folder) { hub, owner, _ in
+        try await withRestingPlugin(try Self.commanded()) { hub, owner, _ in
 
             for id in 1...2 { await owner.say("COMMAND", #"{"id":\#(id),"instance":"target","command":"refresh"}"#) }
             let peer = try await hub.plugin("target")
             for id in 1...2 { try await carryOut(id, on: peer, for: owner) }
             try await peer.want()
-            try await farewell(peer, folder)
+            try await farewell(peer, hub)
             #expect(try await rests(owner)["restarts"].int == 0)
             #expect(try await hub.told("target", "runs") == "weekly\nweekly\n")
         }
@@ -198,9 +193,8 @@ import Testing
     @Test func `R13.70 a command between the BYE of a program and its end starts it again`()
         async throws
     {
-        let folder = try Folder()
         let program = Self.program.replacing("cat > /dev/null\n", with: "")
-        try await withHub(try Self.commanded(program, in: folder), in: folder) { hub, owner in
+        try await withHub(try Self.commanded(program)) { hub, owner in
             func end(_ peer: Peer) async throws {
                 _ = try await peer.ask("BYE")
                 await peer.close()
@@ -209,9 +203,9 @@ import Testing
             await owner.say("COMMAND", Self.command)
             // Messages are answered in order, so the command waits by now.
             _ = try await owner.status()
-            try letEnd(in: folder)
+            try letEnd(hub)
             try await end(try await carryOut(hub, for: owner))
-            try letEnd(in: folder)
+            try letEnd(hub)
             #expect(try await rests(owner)["restarts"].int == 0)
         }
     }
@@ -219,8 +213,7 @@ import Testing
     @Test func `R13.61 R13.70 a command between STOP and BYE is delivered at the next start`()
         async throws
     {
-        let folder = try Folder()
-        try await withHub(try Self.commanded(in: folder), in: folder) { hub, owner in
+        try await withHub(try Self.commanded()) { hub, owner in
             let first = try await hub.plugin("target")
             try await first.want()
             #expect(try await first.next("STOP").verb == "STOP")
@@ -230,10 +223,10 @@ import Testing
             let answer = try await first.next()
             #expect(answer.verb == "BYE", "after BYE the hub sends only BYE: \(answer)")
             await first.close()
-            try letEnd(in: folder)
+            try letEnd(hub)
             let peer = try await carryOut(hub, for: owner)
             try await peer.want()
-            try await farewell(peer, folder)
+            try await farewell(peer, hub)
             #expect(try await rests(owner)["lastError"].string == nil)
         }
     }
@@ -241,8 +234,7 @@ import Testing
     @Test func `R8.12 R13.70 a command that waited for a start fails with the deadline that it was given`()
         async throws
     {
-        let folder = try Folder()
-        try await withRestingPlugin(try Self.commanded(in: folder), in: folder) { hub, owner, _ in
+        try await withRestingPlugin(try Self.commanded()) { hub, owner, _ in
             await owner.say("COMMAND", #"{"id":1,"instance":"target","command":"refresh","deadline":1500}"#)
             let peer = try await hub.plugin("target")
             #expect(try await peer.next("a command").verb == "COMMAND")
@@ -250,15 +242,14 @@ import Testing
             #expect(
                 late["code"].string == "deadline" && late["reason"].string?.contains("within 1500 ms") == true,
                 "\(late)")
-            try letEnd(in: folder)
+            try letEnd(hub)
         }
     }
 
     @Test func `R8.18 a command to a starting or restarting program is delivered when it has greeted the hub`()
         async throws
     {
-        let folder = try Folder()
-        try await withHub(try Self.commanded(Self.program, .always, in: folder), in: folder) { hub, owner in
+        try await withHub(try Self.commanded(Self.program, .always)) { hub, owner in
             try await eventually("the plugin is starting") { try await plugin(owner)["state"].string == "starting" }
             await owner.say("COMMAND", Self.command)
             // Messages are answered in order, so the command waits by now.
@@ -272,7 +263,7 @@ import Testing
             await first.say("BYE")
             #expect(try await first.next().verb == "BYE", "after BYE the hub sends only BYE")
             await first.close()
-            try letEnd(in: folder)
+            try letEnd(hub)
             var said = try await owner.next("the outcome of restart").body
             #expect(said.fits(#"{"id":9,"outcome":"done"}"#), "\(said)")
             let second = try await hub.plugin("target")
@@ -284,18 +275,17 @@ import Testing
             await owner.say("COMMAND", Self.command)
             said = try await owner.next("the outcome").body
             #expect(said.fits(#"{"id":1,"outcome":"failed","code":"absent"}"#), "\(said)")
-            try letEnd(in: folder)
+            try letEnd(hub)
         }
     }
 
     @Test func `R13.70 a command to a program that does not greet fails with the reason, and nothing was done`()
         async throws
     {
-        let folder = try Folder()
         // At its second start it fails before it greets.
         let program =
             "[ -e \"$HUB_STATE/runs\" ] && while [ ! -e \"$HUB_STATE/fail\" ]; do sleep 0.02; done && exit 3\n"
-        try await withRestingPlugin(try Self.commanded(program + Self.program, in: folder), in: folder) {
+        try await withRestingPlugin(try Self.commanded(program + Self.program)) {
             hub, owner, _ in
 
             await owner.say("COMMAND", #"{"id":1,"instance":"target","command":"refresh","deadline":30}"#)
@@ -307,7 +297,7 @@ import Testing
             await owner.say("COMMAND", #"{"id":3,"instance":"target","command":"refresh"}"#)
             // Messages are answered in order, so the previous command waits by now.
             _ = try await owner.status()
-            try Data().write(to: URL(filePath: "\(folder.data)/plugins/target/fail"))
+            try Data().write(to: URL(filePath: "\(hub.folder.data)/plugins/target/fail"))
             let absent = try await owner.next("the outcome").body
             #expect(absent.fits(#"{"id":3,"outcome":"failed","code":"absent"}"#), "\(absent)")
             await owner.say("COMMAND", #"{"id":4,"instance":"target","command":"refresh"}"#)
