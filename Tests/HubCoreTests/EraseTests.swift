@@ -7,11 +7,6 @@ import Testing
 
 /// Erasures by a person (chapter 6.10), at the door, on the feed and for sinks.
 @Suite struct EraseTests {
-    private static let household: Setting = {
-        var setting = Setting.household
-        return setting
-    }()
-
     private func erase(_ peer: Peer, _ arguments: String, dryRun: Bool = false) async throws -> JSON {
         var answer = try await peer.command("erase", arguments, dryRun: dryRun)
         while answer.verb == "PROGRESS" { answer = try await peer.next() }
@@ -75,7 +70,7 @@ import Testing
     @Test func `R8.43 a filter is required, its names are checked, and a configured person cannot be forgotten`()
         async throws
     {
-        try await withHub(Self.household) { hub, peer in
+        try await withHub(.household) { hub, peer in
             _ = try await peer.give([
                 weight("a", 70, #","subject":{"name":"me"}"#), weight("b", 71, #","subject":{"name":"you"}"#),
             ])
@@ -118,7 +113,7 @@ import Testing
     {
         let folder = try Folder()
         let (path, backup) = (folder.data + "/hub.sqlite", folder.path + "/one.sqlite")
-        try await withHub(Self.household, in: folder) { hub in
+        try await withHub(.household, in: folder) { hub in
             _ = try await hub.client().give([weight("a")])
             _ = try StoreFile(path).backUp(to: backup)
         }

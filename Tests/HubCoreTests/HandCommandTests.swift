@@ -55,9 +55,7 @@ import Testing
         try await withHub { hub, peer in
             let listener = try await hub.listener("sample/", "retraction/")
             _ = try await peer.give([HubCoreTests.weight("a")])
-            let height =
-                #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05+01:00","key":"a"}"#
-            #expect(try await peer.give([height]).results == ["stored"])
+            #expect(try await peer.give([height("a")]).results == ["stored"])
             var heard: [Frames] = []
             while heard.count < 3 { heard.append(try await listener.next()) }
             #expect(
@@ -485,7 +483,7 @@ import Testing
     }
 
     @Test func `R6.71 an edit of a value keeps the record's metadata`() async throws {
-        try await withHub { hub, peer in
+        try await withHub { hub, peer async throws in
             let insulin =
                 #"{"type":"insulinDelivery","value":4,"unit":"IU","start":"2024-03-15T07:30:00Z","metadata":{"insulinDeliveryReason":2,"syncIdentifier":"a","syncVersion":1}}"#
             #expect(try await peer.give([insulin]).results == ["stored"])

@@ -298,3 +298,7 @@ extension Frames {
 func weight(_ key: String = "k", _ value: Double = 72.3, _ more: String = "") -> String {
     #"{"type":"weight","value":\#(value),"unit":"kg","start":"2024-03-15T07:30:05+01:00","key":"\#(key)"\#(more)}"#
 }
+
+func height(_ key: String) -> String {
+    #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05+01:00","key":"\#(key)"}"#
+}

@@ -36,9 +36,7 @@ import Testing
             await sink.deliver(delivery)
             try await hub.sink("sink/all") { $0["delivered"].int ?? 0 == delivery.keys.count }
             // The newest record is kept, because the head depends on it.
-            _ = try await peer.give([
-                #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05+01:00","key":"h"}"#
-            ])
+            _ = try await peer.give([height("h")])
             try await sink.accept()
             try await hub.sink("sink/all") { $0["delivered"].int == 3 }
             let done = try await retention(peer, #"{"rule":"old"}"#)
@@ -62,9 +60,7 @@ import Testing
         try await withHub(try setting(thin: 30)) { hub, peer in
             let listener = try await hub.listener("day/")
             _ = try await peer.give([weight("a", 70), weight("b", 71), weight("c", 72)])
-            _ = try await peer.give([
-                #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05+01:00","key":"h"}"#
-            ])
+            _ = try await peer.give([height("h")])
             #expect(try await retention(peer)["result"]["rules"][0]["thinned"].int == 3)
             let day = try await listener.next()
             #expect(day.topic == "day/weight/me/kept.kitchen-script/")
@@ -94,9 +90,7 @@ import Testing
                 #"{"type":"weight","value":7\#(place),"unit":"kg","start":"2024-03-\#(time)","key":"\#(place)"}"#
             }
             _ = try await peer.give(days)
-            _ = try await peer.give([
-                #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05+01:00","key":"h"}"#
-            ])
+            _ = try await peer.give([height("h")])
             #expect(try await thinned(peer) == .null)
             #expect(try await retention(peer)["result"]["rules"][0]["thinned"].int == 3)
             let all = JSON(
@@ -122,9 +116,7 @@ import Testing
         let folder = try Folder()
         try await withHub(in: folder) { hub, peer in
             _ = try await peer.give((0..<120).map { weight("k\($0)") })
-            _ = try await peer.give([
-                #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05+01:00","key":"h"}"#
-            ])
+            _ = try await peer.give([height("h")])
         }
         let now = HubClock.system.now()
         let store = try Store(path: folder.data + "/hub.sqlite", now: now)
@@ -169,12 +161,12 @@ import Testing
             _ = try await peer.give([weight("c")])
         }
         // A record stored since then does not confirm the clock.
-        try await withHub(try setting(remove: 30), in: folder) { hub, peer in
+        try await withHub(try setting(remove: 30), in: folder) { hub, peer async throws in
             #expect(try await retention(peer)["code"].string == "clock")
         }
         first.clock = .simulated(start: Timestamp(microseconds: 1_710_630_000_000_000), rate: 1)
         first.retention = try setting(remove: 1).retention
-        try await withHub(first, in: folder) { hub, peer in
+        try await withHub(first, in: folder) { hub, peer async throws in
             #expect(try await retention(peer)["result"]["rules"][0]["removed"].int == 2)
             #expect(try await peer.status()["retentionHeld"].string == nil)
         }
@@ -197,7 +189,7 @@ import Testing
             #expect(done["result"]["rules"][0]["removed"].int == 1)
             #expect(try await peer.status()["retentionHeld"].string == nil)
         }
-        try await withHub(try setting(remove: 30), in: folder) { hub, peer in
+        try await withHub(try setting(remove: 30), in: folder) { hub, peer async throws in
             #expect(try await retention(peer)["outcome"].string == "done")
         }
     }

@@ -82,7 +82,7 @@ import Testing
     @Test func `a departure matches by type, source and number, and is left out for clients without retractions`()
         async throws
     {
-        let (me, you) = try await persons()
+        let (_, you) = try await persons()
         _ = try await store.put(try sample("a", group: "g"), try sample("b"))
         _ = try await assign([1, 2], you)
         var query = RecordQuery { $0.persons = [.person("me")] }
@@ -102,7 +102,6 @@ import Testing
         query.sources = ["ihealth-hs3"]
         query.kinds = KindSelection([.quantity], followsChanges: false)
         #expect(try await store.all(query).records.map(\.number) == [7])
-        _ = me
     }
 
     @Test func `R6.32 a record whose source changes its type leaves a retraction for followers of the old type`()
@@ -248,7 +247,7 @@ import Testing
     }
 
     @Test func `R6.22 later versions of a source keep the person, or none, that a person has chosen`() async throws {
-        let (me, you) = try await persons()
+        let (_, you) = try await persons()
         _ = try await store.put(try sample("a"), try sample("b"))
         _ = try await assign([1], you)
         _ = try await assign([2], nil)
@@ -262,7 +261,6 @@ import Testing
         _ = try await store.put(try sample("a", 71))
         #expect(try await store.records(numbers: [1]).map(\.assignment) == [.person(you)])
         #expect(try await store.verifyAccounts() == [])
-        _ = me
     }
 
     @Test func `a new version that the rules assign to another person leaves a departure`() async throws {
