@@ -27,35 +27,23 @@ import Testing
 
     private struct Ground {
         let folder: Folder
-        let loader: ConfigurationLoader
         let script: String
 
         init(_ folder: Folder) throws {
             self.folder = folder
             script = try folder.script("hub-probe", ApplyTests.program)
-            loader = ConfigurationLoader(
-                path: folder.path + "/hub.conf", environment: .process(), programPath: folder.path + "/hub",
-                patience: .seconds(60), launcherFolder: Programs.folder)
         }
 
-        func write(_ tables: String, hub: String = "") throws {
-            try "[hub]\ndata = \"\(folder.data)\"\nrun = \"\(folder.run)\"\n\(hub)\n\(tables)".write(
-                toFile: folder.path + "/hub.conf", atomically: true, encoding: .utf8)
-        }
+        func write(_ tables: String, hub: String = "") throws { try folder.configure(tables, hub: hub + "\n") }
 
         func plugin(_ name: String, _ lines: String = "") -> String {
             "[plugin.\(name)]\nexecutable = \"\(script)\"\n\(lines)\n"
         }
 
         func start(_ policy: LifecyclePolicy = ApplyTests.policy) async throws -> RunningHub {
-            let loader = loader
-            return try await RunningHub(
-                await loader.load(), reload: { await loader.load($0) }, policy: Setting().policy, lifePolicy: policy,
-                in: folder)
+            try await folder.startHub(policy)
         }
     }
-
-    /// Opens a session with the token of an instance's process.
 
     private func pid(_ hub: RunningHub, _ name: String, not old: Int64? = nil) async throws -> Int64 {
         let peer = try await hub.client("asker\(UInt32.random(in: 0 ... .max))")
@@ -116,11 +104,11 @@ import Testing
                 names.map { ground.plugin($0, "mode = \"\(mode)\"") }.joined(separator: "\n")
             }
             try ground.write(tables("other"))
-            let changed = await ground.loader.load()
+            let changed = await ground.folder.loader().load()
             try ground.write(tables("ok"))
             let (reads, read) = AsyncStream<Void>.makeStream()
             let hub = try await RunningHub(
-                await ground.loader.load(),
+                await ground.folder.loader().load(),
                 reload: { _ in
                     read.yield()
                     return changed

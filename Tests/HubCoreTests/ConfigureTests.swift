@@ -32,7 +32,7 @@ import Testing
         let folder: Folder
         let path: String
         let text: String
-        let loader: ConfigurationLoader
+        var loader: ConfigurationLoader { folder.loader() }
         let hub: RunningHub
         let owner: Peer
 
@@ -78,21 +78,13 @@ import Testing
                 """
             try text.write(toFile: path, atomically: true, encoding: .utf8)
             chmod(path, 0o640)
-            let loader = ConfigurationLoader(
-                path: path, environment: .process(), programPath: folder.path + "/hub", patience: .seconds(60),
-                launcherFolder: Programs.folder)
-            self.loader = loader
-            hub = try await RunningHub(
-                await loader.load(), reload: { await loader.load($0) }, policy: Setting().policy,
-                lifePolicy: LifecyclePolicy(), in: folder)
+            hub = try await folder.startHub()
             // Mode once, as the command uses: a session in mode run would end when persons change (R4.22).
             owner = try await Peer.dealer(hub.hub.endpoints.door)
             try await owner.hello("phone", mode: "once")
         }
 
         var now: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
-
-        /// Opens a session of the instance `web`.
     }
 
     private static func configure(

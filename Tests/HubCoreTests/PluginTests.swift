@@ -15,13 +15,8 @@ import Testing
     private func load(
         _ text: String, in folder: Folder, patience: Duration = .seconds(60)
     ) async throws -> CheckedConfiguration {
-        let path = folder.path + "/hub.conf"
-        try Data("[hub]\ndata = \"\(folder.data)\"\nrun = \"\(folder.run)\"\n[person.me]\n\(text)".utf8)
-            .write(to: URL(filePath: path))
-        return await ConfigurationLoader(
-            path: path, environment: .process(), programPath: folder.path + "/hub", patience: patience,
-            launcherFolder: Programs.folder
-        ).load()
+        try folder.configure("[person.me]\n" + text)
+        return await folder.loader(patience: patience).load()
     }
 
     @Test func `R13.5 a plugin without a valid manifest has a problem, and the others start`() async throws {
@@ -273,7 +268,7 @@ import Testing
         let setting = try Setting.withTokens(["blocked", "fine"], in: folder)
         try FileManager.default.createDirectory(atPath: folder.data + "/plugins", withIntermediateDirectories: true)
         try Data().write(to: URL(filePath: folder.data + "/plugins/blocked"))
-        try await withHub(setting, in: folder) { hub, peer in
+        try await withHub(setting, in: folder) { hub, peer async throws in
             #expect(try await hub.token(of: "fine").count == 32)
             #expect(try await peer.ask("PING").verb == "PONG")
             #expect(hub.log.lines.contains { $0.contains("plugin cannot start") && $0.contains("blocked") })

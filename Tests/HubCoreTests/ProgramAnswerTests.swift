@@ -20,13 +20,8 @@ import Testing
         """#
 
     private func load(_ text: String, in folder: Folder) async throws -> CheckedConfiguration {
-        let path = folder.path + "/hub.conf"
-        try "[hub]\ndata = \"\(folder.data)\"\nrun = \"\(folder.run)\"\n[person.me]\n\(text)".write(
-            toFile: path, atomically: true, encoding: .utf8)
-        return await ConfigurationLoader(
-            path: path, environment: .process(), programPath: folder.path + "/hub", patience: .seconds(60),
-            launcherFolder: Programs.folder
-        ).load()
+        try folder.configure("[person.me]\n" + text)
+        return await folder.loader().load()
     }
 
     @Test func `R13.8 a program checks only settings that fit its manifest, and each objection has its line`()

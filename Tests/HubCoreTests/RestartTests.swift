@@ -29,8 +29,7 @@ import Testing
         init() throws { script = try folder.script("hub-probe", RestartTests.program) }
 
         func write(_ lines: String) throws {
-            try "[hub]\ndata = \"\(folder.data)\"\nrun = \"\(folder.run)\"\n[person.me]\n\(lines)\n".write(
-                toFile: folder.path + "/hub.conf", atomically: true, encoding: .utf8)
+            try folder.configure("[person.me]\n\(lines)\n")
         }
 
         func plugin(_ name: String, _ lines: String = "") -> String {
@@ -38,14 +37,10 @@ import Testing
         }
 
         func start() async throws -> RunningHub {
-            let loader = ConfigurationLoader(
-                path: folder.path + "/hub.conf", environment: .process(), programPath: folder.path + "/hub",
-                patience: .seconds(60), launcherFolder: Programs.folder)
-            return try await RunningHub(
-                await loader.load(), reload: { await loader.load($0) }, policy: Setting().policy,
-                lifePolicy: LifecyclePolicy(
+            try await folder.startHub(
+                LifecyclePolicy(
                     firstPause: 20, longestPause: 40, crashLimit: 2, startLimit: 600_000, stopGrace: .seconds(120),
-                    killGrace: .milliseconds(300)), in: folder)
+                    killGrace: .milliseconds(300)))
         }
 
         /// Lets the running process end.

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import HubProcess
 import HubSettings
+import HubWire
 
 @testable import HubCore
 
@@ -115,6 +116,29 @@ extension Setting {
 }
 
 extension Folder {
+    /// Writes `hub.conf`: `[hub]` with these lines, and these tables.
+    func configure(_ tables: String, hub: String = "") throws {
+        try "[hub]\ndata = \"\(data)\"\nrun = \"\(run)\"\n\(hub)\(tables)".write(
+            toFile: path + "/hub.conf", atomically: true, encoding: .utf8)
+    }
+
+    /// Reads `hub.conf`.
+    ///
+    /// - Parameter patience: The maximum time for an answer of a plugin's program.
+    func loader(patience: Duration = .seconds(60)) -> ConfigurationLoader {
+        ConfigurationLoader(
+            path: path + "/hub.conf", environment: .process(), programPath: path + "/hub", patience: patience,
+            launcherFolder: Programs.folder)
+    }
+
+    /// Runs a hub with `hub.conf`, which `hub apply` reads again.
+    func startHub(_ policy: LifecyclePolicy = LifecyclePolicy()) async throws -> RunningHub {
+        let loader = loader()
+        return try await RunningHub(
+            await loader.load(), reload: { await loader.load($0) }, policy: Setting().policy, lifePolicy: policy,
+            in: self)
+    }
+
     func letSlowPluginEnd() throws { try Data().write(to: URL(filePath: "\(data)/plugins/slow/go")) }
 }
 
