@@ -1,4 +1,5 @@
 import JSON
+import Samples
 
 /// The members of an object, read in place without a tree, because a body has hundreds of thousands of them.
 struct Members {
@@ -10,6 +11,25 @@ struct Members {
         self.bytes = bytes
         all.reserveCapacity(4)
         read(value)
+    }
+
+    /// Reads the members of a body.
+    ///
+    /// - Parameter name: a member that the body must have.
+    /// - Throws: ``PhoneError`` if it is not an object, or if two members share a name.
+    init(body: JSONValue, with name: StaticString, in bytes: UnsafeRawBufferPointer) throws(PhoneError) {
+        guard body.kind == .object else { throw PhoneError(.form, "the body is an object with \(name)") }
+        self.init(body, in: bytes)
+        if let name = repeatedName { throw PhoneError(.json, "the member \(name.prefix(64)) stands there twice") }
+    }
+
+    /// Reads the members of an item of a body.
+    ///
+    /// - Throws: ``ItemError`` if it is not an object, or if two members share a name.
+    init(item: JSONValue, in bytes: UnsafeRawBufferPointer) throws(ItemError) {
+        guard item.kind == .object else { throw ItemError("json", "an object is expected") }
+        self.init(item, in: bytes)
+        try checkNames()
     }
 
     /// Reads another object and reuses the memory.
@@ -57,6 +77,11 @@ struct Members {
         return nil
     }
 
+    /// - Throws: ``ItemError`` if two members of the item share a name.
+    func checkNames() throws(ItemError) {
+        if let name = repeatedName { throw ItemError("json", "member \(name.prefix(64)) twice") }
+    }
+
     /// Finds a repeated name in a single pass, because a sender may write any number of members.
     private var repeatedOfMany: String? {
         var names: Set<String> = []
@@ -84,6 +109,14 @@ struct Members {
 
     func text(_ name: StaticString) -> String? {
         self[name].flatMap { $0.kind == .string ? JSONText.string($0, in: bytes) : nil }
+    }
+
+    func time(_ name: StaticString) -> Timestamp? { text(name).flatMap(PhoneTime.read) }
+
+    /// - Throws: ``ItemError`` if the member is missing, or no time.
+    func instant(_ name: StaticString) throws(ItemError) -> Timestamp {
+        guard let time = time(name) else { throw ItemError("time", "\(name) is missing, or no instant") }
+        return time
     }
 
     func number(_ name: StaticString) -> Double? {

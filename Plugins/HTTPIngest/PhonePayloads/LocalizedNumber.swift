@@ -105,16 +105,15 @@ enum LocalizedNumber: Equatable {
     func digits(_ text: String, unit: String, of type: HealthType) throws(ItemError) -> String {
         switch self {
         case .number(let digits): return digits
-        case .none: throw ItemError(code: "value", reason: "value: a number, and nothing beside it, such as 1234.5")
+        case .none: throw ItemError("value", "value: a number, and nothing beside it, such as 1234.5")
         case .ambiguous(let fraction, let thousands):
             let possible = [fraction, thousands].filter { digits in
                 Double(digits).map { PhoneNumbers.fault($0, unit, type) == nil } ?? false
             }
             if possible.count == 1 { return possible[0] }
             throw ItemError(
-                code: "value",
-                reason:
-                    "value: its separator can begin a fraction, or stand between thousands; send a number, not a text")
+                "value",
+                "value: its separator can begin a fraction, or stand between thousands; send a number, not a text")
         }
     }
 }

@@ -44,8 +44,10 @@ enum PhoneNumbers {
     }
 
     /// Why the hub would reject this number in this unit; `nil` if it would not.
-    static func fault(_ value: Double, _ unit: String, _ type: HealthType) -> (code: String, reason: String)? {
-        let foreign = ("unit", "\(unit) is not a unit of \(type.id); expected \(type.unit ?? "none")")
+    static func fault(_ value: Double, _ unit: String, _ type: HealthType) -> ItemError? {
+        var foreign: ItemError {
+            ItemError("unit", "\(unit) is not a unit of \(type.id); expected \(type.unit ?? "none")")
+        }
         guard !PhoneUnits.isPercentOfCount(unit, type) else { return foreign }
         let number: Double?
         do throws(UnitError) {
@@ -56,7 +58,12 @@ enum PhoneNumbers {
         guard let number, let objection = type.limits?.objection(to: number, of: type.id, unit: type.unit ?? "") else {
             return nil
         }
-        return ("value", objection)
+        return ItemError("value", objection)
+    }
+
+    /// - Throws: ``ItemError`` if the hub would reject this number in this unit.
+    static func check(_ value: Double, _ unit: String, _ type: HealthType?) throws(ItemError) {
+        if let type, let fault = fault(value, unit, type) { throw fault }
     }
 
     /// Whether a fraction is impossible for a person, so that the percent setting does not match the sender.

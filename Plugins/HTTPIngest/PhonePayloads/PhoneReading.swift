@@ -179,6 +179,10 @@ public struct PhoneBatch: Sendable {
         reject(.pointer(pointer), code, reason)
     }
 
+    mutating func reject(_ place: PhonePlace, _ error: ItemError) { reject(place, error.code, error.reason) }
+
+    mutating func reject(_ pointer: String, _ error: ItemError) { reject(.pointer(pointer), error) }
+
     mutating func ignore(_ pointer: String, _ why: String, name: String? = nil, points: Int? = nil) {
         ignored.append(PhoneOmission(.pointer(pointer), why, name: name, points: points))
     }

@@ -9,7 +9,7 @@ extension PhoneBatch {
         for record in records + kept {
             guard case .sample(let sample) = record.record, let fault = Self.fault(of: sample) else { continue }
             if let group = sample.group { groups.insert(group) }
-            if places.insert(record.place).inserted { reject(record.place, fault.code, fault.reason) }
+            if places.insert(record.place).inserted { reject(record.place, fault) }
         }
         guard !places.isEmpty else { return }
         func isUnfit(_ record: PhoneRecord) -> Bool {
@@ -20,9 +20,9 @@ extension PhoneBatch {
         kept.removeAll(where: isUnfit)
     }
 
-    private static func fault(of sample: Sample) -> (code: String, reason: String)? {
+    private static func fault(of sample: Sample) -> ItemError? {
         guard sample.start.isRepresentable, sample.end.isRepresentable else {
-            return ("time", "it begins or ends outside of the years 0001 to 9999")
+            return ItemError("time", "it begins or ends outside of the years 0001 to 9999")
         }
         let text =
             switch sample.value {
@@ -37,7 +37,7 @@ extension PhoneBatch {
             default: nil
             }
         guard [text, who].allSatisfy({ ($0?.utf8.count ?? 0) <= PhoneBody.maximumText }) else {
-            return ("size", "it has a text of more than \(PhoneBody.maximumText) bytes")
+            return ItemError("size", "it has a text of more than \(PhoneBody.maximumText) bytes")
         }
         return nil
     }

@@ -109,16 +109,19 @@ struct SampleMaker {
             subject: context.subject, group: group, metadata: object)
     }
 
-    /// Creates a blood pressure with its two members.
+    /// Creates a blood pressure with its two members; `nil` if the key is too long, or the metadata too large.
+    ///
+    /// - Throws: ``ItemError`` if the hub would reject a value.
     func pressure(
-        _ systolic: Double, _ diastolic: Double, base: String, _ start: Timestamp, _ end: Timestamp? = nil,
+        _ systolic: Double, _ diastolic: Double, _ unit: String, base: String, _ start: Timestamp, _ end: Timestamp?,
         _ metadata: MetadataWriter
-    ) -> [Sample]? {
+    ) throws(ItemError) -> [Sample]? {
+        for (id, value) in [(TypeID.bloodPressureSystolic, systolic), (.bloodPressureDiastolic, diastolic)] {
+            try PhoneNumbers.check(value, unit, TypeRegistry.standard.type(id))
+        }
         guard let whole = sample(.bloodPressure, .correlation, base, start, end, group: base, metadata),
-            let high = quantity(
-                .bloodPressureSystolic, systolic, "mmHg", base + " s", start, end, group: base),
-            let low = quantity(
-                .bloodPressureDiastolic, diastolic, "mmHg", base + " d", start, end, group: base)
+            let high = quantity(.bloodPressureSystolic, systolic, unit, base + " s", start, end, group: base),
+            let low = quantity(.bloodPressureDiastolic, diastolic, unit, base + " d", start, end, group: base)
         else { return nil }
         return [whole, high, low]
     }

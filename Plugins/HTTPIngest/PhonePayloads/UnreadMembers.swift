@@ -46,6 +46,8 @@ struct UnreadMembers: Sendable {
 /// The fault of an item.
 struct ItemError: Error, Hashable {
     var code, reason: String
+
+    init(_ code: String, _ reason: String) { (self.code, self.reason) = (code, reason) }
 }
 
 extension PhoneBatch {
@@ -57,12 +59,11 @@ extension PhoneBatch {
     ///   - known: the names that the reader uses, and `also` one more.
     ///   - list: the place of the list, and `at` the place of this item.
     ///   - unit: the unit of the item's only number; `nil` if it has several numbers or none. Then a member with a unit is only noted.
-    /// - Returns: the fault of an item that gives another unit.
-    @discardableResult
+    /// - Throws: ``ItemError`` if the item gives another unit.
     mutating func noteUnread(
         _ members: Members, but known: [StaticString], also: String? = nil, in list: @autoclosure () -> String,
         unit: (text: String, type: HealthType)? = nil, at place: @autoclosure () -> String
-    ) -> ItemError? {
+    ) throws(ItemError) {
         for member in members.all where !known.contains(where: { members.named(member.name, $0) }) {
             guard !isEmpty(member.value, members.bytes), let name = JSONText.string(member.name, in: members.bytes),
                 name != also
@@ -73,12 +74,10 @@ extension PhoneBatch {
                 continue
             }
             guard case .unit(let stated) = statement, UnitStatement.areSame(stated, unit.text, of: unit.type) else {
-                return ItemError(
-                    code: "unit",
-                    reason: "\(name.prefix(64)): it states another unit than \(unit.text), which this item has")
+                throw ItemError(
+                    "unit", "\(name.prefix(64)): it states another unit than \(unit.text), which this item has")
             }
         }
-        return nil
     }
 
     /// Whether the value is empty: `null`, an empty text, list or object.

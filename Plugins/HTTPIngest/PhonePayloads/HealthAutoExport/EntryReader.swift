@@ -15,30 +15,33 @@ struct EntryReader {
     var maker: SampleMaker { SampleMaker(context: context, account: "hae") }
 
     func read(_ entry: HealthAutoExportSteps.Entry, _ value: JSONValue, _ batch: inout PhoneBatch) {
-        guard value.kind == .object else { return batch.reject(at, "json", "an object is expected") }
-        let members = Members(value, in: bytes)
-        if let name = members.repeatedName { return batch.reject(at, "json", "member \(name.prefix(64)) twice") }
-        batch.noteUnread(members, but: entry.names, in: "/data/\(entry.rawValue)", at: at)
-        guard let start = members.text("start").flatMap(PhoneTime.read) else {
-            return batch.reject(at, "time", "start is missing, or cannot be read")
-        }
-        let end = members.text("end").flatMap(PhoneTime.read) ?? start
-        guard start.microseconds <= end.microseconds else { return batch.reject(at, "time", "end is before start") }
-        switch entry {
-        case .workouts:
-            var workout = WorkoutReader(self, members, start, end)
-            workout.read(&batch)
-        case .symptoms: symptom(members, start, end, &batch)
-        case .cycleTracking: cycle(members, start, end, &batch)
-        case .stateOfMind: mood(members, start, end, &batch)
-        case .ecg: ecg(members, start, end, &batch)
-        case .heartRateNotifications: notification(members, start, end, &batch)
-        case .medications: dose(members, start, end, &batch)
+        do throws(ItemError) { try read(entry, Members(item: value, in: bytes), &batch) } catch {
+            batch.reject(at, error)
         }
     }
 
-    func add(_ sample: Sample?, _ batch: inout PhoneBatch) {
-        guard let sample else { return batch.reject(at, "metadata", "it is too large for a record") }
+    private func read(
+        _ entry: HealthAutoExportSteps.Entry, _ members: Members, _ batch: inout PhoneBatch
+    ) throws(ItemError) {
+        try batch.noteUnread(members, but: entry.names, in: "/data/\(entry.rawValue)", at: at)
+        guard let start = members.time("start") else { throw ItemError("time", "start is missing, or cannot be read") }
+        let end = members.time("end") ?? start
+        guard start.microseconds <= end.microseconds else { throw ItemError("time", "end is before start") }
+        switch entry {
+        case .workouts:
+            var workout = WorkoutReader(self, members, start, end)
+            try workout.read(&batch)
+        case .symptoms: try symptom(members, start, end, &batch)
+        case .cycleTracking: try cycle(members, start, end, &batch)
+        case .stateOfMind: try mood(members, start, end, &batch)
+        case .ecg: try ecg(members, start, end, &batch)
+        case .heartRateNotifications: try notification(members, start, end, &batch)
+        case .medications: try dose(members, start, end, &batch)
+        }
+    }
+
+    func add(_ sample: Sample?, _ batch: inout PhoneBatch) throws(ItemError) {
+        guard let sample else { throw ItemError("metadata", "it is too large for a record") }
         batch.records.append(PhoneRecord(.sample(sample), .pointer(at)))
     }
 
@@ -57,8 +60,10 @@ struct EntryReader {
         "moderate": "moderate", "severe": "severe",
     ]
 
-    private func symptom(_ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch) {
-        guard let name = members.text("name"), !name.isEmpty else { return batch.reject(at, "type", "name is missing") }
+    private func symptom(
+        _ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch
+    ) throws(ItemError) {
+        guard let name = members.text("name"), !name.isEmpty else { throw ItemError("type", "name is missing") }
         let severity = members.text("severity")
         let word = Self.severities[PhoneKeys.folded(severity ?? "unspecified")]
         let known = Self.symptoms[PhoneKeys.folded(name)].flatMap { type in
@@ -68,11 +73,13 @@ struct EntryReader {
         // The severity is in the phone's language, or the type does not have it.
         if known == nil { metadata.add("severity", text: severity) }
         metadata.add("wasUserEntered", truth: members.truth("userEntered"))
-        give(name, known, else: "symptom", members.text("source") ?? "", start, end, metadata, &batch)
+        try give(name, known, else: "symptom", members.text("source") ?? "", start, end, metadata, &batch)
     }
 
-    private func cycle(_ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch) {
-        guard let name = members.text("name"), !name.isEmpty else { return batch.reject(at, "type", "name is missing") }
+    private func cycle(
+        _ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch
+    ) throws(ItemError) {
+        guard let name = members.text("name"), !name.isEmpty else { throw ItemError("type", "name is missing") }
         let word = members.text("value")
         let values = word.map { PhoneKeys.folded($0).replacing("_", with: "") }
         let found = TypeRegistry.standard.all.first {
@@ -93,29 +100,31 @@ struct EntryReader {
         } else {
             metadata.add("isCycleStart", truth: members.truth("isCycleStart"))
         }
-        give(name, known, else: "cycle", members.text("source") ?? "", start, end, metadata, &batch)
+        try give(name, known, else: "cycle", members.text("source") ?? "", start, end, metadata, &batch)
     }
 
     /// Adds a category value; if the hub does not know it, keeps the app's name under a type `x.hae.` with this word.
     private func give(
         _ name: String, _ known: (type: TypeID, raw: Int)?, else word: String, _ source: String, _ start: Timestamp,
         _ end: Timestamp, _ metadata: MetadataWriter, _ batch: inout PhoneBatch
-    ) {
+    ) throws(ItemError) {
         var metadata = metadata
         metadata.add("sourceName", text: source)
         if let known {
             let key = key(start, "\(known.type) r \(PhoneKeys.hash(source))")
-            return add(maker.category(known.type, known.raw, key, start, end, metadata), &batch)
+            return try add(maker.category(known.type, known.raw, key, start, end, metadata), &batch)
         }
         guard let type = type("x.hae.\(word)") else { return }
         let key = key(start, "\(word) r \(PhoneKeys.hash(source, name))")
-        add(maker.sample(type, .other(name), key, start, end, metadata), &batch)
+        try add(maker.sample(type, .other(name), key, start, end, metadata), &batch)
     }
 
     // MARK: - Mind
 
-    private func mood(_ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch) {
-        guard let id = members.text("id"), !id.isEmpty else { return batch.reject(at, "key", "id is missing") }
+    private func mood(
+        _ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch
+    ) throws(ItemError) {
+        guard let id = members.text("id"), !id.isEmpty else { throw ItemError("key", "id is missing") }
         var metadata = MetadataWriter()
         metadata.add("kind", text: members.text("kind"))
         for name in ["labels", "associations", "valence", "valenceClassification"] as [StaticString] {
@@ -124,12 +133,15 @@ struct EntryReader {
         if let more = members["metadata"], more.kind == .object, !Members(more, in: bytes).all.isEmpty {
             metadata.add("metadata", json: members.json(more))
         }
-        add(maker.sample(.stateOfMind, .other(members.digits("valence")), key(start, id), start, end, metadata), &batch)
+        let valence = SampleValue.other(members.digits("valence"))
+        try add(maker.sample(.stateOfMind, valence, key(start, id), start, end, metadata), &batch)
     }
 
     // MARK: - Heart
 
-    private func ecg(_ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch) {
+    private func ecg(
+        _ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch
+    ) throws(ItemError) {
         var metadata = MetadataWriter()
         for name in ["averageHeartRate", "samplingFrequency", "numberOfVoltageMeasurements"] as [StaticString] {
             metadata.add("\(name)", json: members.digits(name))
@@ -144,8 +156,8 @@ struct EntryReader {
             .electrocardiogram, .other(members.text("classification")), base, start, end, metadata)
         let strips = voltages?.strips ?? []
         if !strips.isEmpty { sample?.group = base }
-        add(sample, &batch)
-        guard sample != nil, let type = type("x.hae.ecgVoltages") else { return }
+        try add(sample, &batch)
+        guard let type = type("x.hae.ecgVoltages") else { return }
         if let voltages, voltages.unread > 0 {
             batch.reject(
                 "\(at)/voltageMeasurements", "value", "\(voltages.unread) voltages cannot be read; the others are kept")
@@ -168,9 +180,11 @@ struct EntryReader {
         "irregular_rhythm_notification": .irregularHeartRhythmEvent,
     ]
 
-    private func notification(_ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch) {
+    private func notification(
+        _ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch
+    ) throws(ItemError) {
         guard let type = members.text("heartNotification").flatMap({ Self.notifications[PhoneKeys.folded($0)] }) else {
-            return batch.reject(at, "type", "does not say which notification it is")
+            throw ItemError("type", "does not say which notification it is")
         }
         var metadata = MetadataWriter()
         if let threshold = members.number("threshold") ?? members.number("threshhold"),
@@ -183,14 +197,16 @@ struct EntryReader {
             guard let list = members[name], list.kind == .array, list.end - list.start > 2 else { continue }
             metadata.add("\(name)", json: members.json(list))
         }
-        add(maker.category(type, 0, key(start, "\(type)"), start, end, metadata), &batch)
+        try add(maker.category(type, 0, key(start, "\(type)"), start, end, metadata), &batch)
     }
 
     // MARK: - Medication
 
-    private func dose(_ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch) {
+    private func dose(
+        _ members: Members, _ start: Timestamp, _ end: Timestamp, _ batch: inout PhoneBatch
+    ) throws(ItemError) {
         guard let text = members.text("displayText")?.trimmed, !text.isEmpty else {
-            return batch.reject(at, "value", "displayText is missing")
+            throw ItemError("value", "displayText is missing")
         }
         var metadata = MetadataWriter()
         metadata.add("status", text: members.text("status"))
@@ -203,7 +219,7 @@ struct EntryReader {
         if let codings = members["codings"], codings.kind == .array, codings.end - codings.start > 2 {
             metadata.add("codings", json: members.json(codings))
         }
-        add(
+        try add(
             maker.sample(
                 .medicationDoseEvent, .other(text), key(start, "medication \(PhoneKeys.hash(text))"), start, end,
                 metadata),

@@ -79,7 +79,12 @@ struct HealthAutoExportSteps: PayloadSteps {
             hasRead = true
             switch parts[position] {
             case .metric(let index, let value):
-                metric = MetricSteps.make(value, index, bytes, context, &batch)
+                do throws(ItemError) {
+                    metric = try MetricSteps.make(value, index, bytes, context, &batch)
+                } catch {
+                    batch.received += 1
+                    batch.reject("/data/metrics/\(index)", error)
+                }
             case .entry(let entry, let index, let value):
                 batch.received += 1
                 EntryReader(bytes, context, "/data/\(entry.rawValue)/\(index)").read(entry, value, &batch)

@@ -21,7 +21,7 @@ struct MetricSteps: PayloadSteps {
     private static let names: [StaticString] = ["date", "qty", "source", "Min", "Avg", "Max"]
     private let grouping: Grouping
     private var points: [Point] = []
-    private var sources: [MetricSource] = []
+    private var sources = MetricSources()
     private var position = 0
     /// The findings made while the points were read; returned with the first records.
     private var found = PhoneBatch()
@@ -37,28 +37,24 @@ struct MetricSteps: PayloadSteps {
     }
 
     /// Returns `nil` if the metric is not numeric; then `batch` contains the result.
+    ///
+    /// - Throws: ``ItemError`` if the metric as a whole is refused.
     static func make(
         _ value: JSONValue, _ index: Int, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext,
         _ batch: inout PhoneBatch
-    ) -> MetricSteps? {
+    ) throws(ItemError) -> MetricSteps? {
         let at = "/data/metrics/\(index)"
         let members = Members(value, in: bytes)
-        if let name = members.repeatedName { return batch.nothing(at, "json", "member \(name.prefix(64)) twice") }
-        guard let name = members.text("name"), !name.isEmpty else {
-            return batch.nothing(at, "type", "the metric has no name")
-        }
+        try members.checkNames()
+        guard let name = members.text("name"), !name.isEmpty else { throw ItemError("type", "the metric has no name") }
         guard let data = members["data"] else { return nil }
-        guard data.kind == .array else { return batch.nothing(at, "json", "data is an array") }
+        guard data.kind == .array else { throw ItemError("json", "data is an array") }
         let units = members.text("units")
         let known = HealthAutoExportMetric.named(name)
         let unit = known.flatMap { metric in
             units.map { (text: PhoneNumbers.unit($0, of: metric.type.id), type: metric.type) }
         }
-        if let fault = batch.noteUnread(
-            members, but: ["name", "units", "data"], in: "/data/metrics", unit: unit, at: at)
-        {
-            return batch.nothing(at, fault.code, fault.reason)
-        }
+        try batch.noteUnread(members, but: ["name", "units", "data"], in: "/data/metrics", unit: unit, at: at)
         guard let metric = known else {
             UnknownElementStore(bytes, context, account: "hae", type: "x.hae.unread").keep(
                 name, data, at: at, "metric not known", more: units.map { [("units", $0)] } ?? [], &batch)
@@ -66,8 +62,8 @@ struct MetricSteps: PayloadSteps {
         }
         let grouping = Grouping(context.grouping)
         if case .longer(let word) = grouping {
-            return batch.nothing(
-                at, "time", "grouped by \(word), which is too long for a record: choose Hours or Days in the app")
+            throw ItemError(
+                "time", "grouped by \(word), which is too long for a record: choose Hours or Days in the app")
         }
         guard metric.shape == .number else {
             ShapedMetric(
@@ -81,86 +77,53 @@ struct MetricSteps: PayloadSteps {
     // MARK: - Reading
 
     private mutating func read(_ data: JSONValue, hasUnit: Bool, _ bytes: UnsafeRawBufferPointer) {
-        let isFraction = type.unit == "%" && context.percent == .hundred
-        var names: [String: Int32] = [:]
-        var last: (text: UnsafeRawBufferPointer, number: Int32)?
         var cursor = ArrayCursor(data, in: bytes)
         var members = Members(data, in: bytes)
         while let element = cursor.next() {
-            let index = cursor.count - 1
             found.received += 1
             members.read(element)
-            if let fault = fault(members, element, hasUnit) {
-                found.reject(.point(metric: place, index), fault.code, fault.reason)
-                continue
+            do throws(ItemError) {
+                let point = try point(members, element, cursor.count - 1, hasUnit)
+                points.append(point)
+            } catch {
+                found.reject(.point(metric: place, cursor.count - 1), error)
             }
-            guard let date = members["date"], let time = PhoneTime.read(bytes.content(of: date)) else { continue }
-            let unread = found.noteUnread(
-                members, but: Self.names, in: "/data/metrics/\(place)/data", unit: (unit, type),
-                at: "/data/metrics/\(place)/data/\(index)")
-            if let unread {
-                found.reject(.point(metric: place, index), unread.code, unread.reason)
-                continue
-            }
-            var point = Point(
-                index: Int32(index), source: 0, hasRange: false, time: time, value: 0, low: 0, high: 0)
-            func number(_ name: StaticString) -> Double? {
-                isFraction ? members.digits(name).flatMap(PhoneNumbers.hundredth) : members.number(name)
-            }
-            if let value = number("qty") {
-                point.value = value
-            } else if let low = number("Min"), let mean = number("Avg"), let high = number("Max") {
-                (point.value, point.low, point.high) = (mean, low, high)
-                point.hasRange = low != high || mean != low
-            } else {
-                found.reject(.point(metric: place, index), "value", "qty is a number")
-                continue
-            }
-            let wrong =
-                PhoneNumbers.fault(point.value, unit, type)
-                ?? (isFraction && PhoneNumbers.isNoPercentage(point.value, of: type.id)
-                    ? (
-                        "value",
-                        "as 0 to 100 it is beyond a person's range; the setting percent says how numbers are meant"
-                    )
-                    : nil)
-            if let wrong {
-                found.reject(.point(metric: place, index), wrong.0, wrong.1)
-                continue
-            }
-            let name = members["source"].flatMap { $0.kind == .string ? $0 : nil }
-            let raw = name.map(bytes.content) ?? UnsafeRawBufferPointer(start: nil, count: 0)
-            // Nearly every point has the same source as the point before it.
-            if let last, last.text.elementsEqual(raw) {
-                point.source = last.number
-            } else {
-                let text = name.flatMap { JSONText.string($0, in: bytes) } ?? ""
-                guard text.utf8.count <= PhoneBody.maximumText else {
-                    found.reject(.point(metric: place, index), "size", "the name of the source is too long")
-                    continue
-                }
-                let number = names[text] ?? Int32(sources.count)
-                if names[text] == nil {
-                    names[text] = number
-                    sources.append(MetricSource(text))
-                }
-                point.source = number
-                last = (raw, number)
-            }
-            points.append(point)
         }
     }
 
-    private func fault(
-        _ members: Members, _ element: JSONValue, _ hasUnit: Bool
-    ) -> (code: String, reason: String)? {
-        guard element.kind == .object else { return ("json", "a point is an object") }
-        if let name = members.repeatedName { return ("json", "member \(name.prefix(64)) twice") }
-        guard let date = members["date"] else { return ("time", "date is missing") }
-        guard date.kind == .string, PhoneTime.read(members.bytes.content(of: date)) != nil else {
-            return ("time", "date cannot be read: expected such as 2026-02-10 06:31:02 +0100")
+    private mutating func point(
+        _ members: Members, _ element: JSONValue, _ index: Int, _ hasUnit: Bool
+    ) throws(ItemError) -> Point {
+        guard element.kind == .object else { throw ItemError("json", "a point is an object") }
+        try members.checkNames()
+        guard let date = members["date"] else { throw ItemError("time", "date is missing") }
+        guard date.kind == .string, let time = PhoneTime.read(members.bytes.content(of: date)) else {
+            throw ItemError.unreadDate
         }
-        return hasUnit ? nil : ("unit", "units is missing")
+        guard hasUnit else { throw ItemError.unitless }
+        try found.noteUnread(
+            members, but: Self.names, in: "/data/metrics/\(place)/data", unit: (unit, type),
+            at: "/data/metrics/\(place)/data/\(index)")
+        var point = Point(index: Int32(index), source: 0, hasRange: false, time: time, value: 0, low: 0, high: 0)
+        let isFraction = type.unit == "%" && context.percent == .hundred
+        func number(_ name: StaticString) -> Double? {
+            isFraction ? members.digits(name).flatMap(PhoneNumbers.hundredth) : members.number(name)
+        }
+        if let value = number("qty") {
+            point.value = value
+        } else if let low = number("Min"), let mean = number("Avg"), let high = number("Max") {
+            (point.value, point.low, point.high) = (mean, low, high)
+            point.hasRange = low != high || mean != low
+        } else {
+            throw ItemError("value", "qty is a number")
+        }
+        try PhoneNumbers.check(point.value, unit, type)
+        if isFraction, PhoneNumbers.isNoPercentage(point.value, of: type.id) {
+            throw ItemError(
+                "value", "as 0 to 100 it is beyond a person's range; the setting percent says how numbers are meant")
+        }
+        point.source = try sources.number(of: members["source"], in: members.bytes)
+        return point
     }
 
     /// Numbers the points of one instant and source by their values, in ascending order; equal points count once.
@@ -208,7 +171,7 @@ struct MetricSteps: PayloadSteps {
         }
         if case .days = grouping { return addDay(point, at, &batch) }
         let bucket = grouping.bucket ?? (point.hasRange ? ("m", 60_000_000) : nil)
-        let source = sources[Int(point.source)]
+        let source = sources.all[Int(point.source)]
         let time = PhoneTime.key(point.time.microseconds)
         let suffix = point.ordinal > 1 ? " \(point.ordinal)" : ""
         guard let key = RecordKey("\(time) \(type.id) \(bucket?.letter ?? "r \(source.hash)")\(suffix)") else {
@@ -283,14 +246,38 @@ struct MetricSource {
     }
 }
 
-extension PhoneBatch {
-    /// Rejects a metric as a whole.
-    fileprivate mutating func nothing(_ pointer: String, _ code: String, _ reason: String) -> MetricSteps? {
-        received += 1
-        reject(pointer, code, reason)
-        return nil
-    }
+/// The sources of a metric's points.
+private struct MetricSources {
+    private(set) var all: [MetricSource] = []
+    private var numbers: [String: Int32] = [:]
+    private var last: (text: UnsafeRawBufferPointer, number: Int32)?
 
+    /// The number of the source that a point names.
+    ///
+    /// - Throws: ``ItemError`` if its name is too long.
+    mutating func number(of name: JSONValue?, in bytes: UnsafeRawBufferPointer) throws(ItemError) -> Int32 {
+        let name = name.flatMap { $0.kind == .string ? $0 : nil }
+        let raw = name.map(bytes.content) ?? UnsafeRawBufferPointer(start: nil, count: 0)
+        // Nearly every point has the same source as the point before it.
+        if let last, last.text.elementsEqual(raw) { return last.number }
+        let text = name.flatMap { JSONText.string($0, in: bytes) } ?? ""
+        guard text.utf8.count <= PhoneBody.maximumText else { throw ItemError.longSource }
+        let number = numbers[text] ?? Int32(all.count)
+        if numbers.updateValue(number, forKey: text) == nil { all.append(MetricSource(text)) }
+        last = (raw, number)
+        return number
+    }
+}
+
+/// The faults that points of all metrics may have.
+extension ItemError {
+    static let unreadDate = ItemError("time", "date cannot be read: expected such as 2026-02-10 06:31:02 +0100")
+    static let unitless = ItemError("unit", "units is missing")
+    static let longSource = ItemError("size", "the name of the source is too long")
+    static let largePoint = ItemError("metadata", "the point is too large for a record")
+}
+
+extension PhoneBatch {
     /// Adds a day's value, which requires a person.
     mutating func addDay(
         _ context: PhoneContext, _ type: HealthType, _ value: Double, _ unit: String, on date: LocalDate,

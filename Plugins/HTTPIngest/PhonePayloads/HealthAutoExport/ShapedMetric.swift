@@ -51,50 +51,41 @@ struct ShapedMetric {
         while let element = cursor.next() {
             batch.received += 1
             let at = PhonePlace.point(metric: place, cursor.count - 1)
-            let members = Members(element, in: bytes)
-            guard element.kind == .object else {
-                batch.reject(at, "json", "a point is an object")
-                continue
+            do throws(ItemError) {
+                guard element.kind == .object else { throw ItemError("json", "a point is an object") }
+                let members = try Members(item: element, in: bytes)
+                try batch.noteUnread(
+                    members, but: names, in: "/data/metrics/\(place)/data", unit: unit, at: "\(at)")
+                if metric.shape == .sleep {
+                    drafts.append(try SleepReader(maker: maker, units: units).read(members, at))
+                } else {
+                    drafts += try self.drafts(of: try point(members, element, at), name, &batch)
+                }
+            } catch {
+                batch.reject(at, error)
             }
-            if let name = members.repeatedName {
-                batch.reject(at, "json", "member \(name.prefix(64)) twice")
-                continue
-            }
-            let unread = batch.noteUnread(
-                members, but: names, in: "/data/metrics/\(place)/data", unit: unit, at: "\(at)")
-            if let unread {
-                batch.reject(at, unread.code, unread.reason)
-                continue
-            }
-            if metric.shape == .sleep {
-                drafts += SleepReader(context: context, maker: maker, units: units).read(members, at, &batch)
-                continue
-            }
-            guard let text = members.text("date") else {
-                batch.reject(at, "time", "date is missing")
-                continue
-            }
-            guard let time = PhoneTime.read(text) else {
-                batch.reject(at, "time", "date cannot be read: expected such as 2026-02-10 06:31:02 +0100")
-                continue
-            }
-            let source = members.text("source") ?? ""
-            guard source.utf8.count <= PhoneBody.maximumText else {
-                batch.reject(at, "size", "the name of the source is too long")
-                continue
-            }
-            let point = Point(
-                members: members, value: element, at: at, time: time, source: source,
-                start: "\(PhoneTime.key(time.microseconds)) \(metric.type.id)")
-            drafts += self.drafts(of: point, name, &batch)
         }
         batch.add(drafts)
     }
 
-    private func drafts(of point: Point, _ name: String, _ batch: inout PhoneBatch) -> [SampleDraft] {
+    private func point(
+        _ members: Members, _ element: JSONValue, _ at: PhonePlace
+    ) throws(ItemError) -> Point {
+        guard let text = members.text("date") else { throw ItemError("time", "date is missing") }
+        guard let time = PhoneTime.read(text) else { throw ItemError.unreadDate }
+        let source = members.text("source") ?? ""
+        guard source.utf8.count <= PhoneBody.maximumText else { throw ItemError.longSource }
+        return Point(
+            members: members, value: element, at: at, time: time, source: source,
+            start: "\(PhoneTime.key(time.microseconds)) \(metric.type.id)")
+    }
+
+    private func drafts(
+        of point: Point, _ name: String, _ batch: inout PhoneBatch
+    ) throws(ItemError) -> [SampleDraft] {
         switch metric.shape {
-        case .pressure: return pressure(point, &batch)
-        case .meal, .insulin: return number(point, &batch)
+        case .pressure: return try pressure(point, &batch)
+        case .meal, .insulin: return try number(point, &batch)
         default: break
         }
         // Only numbers can become day values.
@@ -105,10 +96,10 @@ struct ShapedMetric {
             return []
         }
         switch metric.shape {
-        case .standHour: return standHour(point, name, &batch)
-        case .minutes: return session(point, &batch)
-        case .hygiene: return hygiene(point, &batch)
-        case .counters: return counters(point, &batch)
+        case .standHour: return try standHour(point, name, &batch)
+        case .minutes: return [try session(point)]
+        case .hygiene: return [try hygiene(point)]
+        case .counters: return try counters(point)
         case .number, .sleep, .meal, .insulin, .pressure: return []
         }
     }
@@ -129,24 +120,26 @@ struct ShapedMetric {
 
     // MARK: - Numbers with additional members
 
-    private func number(_ point: Point, _ batch: inout PhoneBatch) -> [SampleDraft] {
-        guard let units else {
-            batch.reject(point.at, "unit", "units is missing")
-            return []
-        }
-        guard var value = point.members.number("qty") else {
-            batch.reject(point.at, "value", "qty is a number")
-            return []
-        }
+    private func quantity(_ point: Point) throws(ItemError) -> Double {
+        guard let value = point.members.number("qty") else { throw ItemError("value", "qty is a number") }
+        return value
+    }
+
+    private func addDay(
+        _ point: Point, _ type: HealthType, _ value: Double, _ unit: String, _ batch: inout PhoneBatch
+    ) {
+        batch.addDay(
+            context, type, PhoneNumbers.rounded(value), unit, on: point.time.localDate, series: "hae", account: "hae",
+            point.at)
+    }
+
+    private func number(_ point: Point, _ batch: inout PhoneBatch) throws(ItemError) -> [SampleDraft] {
+        guard let units else { throw ItemError.unitless }
+        var value = try quantity(point)
         let unit = PhoneNumbers.unit(units, of: metric.type.id)
-        if let fault = PhoneNumbers.fault(value, unit, metric.type) {
-            batch.reject(point.at, fault.code, fault.reason)
-            return []
-        }
+        try PhoneNumbers.check(value, unit, metric.type)
         if case .days = grouping {
-            batch.addDay(
-                context, metric.type, PhoneNumbers.rounded(value), unit, on: point.time.localDate, series: "hae",
-                account: "hae", point.at)
+            addDay(point, metric.type, value, unit, &batch)
             return []
         }
         var metadata = metadata(point)
@@ -160,8 +153,7 @@ struct ShapedMetric {
         } else {
             let reasons = ["basal": 1, "bolus": 2]
             guard let reason = point.members.text("reason").flatMap({ reasons[PhoneKeys.compared($0)] }) else {
-                batch.reject(point.at, "metadata", "insulin says nothing without its reason, Basal or Bolus")
-                return []
+                throw ItemError("metadata", "insulin says nothing without its reason, Basal or Bolus")
             }
             metadata.add("insulinDeliveryReason", number: Double(reason))
             more = "\(reason)"
@@ -172,10 +164,7 @@ struct ShapedMetric {
         }
         let base = "\(point.start) \(grouping.bucket?.letter ?? "r \(PhoneKeys.hash(point.source))")"
         guard let sample = maker.quantity(metric.type.id, value, unit, base, point.time, end(of: point), metadata)
-        else {
-            batch.reject(point.at, "metadata", "the point is too large for a record")
-            return []
-        }
+        else { throw ItemError.largePoint }
         return [SampleDraft(sample, base: base, content: order(value) + more, point.at)]
     }
 
@@ -186,108 +175,80 @@ struct ShapedMetric {
         return ordered.hexadecimal(digits: 16)
     }
 
-    private func pressure(_ point: Point, _ batch: inout PhoneBatch) -> [SampleDraft] {
+    private func pressure(_ point: Point, _ batch: inout PhoneBatch) throws(ItemError) -> [SampleDraft] {
         guard let systolic = point.members.number("systolic"), let diastolic = point.members.number("diastolic") else {
-            batch.reject(point.at, "value", "systolic and diastolic are numbers")
-            return []
+            throw ItemError("value", "systolic and diastolic are numbers")
         }
         let unit = PhoneNumbers.unit(units ?? "mmHg", of: .bloodPressureSystolic)
-        for (type, value) in [(TypeID.bloodPressureSystolic, systolic), (.bloodPressureDiastolic, diastolic)] {
-            guard let type = TypeRegistry.standard.type(type), let fault = PhoneNumbers.fault(value, unit, type) else {
-                continue
-            }
-            batch.reject(point.at, fault.code, fault.reason)
-            return []
-        }
-        if case .days = grouping {
-            for (id, value) in [(TypeID.bloodPressureSystolic, systolic), (.bloodPressureDiastolic, diastolic)] {
-                guard let type = TypeRegistry.standard.type(id) else { continue }
-                batch.addDay(
-                    context, type, PhoneNumbers.rounded(value), unit, on: point.time.localDate, series: "hae",
-                    account: "hae", point.at)
-            }
-            return []
-        }
         var metadata = metadata(point)
         if grouping.bucket != nil { metadata.add("aggregation", text: "mean") }
         let time = PhoneTime.key(point.time.microseconds)
         let base = "\(time) bp \(grouping.bucket?.letter ?? "r \(PhoneKeys.hash(point.source))")"
-        guard var samples = maker.pressure(systolic, diastolic, base: base, point.time, end(of: point), metadata) else {
-            batch.reject(point.at, "metadata", "the point is too large for a record")
+        let made = try maker.pressure(systolic, diastolic, unit, base: base, point.time, end(of: point), metadata)
+        if case .days = grouping {
+            for (id, value) in [(TypeID.bloodPressureSystolic, systolic), (.bloodPressureDiastolic, diastolic)] {
+                if let type = TypeRegistry.standard.type(id) { addDay(point, type, value, unit, &batch) }
+            }
             return []
         }
-        for index in samples.indices {
-            if case .quantity(let value, _) = samples[index].value {
-                samples[index].value = .quantity(value, unit: unit)
-            }
-        }
+        guard let samples = made else { throw ItemError.largePoint }
         return [SampleDraft(samples, base: base, content: order(systolic) + order(diastolic), point.at)]
     }
 
     // MARK: - Events
 
     private func event(
-        _ point: Point, _ raw: Int, until end: Timestamp?, key: String, content: String, _ metadata: MetadataWriter,
-        _ batch: inout PhoneBatch
-    ) -> [SampleDraft] {
+        _ point: Point, _ raw: Int, until end: Timestamp?, key: String, content: String, _ metadata: MetadataWriter
+    ) throws(ItemError) -> SampleDraft {
         guard let sample = maker.category(metric.type.id, raw, key, point.time, end, metadata) else {
-            batch.reject(point.at, "metadata", "the point is too large for a record")
-            return []
+            throw ItemError.largePoint
         }
-        return [SampleDraft(sample, base: key, content: content, point.at)]
+        return SampleDraft(sample, base: key, content: content, point.at)
     }
 
-    private func standHour(_ point: Point, _ name: String, _ batch: inout PhoneBatch) -> [SampleDraft] {
-        guard let count = point.members.number("qty") else {
-            batch.reject(point.at, "value", "qty is a number")
-            return []
-        }
+    private func standHour(
+        _ point: Point, _ name: String, _ batch: inout PhoneBatch
+    ) throws(ItemError) -> [SampleDraft] {
+        let count = try quantity(point)
         guard count == 0 || count == 1 else {
             keep(point, name, "several hours in one point: choose the grouping Hours", &batch)
             return []
         }
         // The grouping does not matter here, because a stand hour always lasts an hour.
-        return event(
-            point, count == 1 ? 0 : 1, until: point.time.later(3_600_000_000), key: "\(point.start) h",
-            content: "\(Int(count))", metadata(point), &batch)
+        return [
+            try event(
+                point, count == 1 ? 0 : 1, until: point.time.later(3_600_000_000), key: "\(point.start) h",
+                content: "\(Int(count))", metadata(point))
+        ]
     }
 
-    private func length(_ point: Point, unit: String, _ batch: inout PhoneBatch) -> Timestamp? {
-        guard let count = point.members.number("qty") else {
-            batch.reject(point.at, "value", "qty is a number")
-            return nil
-        }
+    private func end(of point: Point, unit: String) throws(ItemError) -> Timestamp {
+        let count = try quantity(point)
         let spelled = TypeRegistry.standard.type(.appleExerciseTime).flatMap { PhoneUnits.unit(unit, of: $0) }
         guard let spelled, let from = try? HealthUnit(spelled), let seconds = try? from.convert(count, to: .second)
-        else {
-            batch.reject(point.at, "unit", "the length is a time, such as in min")
-            return nil
-        }
-        guard (0...604_800).contains(seconds) else {
-            batch.reject(point.at, "value", "the length is from 0 to 7 days")
-            return nil
-        }
+        else { throw ItemError("unit", "the length is a time, such as in min") }
+        guard (0...604_800).contains(seconds) else { throw ItemError("value", "the length is from 0 to 7 days") }
         return point.time.later(Int64((seconds * 1_000_000).rounded()))
     }
 
-    private func session(_ point: Point, _ batch: inout PhoneBatch) -> [SampleDraft] {
-        guard let end = length(point, unit: units ?? "min", &batch) else { return [] }
-        return event(
+    private func session(_ point: Point) throws(ItemError) -> SampleDraft {
+        let end = try end(of: point, unit: units ?? "min")
+        return try event(
             point, 0, until: end, key: "\(point.start) r \(PhoneKeys.hash(point.source))",
-            content: PhoneTime.key(end.microseconds), metadata(point), &batch)
+            content: PhoneTime.key(end.microseconds), metadata(point))
     }
 
-    private func hygiene(_ point: Point, _ batch: inout PhoneBatch) -> [SampleDraft] {
-        guard let end = length(point, unit: units ?? "s", &batch) else { return [] }
+    private func hygiene(_ point: Point) throws(ItemError) -> SampleDraft {
+        let end = try end(of: point, unit: units ?? "s")
         var metadata = metadata(point)
         let word = point.members.text("value")
         metadata.add("completeness", text: word)
-        return event(
+        return try event(
             point, 0, until: end, key: "\(point.start) r \(PhoneKeys.hash(point.source))",
-            content: PhoneTime.key(end.microseconds) + (word ?? ""), metadata, &batch)
+            content: PhoneTime.key(end.microseconds) + (word ?? ""), metadata)
     }
 
-    private func counters(_ point: Point, _ batch: inout PhoneBatch) -> [SampleDraft] {
+    private func counters(_ point: Point) throws(ItemError) -> [SampleDraft] {
         let kinds: [(name: StaticString, isProtected: Bool?)] = [
             ("Unspecified", nil), ("Protection Used", true), ("Protection Not Used", false),
         ]
@@ -295,15 +256,15 @@ struct ShapedMetric {
         for (index, kind) in kinds.enumerated() {
             guard let counter = point.members.number(kind.name) else { continue }
             guard let count = Int(exactly: counter), (0...100).contains(count) else {
-                batch.reject(point.at, "value", "\(kind.name) is a count from 0 to 100")
-                return []
+                throw ItemError("value", "\(kind.name) is a count from 0 to 100")
             }
             var metadata = metadata(point)
             metadata.add("sexualActivityProtectionUsed", truth: kind.isProtected)
             for number in 0..<count {
-                drafts += event(
+                let draft = try event(
                     point, 0, until: nil, key: "\(point.start) r \(PhoneKeys.hash(point.source))",
-                    content: "\(index) \(1_000 + number)", metadata, &batch)
+                    content: "\(index) \(1_000 + number)", metadata)
+                drafts.append(draft)
             }
         }
         return drafts

@@ -36,11 +36,9 @@ struct WorkoutReader {
         return names[plain].flatMap { WorkoutActivity.activity(named: $0) }
     }
 
-    mutating func read(_ batch: inout PhoneBatch) {
-        guard !name.isEmpty else { return batch.reject(entry.at, "value", "name is missing") }
-        guard name.utf8.count <= PhoneBody.maximumText else {
-            return batch.reject(entry.at, "size", "name is too long")
-        }
+    mutating func read(_ batch: inout PhoneBatch) throws(ItemError) {
+        guard !name.isEmpty else { throw ItemError("value", "name is missing") }
+        guard name.utf8.count <= PhoneBody.maximumText else { throw ItemError("size", "name is too long") }
         metadata.add("workoutName", text: name)
         metadata.add("indoorWorkout", truth: members.truth("isIndoor"))
         metadata.add("location", text: members.text("location"))
@@ -62,8 +60,7 @@ struct WorkoutReader {
             .workout, .workout(activity: activity.name, raw: Int64(activity.raw)), base, start, end,
             group: pieces.isEmpty ? nil : base, metadata)
         if parts != WorkoutParts() { sample?.workout = parts }
-        entry.add(sample, &batch)
-        guard sample != nil else { return }
+        try entry.add(sample, &batch)
         batch.records += pieces.map { PhoneRecord(.sample($0), .pointer("\(entry.at)/route")) }
     }
 
@@ -80,7 +77,7 @@ struct WorkoutReader {
         guard let list = members["heartRateData"] else { return false }
         var cursor = ArrayCursor(list, in: entry.bytes)
         guard let first = cursor.next().map({ Members($0, in: entry.bytes) }),
-            let time = first.text("date").flatMap(PhoneTime.read), time.microseconds >= end.microseconds
+            let time = first.time("date"), time.microseconds >= end.microseconds
         else { return false }
         batch.ignore(
             "\(entry.at)/heartRateData", "recovery series in the wrong field: it begins at the end of the workout")

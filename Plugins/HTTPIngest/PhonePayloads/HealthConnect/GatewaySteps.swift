@@ -16,11 +16,7 @@ struct GatewaySteps: PayloadSteps {
         _ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext, type: String
     ) throws(PhoneError) {
         (self.bytes, self.context, record) = (bytes, context, type)
-        guard root.kind == .object else { throw PhoneError(.form, "the body is an object with data") }
-        let members = Members(root, in: bytes)
-        if let name = members.repeatedName {
-            throw PhoneError(.json, "the member \(name.prefix(64)) stands there twice")
-        }
+        let members = try Members(body: root, with: "data", in: bytes)
         guard let data = members["data"], data.kind == .array || data.kind == .object else {
             throw PhoneError(.form, "data is an array of records, or one record")
         }
@@ -33,7 +29,6 @@ struct GatewaySteps: PayloadSteps {
         var batch = PhoneBatch()
         guard data.kind == .array else {
             isOver = true
-            batch.received += 1
             read(data, "/data", &batch)
             return batch
         }
@@ -42,7 +37,6 @@ struct GatewaySteps: PayloadSteps {
                 isOver = true
                 break
             }
-            batch.received += 1
             read(element, "/data/\(cursor.count - 1)", &batch)
         }
         return batch
@@ -51,30 +45,33 @@ struct GatewaySteps: PayloadSteps {
     private var maker: SampleMaker { SampleMaker(context: context, account: "health-connect") }
 
     private func read(_ element: JSONValue, _ at: String, _ batch: inout PhoneBatch) {
-        guard element.kind == .object else { return batch.reject(at, "json", "an object is expected") }
-        let members = Members(element, in: bytes)
-        if let name = members.repeatedName { return batch.reject(at, "json", "member \(name.prefix(64)) twice") }
+        batch.received += 1
+        do throws(ItemError) { try read(item: element, at, &batch) } catch { batch.reject(at, error) }
+    }
+
+    private func read(item element: JSONValue, _ at: String, _ batch: inout PhoneBatch) throws(ItemError) {
+        let members = try Members(item: element, in: bytes)
         guard let start = (members.text("time") ?? members.text("startTime")).flatMap(PhoneTime.read) else {
-            return batch.reject(at, "time", "time is missing, or no instant")
+            throw ItemError("time", "time is missing, or no instant")
         }
-        noteUnread(members, at, &batch)
-        let end = members["time"] == nil ? members.text("endTime").flatMap(PhoneTime.read) : nil
+        try noteUnread(members, at, &batch)
+        let end = members["time"] == nil ? members.time("endTime") : nil
         guard end.map({ start.microseconds <= $0.microseconds }) ?? true else {
-            return batch.reject(at, "time", "negative length")
+            throw ItemError("time", "negative length")
         }
         let own = members.object("metadata")
         guard let id = own?.text("id"), !id.isEmpty, id.utf8.count <= 44 else {
-            return batch.reject(at, "key", "metadata.id is missing, or too long")
+            throw ItemError("key", "metadata.id is missing, or too long")
         }
-        let version = own?.text("lastModifiedTime").flatMap(PhoneTime.read).map { $0.microseconds / 1_000 }
+        let version = own?.time("lastModifiedTime").map { $0.microseconds / 1_000 }
         let item = HealthConnectItem(
             maker: maker, at: at, start: shown(start, members, ["zoneOffset", "startZoneOffset"]),
             end: end.map { shown($0, members, ["endZoneOffset", "startZoneOffset"]) }, metadata: metadata(own),
             origin: own?.text("dataOrigin") ?? "", id: id, version: version)
-        read(members, element, item, &batch)
+        try read(members, element, item, &batch)
     }
 
-    private func noteUnread(_ members: Members, _ at: String, _ batch: inout PhoneBatch) {
+    private func noteUnread(_ members: Members, _ at: String, _ batch: inout PhoneBatch) throws(ItemError) {
         let own: [StaticString] =
             switch record {
             case "SleepSession": ["title", "notes", "stages"]
@@ -93,7 +90,7 @@ struct GatewaySteps: PayloadSteps {
         let common: [StaticString] = [
             "time", "startTime", "endTime", "metadata", "zoneOffset", "startZoneOffset", "endZoneOffset", "recordType",
         ]
-        batch.noteUnread(members, but: own + common, also: path, in: "/data", at: at)
+        try batch.noteUnread(members, but: own + common, also: path, in: "/data", at: at)
     }
 
     /// The time with the local offset, if the app sends it.
@@ -113,38 +110,41 @@ struct GatewaySteps: PayloadSteps {
         return writer
     }
 
-    private func read(_ members: Members, _ element: JSONValue, _ item: HealthConnectItem, _ batch: inout PhoneBatch) {
+    private func read(
+        _ members: Members, _ element: JSONValue, _ item: HealthConnectItem, _ batch: inout PhoneBatch
+    ) throws(ItemError) {
         switch record {
-        case "SleepSession": sleep(members, item, &batch)
-        case "ExerciseSession":
+        case "SleepSession":
             var item = item
-            for name in ["title", "notes"] as [StaticString] { item.metadata.add("\(name)", text: members.text(name)) }
-            item.workout(
-                members.number("exerciseType").flatMap { Int(exactly: $0) }, HealthConnectWorkoutTotals(), &batch)
+            item.metadata.addTexts(of: members)
+            try item.sleep(members, times: ("startTime", "endTime"), &batch)
+        case "ExerciseSession":
+            let type = members.number("exerciseType").flatMap { Int(exactly: $0) }
+            try item.workout(type, members, HealthConnectWorkoutTotals(), &batch)
         case "BloodPressure":
-            item.pressure(
+            try item.pressure(
                 members.object("systolic")?.number("inMillimetersOfMercury"),
                 members.object("diastolic")?.number("inMillimetersOfMercury"), &batch)
-        case "Nutrition": item.nutrition(members.text("name"), NutritionFields.record(members), &batch)
-        case "MenstruationFlow": item.flow(members.number("flow"), &batch)
-        case "MenstruationPeriod": item.period(&batch)
+        case "Nutrition": try item.nutrition(members.text("name"), NutritionFields.record(members), &batch)
+        case "MenstruationFlow": try item.flow(members.number("flow"), &batch)
+        case "MenstruationPeriod": try item.period(&batch)
         case "OvulationTest":
-            item.coded(.ovulationTestResult, members.number("result"), HealthConnectCodes.ovulation, &batch)
+            try item.coded(.ovulationTestResult, members.number("result"), HealthConnectCodes.ovulation, &batch)
         case "CervicalMucus":
-            item.coded(.cervicalMucusQuality, members.number("appearance"), HealthConnectCodes.mucus, &batch)
-        case "HeartRate": series(members, item, "heartRate", "beatsPerMinute", nil, "count/min", &batch)
+            try item.coded(.cervicalMucusQuality, members.number("appearance"), HealthConnectCodes.mucus, &batch)
+        case "HeartRate": try series(members, item, "heartRate", "beatsPerMinute", nil, "count/min", &batch)
         case "CyclingPedalingCadence":
-            series(members, item, "cyclingCadence", "revolutionsPerMinute", nil, "count/min", &batch)
-        case "StepsCadence": series(members, item, "hc.stepsCadence", "rate", nil, "count/min", &batch)
-        case "Power": series(members, item, "cyclingPower", "power", "inWatts", "W", &batch)
-        case "Speed": series(members, item, "x.hc.speed", "speed", "inMetersPerSecond", "m/s", &batch)
-        default: number(members, element, item, &batch)
+            try series(members, item, "cyclingCadence", "revolutionsPerMinute", nil, "count/min", &batch)
+        case "StepsCadence": try series(members, item, "hc.stepsCadence", "rate", nil, "count/min", &batch)
+        case "Power": try series(members, item, "cyclingPower", "power", "inWatts", "W", &batch)
+        case "Speed": try series(members, item, "x.hc.speed", "speed", "inMetersPerSecond", "m/s", &batch)
+        default: try number(members, element, item, &batch)
         }
     }
 
     private func number(
         _ members: Members, _ element: JSONValue, _ item: HealthConnectItem, _ batch: inout PhoneBatch
-    ) {
+    ) throws(ItemError) {
         guard let type = HealthConnectType.byRecord[record] else {
             UnknownElementStore(bytes, context, account: "health-connect", type: "x.hc.unread")
                 .keep(element, record, at: item.at, [], &batch)
@@ -155,57 +155,40 @@ struct GatewaySteps: PayloadSteps {
             found = found.flatMap { Members($0, in: bytes).value(named: type.path[1]) }
         }
         let value = found.flatMap { type.number($0, in: bytes) }
-        item.number(type, value, type.path.joined(separator: "."), &batch)
-    }
-
-    private func sleep(_ members: Members, _ item: HealthConnectItem, _ batch: inout PhoneBatch) {
-        guard let end = item.end else { return batch.reject(item.at, "time", "endTime is missing, or no instant") }
-        var item = item
-        for name in ["title", "notes"] as [StaticString] { item.metadata.add("\(name)", text: members.text(name)) }
-        guard let list = members["stages"], list.kind == .array else {
-            return item.sleep([SleepStage(raw: 1, start: item.start, end: end)], &batch)
-        }
-        let read = SleepSession.stages(
-            list, bytes, at: "\(item.at)/stages", times: ("startTime", "endTime"), &batch)
-        guard let read else {
-            return batch.reject(item.at, "time", "a stage cannot be read: the night is taken whole or not at all")
-        }
-        guard read.count > 0 else { return item.sleep([SleepStage(raw: 1, start: item.start, end: end)], &batch) }
-        if !read.stages.isEmpty { item.sleep(read.stages, &batch) }
+        try item.number(type, value, type.path.joined(separator: "."), &batch)
     }
 
     /// Adds the samples within a record as separate records of one group.
     private func series(
         _ members: Members, _ item: HealthConnectItem, _ type: String, _ outer: StaticString, _ inner: StaticString?,
         _ unit: String, _ batch: inout PhoneBatch
-    ) {
+    ) throws(ItemError) {
         guard let list = members["samples"], list.kind == .array, let id = try? TypeID(type) else {
-            return batch.reject(item.at, "value", "samples is an array")
+            throw ItemError("value", "samples is an array")
         }
         let registered = TypeRegistry.standard.type(id)
+        func sample(_ members: Members) throws(ItemError) -> Sample {
+            let time = try members.instant("time")
+            guard let value = inner.map({ members.object(outer)?.number($0) }) ?? members.number(outer) else {
+                throw ItemError("value", "\(outer) is a number")
+            }
+            try PhoneNumbers.check(value, unit, registered)
+            let key = "\(PhoneTime.key(time.microseconds, keepsMilliseconds: true)) \(item.suffix)"
+            guard var made = maker.quantity(id, value, unit, key, time, nil, item.metadata) else {
+                throw ItemError("key", "the id is too long")
+            }
+            made.sourceVersion = item.version
+            return made
+        }
         var cursor = ArrayCursor(list, in: bytes)
         while let element = cursor.next() {
             let at = "\(item.at)/samples/\(cursor.count - 1)"
-            let sample = Members(element, in: bytes)
-            guard let time = sample.text("time").flatMap(PhoneTime.read) else {
-                batch.reject(at, "time", "time is missing, or no instant")
-                continue
+            do throws(ItemError) {
+                let made = try sample(Members(element, in: bytes))
+                batch.records.append(PhoneRecord(.sample(made), .pointer(at)))
+            } catch {
+                batch.reject(at, error)
             }
-            guard let value = inner.map({ sample.object(outer)?.number($0) }) ?? sample.number(outer) else {
-                batch.reject(at, "value", "\(outer) is a number")
-                continue
-            }
-            if let fault = registered.flatMap({ PhoneNumbers.fault(value, unit, $0) }) {
-                batch.reject(at, fault.code, fault.reason)
-                continue
-            }
-            let key = "\(PhoneTime.key(time.microseconds, keepsMilliseconds: true)) \(item.suffix)"
-            guard var made = maker.quantity(id, value, unit, key, time, nil, item.metadata) else {
-                batch.reject(at, "key", "the id is too long")
-                continue
-            }
-            made.sourceVersion = item.version
-            batch.records.append(PhoneRecord(.sample(made), .pointer(at)))
         }
     }
 }

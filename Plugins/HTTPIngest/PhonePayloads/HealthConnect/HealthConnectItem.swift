@@ -43,14 +43,14 @@ struct HealthConnectItem {
         return writer.text
     }
 
+    private static let tooLarge = ItemError("metadata", "it is too large for a record, or its id is too long")
+
     private var time: String { PhoneTime.key(start.microseconds, keepsMilliseconds: true) }
 
     private func key(_ type: String) -> String { isKnownByID ? "\(time) \(suffix)" : "\(time) \(type) \(suffix)" }
 
-    private func add(_ samples: [Sample?], _ batch: inout PhoneBatch) {
-        guard samples.allSatisfy({ $0 != nil }) else {
-            return batch.reject(at, "metadata", "it is too large for a record, or its id is too long")
-        }
+    private func add(_ samples: [Sample?], _ batch: inout PhoneBatch) throws(ItemError) {
+        guard samples.allSatisfy({ $0 != nil }) else { throw Self.tooLarge }
         for case var sample? in samples {
             sample.sourceVersion = version
             batch.records.append(PhoneRecord(.sample(sample), .pointer(at)))
@@ -62,9 +62,9 @@ struct HealthConnectItem {
     func number(
         _ type: HealthConnectType, _ value: Double?, _ member: String, isBucket: Bool = false,
         _ batch: inout PhoneBatch
-    ) {
-        guard let value else { return batch.reject(at, "value", "\(member) is a number") }
-        if let fault = fault(type, value) { return batch.reject(at, fault.0, fault.1) }
+    ) throws(ItemError) {
+        guard let value else { throw ItemError("value", "\(member) is a number") }
+        try check(value, of: type)
         guard let id = try? TypeID(type.type) else { return }
         let sum = isBucket ? PhoneNumbers.rounded(value) : value
         let key = isBucket ? "\(time) \(type.type) b" : key(type.type)
@@ -72,7 +72,7 @@ struct HealthConnectItem {
         if type.registered?.aggregation == .cumulative {
             maker = SampleMaker(context: maker.context, account: isBucket ? "\(maker.account) sums" : accountOfApp)
         }
-        add([maker.quantity(id, sum, type.unit, key, start, end, metadata)], &batch)
+        try add([maker.quantity(id, sum, type.unit, key, start, end, metadata)], &batch)
     }
 
     /// The account for cumulative types.
@@ -94,91 +94,77 @@ struct HealthConnectItem {
     /// Adds a mean of several values, with the minimum and the maximum.
     func bucket(
         _ type: HealthConnectType, _ mean: Double, _ low: Double?, _ high: Double?, _ batch: inout PhoneBatch
-    ) {
-        if let fault = fault(type, mean) { return batch.reject(at, fault.0, fault.1) }
+    ) throws(ItemError) {
+        try check(mean, of: type)
         guard let id = try? TypeID(type.type) else { return }
         var metadata = metadata
         metadata.add("aggregation", text: "mean")
         metadata.add("minimum", number: low)
         metadata.add("maximum", number: high)
-        add(
-            [
-                maker.quantity(
-                    id, PhoneNumbers.rounded(mean), type.unit, "\(time) \(type.type) b", start, end, metadata)
-            ], &batch)
+        let (value, key) = (PhoneNumbers.rounded(mean), "\(time) \(type.type) b")
+        try add([maker.quantity(id, value, type.unit, key, start, end, metadata)], &batch)
     }
 
-    private func fault(_ type: HealthConnectType, _ value: Double) -> (String, String)? {
-        guard let registered = type.registered else { return nil }
-        if let fault = PhoneNumbers.fault(value, type.unit, registered) { return fault }
+    private func check(_ value: Double, of type: HealthConnectType) throws(ItemError) {
+        guard let registered = type.registered else { return }
+        try PhoneNumbers.check(value, type.unit, registered)
         guard !type.isPercent || !PhoneNumbers.isNoPercentage(value, of: registered.id) else {
-            return ("value", "as 0 to 100 it is beyond a person's range")
+            throw ItemError("value", "as 0 to 100 it is beyond a person's range")
         }
         // Health Connect forbids it, but some apps that read it from elsewhere still send it.
-        return registered.id == .weight && value <= 0 ? ("value", "a weight is positive") : nil
+        if registered.id == .weight, value <= 0 { throw ItemError("value", "a weight is positive") }
     }
 
-    func pressure(_ systolic: Double?, _ diastolic: Double?, _ batch: inout PhoneBatch) {
-        guard let systolic, let diastolic else {
-            return batch.reject(at, "value", "systolic and diastolic are numbers")
-        }
-        for (id, value) in [(TypeID.bloodPressureSystolic, systolic), (.bloodPressureDiastolic, diastolic)] {
-            guard let type = TypeRegistry.standard.type(id), let fault = PhoneNumbers.fault(value, "mmHg", type) else {
-                continue
-            }
-            return batch.reject(at, fault.code, fault.reason)
-        }
-        let base = isKnownByID ? "\(time) \(suffix)" : "\(time) bp \(suffix)"
-        guard let samples = maker.pressure(systolic, diastolic, base: base, start, end, metadata) else {
-            return batch.reject(at, "metadata", "it is too large for a record, or its id is too long")
-        }
-        add(samples, &batch)
+    func pressure(_ systolic: Double?, _ diastolic: Double?, _ batch: inout PhoneBatch) throws(ItemError) {
+        guard let systolic, let diastolic else { throw ItemError("value", "systolic and diastolic are numbers") }
+        let samples = try maker.pressure(systolic, diastolic, "mmHg", base: key("bp"), start, end, metadata)
+        guard let samples else { throw Self.tooLarge }
+        try add(samples, &batch)
     }
 
     // MARK: - Events
 
-    func category(_ type: TypeID, _ raw: Int, _ batch: inout PhoneBatch) {
-        add([maker.category(type, raw, key("\(type)"), start, end, metadata)], &batch)
+    func category(_ type: TypeID, _ raw: Int, _ batch: inout PhoneBatch) throws(ItemError) {
+        try add([maker.category(type, raw, key("\(type)"), start, end, metadata)], &batch)
     }
 
     /// Converts a code of Health Connect to HealthKit's.
-    func coded(_ type: TypeID, _ value: Double?, _ codes: [Int: Int], _ batch: inout PhoneBatch) {
-        guard let value, let code = Int(exactly: value) else {
-            return batch.reject(at, "value", "a number is expected")
-        }
+    func coded(
+        _ type: TypeID, _ value: Double?, _ codes: [Int: Int], _ batch: inout PhoneBatch
+    ) throws(ItemError) {
+        guard let value, let code = Int(exactly: value) else { throw ItemError("value", "a number is expected") }
         guard let raw = codes[code] else { return batch.ignore(at, "no record can hold the code \(code)") }
-        category(type, raw, &batch)
+        try category(type, raw, &batch)
     }
 
-    func flow(_ value: Double?, _ batch: inout PhoneBatch) {
+    func flow(_ value: Double?, _ batch: inout PhoneBatch) throws(ItemError) {
         // Every menstrual flow in HealthKit must have this key; Health Connect marks the start in its periods.
         var item = self
         item.metadata.add("menstrualCycleStart", truth: false)
-        item.coded(.menstrualFlow, value, HealthConnectCodes.flow, &batch)
+        try item.coded(.menstrualFlow, value, HealthConnectCodes.flow, &batch)
     }
 
-    func period(_ batch: inout PhoneBatch) {
+    func period(_ batch: inout PhoneBatch) throws(ItemError) {
         guard let type = try? TypeID("x.hc.menstruationPeriod") else { return }
-        add([maker.sample(type, .other(nil), key("menstruationPeriod"), start, end, metadata)], &batch)
+        try add([maker.sample(type, .other(nil), key("menstruationPeriod"), start, end, metadata)], &batch)
     }
 
-    func intercourse(_ value: Double?, _ batch: inout PhoneBatch) {
+    func intercourse(_ value: Double?, _ batch: inout PhoneBatch) throws(ItemError) {
         var item = self
         let code = value.flatMap { Int(exactly: $0) } ?? 0
         item.metadata.add("sexualActivityProtectionUsed", truth: HealthConnectCodes.protection[code])
-        item.category(.sexualActivity, 0, &batch)
+        try item.category(.sexualActivity, 0, &batch)
     }
 
     // MARK: - Elements with several values
 
-    func nutrition(_ name: String?, _ fields: [NutritionFields.Field], _ batch: inout PhoneBatch) {
-        guard !fields.isEmpty else { return batch.reject(at, "value", "it has no nutrients") }
-        let base = isKnownByID ? "\(time) \(suffix)" : "\(time) food \(suffix)"
+    func nutrition(
+        _ name: String?, _ fields: [NutritionFields.Field], _ batch: inout PhoneBatch
+    ) throws(ItemError) {
+        guard !fields.isEmpty else { throw ItemError("value", "it has no nutrients") }
+        let base = key("food")
         for field in fields {
-            guard let type = TypeRegistry.standard.type(field.type),
-                let fault = PhoneNumbers.fault(field.value, field.unit, type)
-            else { continue }
-            return batch.reject(at, fault.code, fault.reason)
+            try PhoneNumbers.check(field.value, field.unit, TypeRegistry.standard.type(field.type))
         }
         let food = name?.trimmed ?? ""
         var metadata = metadata
@@ -191,29 +177,54 @@ struct HealthConnectItem {
         if !food.isEmpty {
             samples.insert(maker.sample(.food, .correlation, base, start, end, group: base, metadata), at: 0)
         }
-        add(samples, &batch)
+        try add(samples, &batch)
     }
 
-    func workout(_ exerciseType: Int?, _ figures: HealthConnectWorkoutTotals, _ batch: inout PhoneBatch) {
+    /// - Parameter members: the workout, of which `title` and `notes` are kept.
+    func workout(
+        _ exerciseType: Int?, _ members: Members, _ figures: HealthConnectWorkoutTotals, _ batch: inout PhoneBatch
+    ) throws(ItemError) {
         guard let exerciseType, let activity = ExerciseTypes.activity(exerciseType) else {
-            return batch.reject(at, "value", "type is a number")
+            throw ItemError("value", "type is a number")
         }
         var metadata = metadata
+        metadata.addTexts(of: members)
         metadata.add("exerciseType", json: "\(exerciseType)")
-        metadata.add("strideLength", json: figures.stride.map { "{\"value\":\(NumberWriter.text($0)),\"unit\":\"m\"}" })
+        if let stride = figures.stride { metadata.add("strideLength", stride, unit: "m") }
         let parts = figures.parts(of: activity)
-        if parts.distanceIsOther {
-            metadata.add(
-                "distance", json: figures.distance.map { "{\"value\":\(NumberWriter.text($0)),\"unit\":\"m\"}" })
-        }
+        if parts.distanceIsOther, let distance = figures.distance { metadata.add("distance", distance, unit: "m") }
         var sample = maker.sample(
             .workout, .workout(activity: activity.name, raw: Int64(activity.raw)), key("workout"), start, end, metadata)
         if parts.parts != WorkoutParts() { sample?.workout = parts.parts }
-        add([sample], &batch)
+        try add([sample], &batch)
     }
 
-    /// Adds the stages of a night as one group of intervals.
-    func sleep(_ stages: [SleepStage], _ batch: inout PhoneBatch) {
+    /// Adds the stages of a night as one group of intervals; a night without stages is one interval.
+    ///
+    /// - Parameter times: the members with a stage's start and end.
+    func sleep(
+        _ members: Members, times: (start: StaticString, end: StaticString), _ batch: inout PhoneBatch
+    ) throws(ItemError) {
+        guard let end else { throw ItemError("time", "endTime is missing, or no instant") }
+        let list = members["stages"].flatMap { $0.kind == .array ? $0 : nil }
+        var cursor = list.map { ArrayCursor($0, in: members.bytes) }
+        var stages: [SleepStage] = []
+        while let element = cursor?.next() {
+            let stage = Members(element, in: members.bytes)
+            let place = "\(at)/stages/\((cursor?.count ?? 1) - 1)"
+            guard stage.repeatedName == nil, let start = stage.time(times.start), let end = stage.time(times.end),
+                start.microseconds <= end.microseconds,
+                // One app writes the number as a text.
+                let code = stage.text("stage").flatMap({ Int($0) })
+                    ?? stage.number("stage").flatMap({ Int(exactly: $0) })
+            else { throw ItemError("time", "a stage cannot be read: the night is taken whole or not at all") }
+            switch HealthConnectCodes.sleep[code] {
+            case .some(.some(let raw)): stages.append(SleepStage(raw: raw, start: start, end: end))
+            case .some(.none): batch.ignore(place, "out of bed: no sleep record")
+            case .none: batch.reject(place, "value", "there is no such stage of sleep")
+            }
+        }
+        if cursor?.count ?? 0 == 0 { stages = [SleepStage(raw: 1, start: start, end: end)] }
         let group = isKnownByID ? suffix : "\(time) \(suffix)"
         var samples: [Sample?] = []
         for stage in stages {
@@ -222,12 +233,19 @@ struct HealthConnectItem {
             samples.append(
                 maker.category(.sleepAnalysis, stage.raw, key, stage.start, stage.end, group: group, metadata))
         }
-        add(samples, &batch)
+        try add(samples, &batch)
+    }
+}
+
+extension MetadataWriter {
+    /// Adds the texts that a person wrote to a session.
+    mutating func addTexts(of session: Members) {
+        for name in ["title", "notes"] as [StaticString] { add("\(name)", text: session.text(name)) }
     }
 }
 
 /// A stage of sleep, with HealthKit's number.
-struct SleepStage {
+private struct SleepStage {
     var raw: Int
     var start, end: Timestamp
 }

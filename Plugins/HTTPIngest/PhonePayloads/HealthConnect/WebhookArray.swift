@@ -46,9 +46,9 @@ struct WebhookArray {
         var cursor = ArrayCursor(list, in: bytes)
         while let element = cursor.next() {
             let members = Members(element, in: bytes)
-            guard members["metadata"] == nil, let start = members.text("start_time").flatMap(PhoneTime.read),
-                isMidnight(start, context)
-            else { return .samples }
+            guard members["metadata"] == nil, let start = members.time("start_time"), isMidnight(start, context) else {
+                return .samples
+            }
         }
         return .days
     }
@@ -61,20 +61,16 @@ struct WebhookArray {
 
     func read(_ element: JSONValue, _ index: Int, _ batch: inout PhoneBatch) {
         let at = "/\(name)/\(index)"
-        guard element.kind == .object else { return batch.reject(at, "json", "an object is expected") }
-        let members = Members(element, in: bytes)
-        if let name = members.repeatedName { return batch.reject(at, "json", "member \(name.prefix(64)) twice") }
-        if case .sleep = kind {
-            batch.noteUnread(
-                members, but: kind.names + ["start_time", "end_time", "metadata"], in: "/\(name)", at: at)
-            return SleepSession(array: self, at: at).read(members, &batch)
+        do throws(ItemError) { try read(Members(item: element, in: bytes), at, &batch) } catch {
+            batch.reject(at, error)
         }
-        let times: (start: Timestamp, end: Timestamp?)
-        do throws(ItemError) { times = try time(members) } catch {
-            return batch.reject(at, error.code, error.reason)
-        }
+    }
+
+    private func read(_ members: Members, _ at: String, _ batch: inout PhoneBatch) throws(ItemError) {
+        if case .sleep = kind { return try sleep(members, at, &batch) }
+        let times = try time(members)
         guard (times.end ?? times.start).microseconds <= made || isUnderWay(times, members) else {
-            return batch.reject(at, "time", "ends after the payload was made: a projection")
+            throw Self.projection
         }
         var (known, member, unit) = (kind.names, nil as String?, nil as (text: String, type: HealthType)?)
         if case .number(let type) = kind {
@@ -82,26 +78,42 @@ struct WebhookArray {
             unit = type.registered.map { (type.unit, $0) }
         }
         known += ["start_time", "end_time", "time", "metadata"]
-        if let fault = batch.noteUnread(members, but: known, also: member, in: "/\(name)", unit: unit, at: at) {
-            return batch.reject(at, fault.code, fault.reason)
-        }
+        try batch.noteUnread(members, but: known, also: member, in: "/\(name)", unit: unit, at: at)
         let item = HealthConnectItem(
             maker: maker, at: at, start: times.start, end: times.end, metadata: metadata(members),
             origin: origin(members))
         switch kind {
-        case .number(let type): number(type, members, item, &batch)
-        case .pressure: item.pressure(members.number("systolic"), members.number("diastolic"), &batch)
-        case .exercise: exercise(members, item, &batch)
-        case .nutrition: item.nutrition(members.text("name"), NutritionFields.webhook(members), &batch)
-        case .flow: item.flow(members.number("flow"), &batch)
-        case .period: item.period(&batch)
-        case .spotting: item.category(.intermenstrualBleeding, 0, &batch)
+        case .number(let type): try number(type, members, item, &batch)
+        case .pressure: try item.pressure(members.number("systolic"), members.number("diastolic"), &batch)
+        case .exercise: try exercise(members, item, &batch)
+        case .nutrition: try item.nutrition(members.text("name"), NutritionFields.webhook(members), &batch)
+        case .flow: try item.flow(members.number("flow"), &batch)
+        case .period: try item.period(&batch)
+        case .spotting: try item.category(.intermenstrualBleeding, 0, &batch)
         case .ovulation:
-            item.coded(.ovulationTestResult, members.number("result"), HealthConnectCodes.ovulation, &batch)
-        case .mucus: item.coded(.cervicalMucusQuality, members.number("appearance"), HealthConnectCodes.mucus, &batch)
-        case .intercourse: item.intercourse(members.number("protection_used"), &batch)
+            try item.coded(.ovulationTestResult, members.number("result"), HealthConnectCodes.ovulation, &batch)
+        case .mucus:
+            try item.coded(.cervicalMucusQuality, members.number("appearance"), HealthConnectCodes.mucus, &batch)
+        case .intercourse: try item.intercourse(members.number("protection_used"), &batch)
         case .sleep: break
         }
+    }
+
+    private static let projection = ItemError("time", "ends after the payload was made: a projection")
+
+    /// Reads a night, which has no start: it is the end minus the duration.
+    private func sleep(_ members: Members, _ at: String, _ batch: inout PhoneBatch) throws(ItemError) {
+        try batch.noteUnread(
+            members, but: kind.names + ["start_time", "end_time", "metadata"], in: "/\(name)", at: at)
+        let end = try members.instant("session_end_time")
+        guard let length = members.number("duration_seconds"), length >= 0, length <= 604_800 else {
+            throw ItemError("time", "negative length, or none, or more than 7 days")
+        }
+        guard end.microseconds <= made else { throw Self.projection }
+        let start = Timestamp(microseconds: end.microseconds - Int64((length * 1_000_000).rounded()))
+        let item = HealthConnectItem(
+            maker: maker, at: at, start: start, end: end, metadata: metadata(members), origin: origin(members))
+        try item.sleep(members, times: ("start_time", "end_time"), &batch)
     }
 
     /// Whether the element is a sum that still grows.
@@ -118,17 +130,12 @@ struct WebhookArray {
 
     private func time(_ members: Members) throws(ItemError) -> (start: Timestamp, end: Timestamp?) {
         let isInterval = members["start_time"] != nil
-        guard let text = isInterval ? members.text("start_time") : members.text("time") else {
-            throw ItemError(code: "time", reason: "time is missing")
-        }
-        guard let start = PhoneTime.read(text) else { throw ItemError(code: "time", reason: "no instant") }
+        let text = isInterval ? members.text("start_time") : members.text("time")
+        guard let text else { throw ItemError("time", "time is missing") }
+        guard let start = PhoneTime.read(text) else { throw ItemError("time", "no instant") }
         guard isInterval else { return (start, nil) }
-        guard let end = members.text("end_time").flatMap(PhoneTime.read) else {
-            throw ItemError(code: "time", reason: "end_time is missing, or no instant")
-        }
-        guard start.microseconds <= end.microseconds else {
-            throw ItemError(code: "time", reason: "negative length")
-        }
+        let end = try members.instant("end_time")
+        guard start.microseconds <= end.microseconds else { throw ItemError("time", "negative length") }
         return (start, end)
     }
 
@@ -155,15 +162,13 @@ struct WebhookArray {
 
     private func number(
         _ type: HealthConnectType, _ members: Members, _ item: HealthConnectItem, _ batch: inout PhoneBatch
-    ) {
+    ) throws(ItemError) {
         func value(_ name: String) -> Double? {
             members.value(named: name).flatMap { type.number($0, in: bytes) }
         }
-        if form == .days, type.isInterval, item.end != nil { return day(type, value(type.member), item, &batch) }
-        if let mean = value("avg") {
-            return item.bucket(type, mean, value("min"), value("max"), &batch)
-        }
-        item.number(type, value(type.member), type.member, isBucket: isBucket(type, members, item), &batch)
+        if form == .days, type.isInterval, item.end != nil { return try day(type, value(type.member), item, &batch) }
+        if let mean = value("avg") { return try item.bucket(type, mean, value("min"), value("max"), &batch) }
+        try item.number(type, value(type.member), type.member, isBucket: isBucket(type, members, item), &batch)
     }
 
     /// Whether the element is a sum of several records that can still grow: it has no source and lies on whole five minutes.
@@ -175,13 +180,11 @@ struct WebhookArray {
 
     private func day(
         _ type: HealthConnectType, _ value: Double?, _ item: HealthConnectItem, _ batch: inout PhoneBatch
-    ) {
+    ) throws(ItemError) {
         guard let value, let registered = type.registered else {
-            return batch.reject(item.at, "value", "\(type.member) is a number")
+            throw ItemError("value", "\(type.member) is a number")
         }
-        if let fault = PhoneNumbers.fault(value, type.unit, registered) {
-            return batch.reject(item.at, fault.code, fault.reason)
-        }
+        try PhoneNumbers.check(value, type.unit, registered)
         let begin = made - Self.window
         // The app counts from the start of its window, but writes midnight as the start.
         if item.start.microseconds < begin, let end = item.end, end.microseconds > begin {
@@ -189,9 +192,9 @@ struct WebhookArray {
             return batch.ignore(
                 item.at, "the window of 48 hours began at \(text), inside that day: the count is partial")
         }
-        guard
-            let date = LocalDay.of(item.start, sampleZone: nil, personZone: context.zone, policy: .fixed)
-        else { return batch.reject(item.at, "time", "the zone of the person is not known: \(context.zone)") }
+        guard let date = LocalDay.of(item.start, sampleZone: nil, personZone: context.zone, policy: .fixed) else {
+            throw ItemError("time", "the zone of the person is not known: \(context.zone)")
+        }
         batch.addDay(
             context, registered, value, type.unit, on: date, series: "hc", account: "health-connect",
             .pointer(item.at))
@@ -199,12 +202,12 @@ struct WebhookArray {
 
     // MARK: - Exercise
 
-    private func exercise(_ members: Members, _ item: HealthConnectItem, _ batch: inout PhoneBatch) {
+    private func exercise(
+        _ members: Members, _ item: HealthConnectItem, _ batch: inout PhoneBatch
+    ) throws(ItemError) {
         let type = members.text("type").flatMap { Int($0) } ?? members.number("type").flatMap { Int(exactly: $0) }
-        var item = item
-        for name in ["title", "notes"] as [StaticString] { item.metadata.add("\(name)", text: members.text(name)) }
-        item.workout(
-            type,
+        try item.workout(
+            type, members,
             HealthConnectWorkoutTotals(
                 distance: members.number("distance_meters"), steps: members.number("steps"),
                 meanCadence: members.number("avg_cadence_spm"), highestCadence: members.number("max_cadence_spm"),

@@ -15,12 +15,8 @@ struct WebhookSteps: PayloadSteps {
     /// - Throws: ``PhoneError`` if the body is not an object with `timestamp`.
     init(_ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) throws(PhoneError) {
         (self.bytes, self.context) = (bytes, context)
-        guard root.kind == .object else { throw PhoneError(.form, "the body is an object with timestamp") }
-        let members = Members(root, in: bytes)
-        if let name = members.repeatedName {
-            throw PhoneError(.json, "the member \(name.prefix(64)) stands there twice")
-        }
-        guard let made = members.text("timestamp").flatMap(PhoneTime.read) else {
+        let members = try Members(body: root, with: "timestamp", in: bytes)
+        guard let made = members.time("timestamp") else {
             throw PhoneError(.form, "timestamp is missing, or cannot be read")
         }
         self.made = made.microseconds

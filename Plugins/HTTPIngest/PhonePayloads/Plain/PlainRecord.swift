@@ -65,7 +65,7 @@ struct PlainRecord {
         try record.nameType()
         record.set("source", .members(["device": .text(context.device), "account": "plain"]))
         if record["kind"]?.text == "day" {
-            throw ItemError(code: "kind", reason: "kind: values of days come from plugins that compute them")
+            throw ItemError("kind", "kind: values of days come from plugins that compute them")
         }
         if record["kind"]?.text == "retraction" { return PlainDraft(record: record, base: nil) }
         try record.checkType()
@@ -106,15 +106,15 @@ struct PlainRecord {
             guard known.count == 1 else {
                 guard self["kind"]?.text != "retraction" else { return }
                 throw ItemError(
-                    code: "type",
-                    reason: known.isEmpty
+                    "type",
+                    known.isEmpty
                         ? "type is missing, and no member has the name of a type\(unknownMember.map { "; \($0)" } ?? "")"
                         : "two members have names of types: send each as a separate record, in records")
             }
             guard self["value"] == nil || self["value"] == .null else {
                 throw ItemError(
-                    code: "value",
-                    reason: "value: \(known[0].name.prefix(64)) has the value already; leave one of them out")
+                    "value",
+                    "value: \(known[0].name.prefix(64)) has the value already; leave one of them out")
             }
             set("type", .text(known[0].name))
             set("value", known[0].value)
@@ -147,8 +147,8 @@ struct PlainRecord {
     private func checkType() throws(ItemError) {
         guard let name = self["type"]?.text, type == nil, SampleKind(healthKitIdentifier: name) == nil else { return }
         throw ItemError(
-            code: "type",
-            reason: "type: there is no type \"\(name.prefix(64))\""
+            "type",
+            "type: there is no type \"\(name.prefix(64))\""
                 + (PhoneTypes.suggestion(for: name).map { "; did you mean \($0)?" }
                     ?? "; Docs/Samples.md has those that there are"))
     }
@@ -168,7 +168,7 @@ struct PlainRecord {
         }
         guard let said else { return }
         guard self["subject"] == nil, let name = self[said]?.text else {
-            throw ItemError(code: "person", reason: "\(said): expected the name of a person, and no subject beside it")
+            throw ItemError("person", "\(said): expected the name of a person, and no subject beside it")
         }
         set(said, nil)
         set("subject", .members(["account": .text(name)]))
@@ -182,7 +182,7 @@ struct PlainRecord {
         let numbers = inner.filter { ["value", "qty", "quantity", "amount"].contains($0.name.lowercased()) }
         let units = inner.filter { UnitStatement.isName($0.name) }
         guard numbers.count == 1, numbers.count + units.count == inner.count else {
-            throw ItemError(code: "value", reason: "value: expected a number, or an object of a value and its unit")
+            throw ItemError("value", "value: expected a number, or an object of a value and its unit")
         }
         set("value", numbers[0].value)
         members += units
@@ -205,8 +205,8 @@ struct PlainRecord {
             case .unknown?:
                 if member.value == .null { continue }
                 throw ItemError(
-                    code: "unit",
-                    reason: "\(member.name.prefix(64)): \(text.map { "\"\($0.prefix(64))\"" } ?? "this") is no unit of "
+                    "unit",
+                    "\(member.name.prefix(64)): \(text.map { "\"\($0.prefix(64))\"" } ?? "this") is no unit of "
                         + "\(type.id); expected \(type.unit ?? "none")")
             case .unit(let unit)?: found = try agreed(found, (member.name, unit), type)
             }
@@ -216,9 +216,8 @@ struct PlainRecord {
         if let found { return set("unit", .text(found.unit)) }
         guard let place = HiddenUnit.place(in: members + outer, of: type) else { return }
         throw ItemError(
-            code: "unit",
-            reason:
-                "\(place.prefix(64)): it states another unit than \(type.unit ?? "none"); write it as unit, beside the value"
+            "unit",
+            "\(place.prefix(64)): it states another unit than \(type.unit ?? "none"); write it as unit, beside the value"
         )
     }
 
@@ -238,8 +237,7 @@ struct PlainRecord {
     ) throws(ItemError) -> (name: String, unit: String) {
         guard let found else { return next }
         guard UnitStatement.areSame(found.unit, next.unit, of: type) else {
-            throw ItemError(
-                code: "unit", reason: "\(found.name.prefix(64)) and \(next.name.prefix(64)) state different units")
+            throw ItemError("unit", "\(found.name.prefix(64)) and \(next.name.prefix(64)) state different units")
         }
         return found
     }
@@ -264,15 +262,14 @@ struct PlainRecord {
 
     private mutating func readTimes(_ context: PhoneContext) throws(ItemError) {
         guard self["start"] != nil else {
-            guard self["end"] == nil else { throw ItemError(code: "time", reason: "end without start") }
+            guard self["end"] == nil else { throw ItemError("time", "end without start") }
             if let name = misnamedTime(context.arrival) {
                 throw ItemError(
-                    code: "time",
-                    reason: "\(name): a record has no such member; the time of a record is its member start")
+                    "time",
+                    "\(name): a record has no such member; the time of a record is its member start")
             }
             guard context.isFresh else {
-                throw ItemError(
-                    code: "time", reason: "start is missing, and the broker does not say how long it has kept it")
+                throw ItemError("time", "start is missing, and the broker does not say how long it has kept it")
             }
             set("start", .text(Timestamp(microseconds: context.arrival).text))
             return
@@ -280,14 +277,14 @@ struct PlainRecord {
         for name in ["start", "end"] {
             guard let value = self[name] else { continue }
             guard case .text(let text) = value else {
-                throw ItemError(code: "time", reason: "\(name): a time is a text, such as 2026-02-10T06:31:02+01:00")
+                throw ItemError("time", "\(name): a time is a text, such as 2026-02-10T06:31:02+01:00")
             }
             if let time = PhoneTime.read(text) {
                 set(name, .text(time.text))
             } else if let local = PhoneTime.readLocal(text) {
                 set(name, .text(try placed(local, name).text))
             } else {
-                throw ItemError(code: "time", reason: "\(name): expected a time, such as 2026-02-10T06:31:02+01:00")
+                throw ItemError("time", "\(name): expected a time, such as 2026-02-10T06:31:02+01:00")
             }
         }
     }
@@ -314,15 +311,15 @@ struct PlainRecord {
     /// Converts a local time to an instant, which requires a zone.
     private func placed(_ local: Int64, _ name: String) throws(ItemError) -> Timestamp {
         guard let zone = self["zone"]?.text else {
-            throw ItemError(code: "time", reason: "\(name): no offset, and no zone beside it")
+            throw ItemError("time", "\(name): no offset, and no zone beside it")
         }
         guard let times = PhoneZone.times(local, zone) else {
-            throw ItemError(code: "time", reason: "zone: expected one of the IANA time zones, such as Europe/Berlin")
+            throw ItemError("time", "zone: expected one of the IANA time zones, such as Europe/Berlin")
         }
         guard times.count == 1 else {
             throw ItemError(
-                code: "time",
-                reason: times.isEmpty
+                "time",
+                times.isEmpty
                     ? "\(name): the clocks of that zone never showed this time"
                     : "\(name): the clocks of that zone showed this time twice: send the offset")
         }

@@ -110,18 +110,17 @@ struct PlainSteps: PayloadSteps {
         guard element.kind == .object, element.end - element.start <= RecordDecoder.maximumRecordBytes,
             let tree = JSONTree(Array(bytes[element.start..<element.end])), let members = tree.members
         else {
-            throw ItemError(
-                code: "json", reason: "a record is an object of at most \(RecordDecoder.maximumRecordBytes) bytes")
+            throw ItemError("json", "a record is an object of at most \(RecordDecoder.maximumRecordBytes) bytes")
         }
         guard Set(members.map(\.name)).count == members.count else {
-            throw ItemError(code: "json", reason: "a member stands there twice")
+            throw ItemError("json", "a member stands there twice")
         }
         let record = PlainRecord(tree, shared)
         guard record.isTable else { return [record] }
         // Shortcuts send a list of one element as a plain value.
         let (dates, values) = record.columns
         guard dates.count == values.count else {
-            throw ItemError(code: "value", reason: "dates and values are not equally many")
+            throw ItemError("value", "dates and values are not equally many")
         }
         return zip(dates, values).map { record.row($0, $1) }
     }
@@ -134,7 +133,7 @@ struct PlainSteps: PayloadSteps {
             }
         } catch {
             batch.received += 1
-            batch.reject(at, error.code, error.reason)
+            batch.reject(at, error)
         }
     }
 
@@ -149,7 +148,7 @@ struct PlainSteps: PayloadSteps {
         do throws(ItemError) {
             draft = try record.canonical(context)
         } catch {
-            return batch.reject(at, error.code, error.reason)
+            return batch.reject(at, error)
         }
         guard numbers.settle(&draft) else { return batch.ignore(at, "equal to one before") }
         let result = Array(draft.json.utf8).withUnsafeBytes { bytes -> Result<Record, RecordRejection>? in

@@ -45,16 +45,18 @@ struct BLEReading {
         _ members: Members, _ time: Timestamp, base: String, user: String?, _ at: String, _ batch: inout PhoneBatch
     ) {
         batch.received += 1
-        if let name = members.repeatedName { return batch.reject(at, "json", "member \(name.prefix(64)) twice") }
         let kilograms = TypeRegistry.standard.type(.weight).map { (text: "kg", type: $0) }
-        if let fault = batch.noteUnread(members, but: Self.names, in: "", unit: kilograms, at: at) {
-            return batch.reject(at, fault.code, fault.reason)
+        do throws(ItemError) {
+            try members.checkNames()
+            try batch.noteUnread(members, but: Self.names, in: "", unit: kilograms, at: at)
+        } catch {
+            return batch.reject(at, error)
         }
         guard let weight = members.number("weight") else {
             return batch.reject("\(at)/weight", "value", "weight is a number")
         }
         if let type = TypeRegistry.standard.type(.weight), let fault = PhoneNumbers.fault(weight, "kg", type) {
-            return batch.reject("\(at)/weight", fault.code, fault.reason)
+            return batch.reject("\(at)/weight", fault)
         }
         var samples: [Sample] = []
         var metadata = MetadataWriter()
@@ -85,7 +87,7 @@ struct BLEReading {
                 let value = unit == "%" ? members.digits(name).flatMap(PhoneNumbers.hundredth) : members.number(name)
                 guard let value else { continue }
                 if let known = PhoneTypes.registry.resolve(type), let fault = PhoneNumbers.fault(value, unit, known) {
-                    batch.reject("\(at)/\(name)", fault.code, fault.reason)
+                    batch.reject("\(at)/\(name)", fault)
                     continue
                 }
                 add(type, value, unit)
@@ -191,9 +193,12 @@ struct BLEScaleLines: PayloadSteps {
             batch.received += 1
             return batch.reject(at, "size", "a line has at most \(Self.mostOfLine) bytes")
         }
-        guard let value = Self.object(text) else { return batch.bad(at) }
+        guard let value = Self.object(text) else {
+            batch.received += 1
+            return batch.reject(at, "json", "this line is not a JSON object")
+        }
         let members = Members(value, in: text)
-        guard let time = members.text("timestamp").flatMap(PhoneTime.read) else {
+        guard let time = members.time("timestamp") else {
             batch.received += 1
             return batch.reject(at, "time", "timestamp is missing, or no instant")
         }
@@ -201,12 +206,5 @@ struct BLEScaleLines: PayloadSteps {
         let key = PhoneTime.key(time.microseconds, keepsMilliseconds: true)
         BLEReading(context: context).read(
             members, time, base: user.isEmpty ? key : "\(key) \(user)", user: user.isEmpty ? nil : user, at, &batch)
-    }
-}
-
-extension PhoneBatch {
-    fileprivate mutating func bad(_ at: String) {
-        received += 1
-        reject(at, "json", "this line is not a JSON object")
     }
 }

@@ -23,11 +23,7 @@ struct OpenScaleSteps: PayloadSteps {
 
     /// - Throws: ``PhoneError`` if the body is not an object with `event`.
     init(_ root: JSONValue, _ bytes: UnsafeRawBufferPointer, _ context: PhoneContext) throws(PhoneError) {
-        guard root.kind == .object else { throw PhoneError(.form, "the body is an object with event") }
-        let members = Members(root, in: bytes)
-        if let name = members.repeatedName {
-            throw PhoneError(.json, "the member \(name.prefix(64)) stands there twice")
-        }
+        let members = try Members(body: root, with: "event", in: bytes)
         guard let event = members.text("event") else { throw PhoneError(.form, "event is missing") }
         (self.root, self.event) = (members, event)
         reader = OpenScaleReader(bytes: bytes, context: context)
@@ -43,7 +39,6 @@ struct OpenScaleSteps: PayloadSteps {
         switch event {
         case "insert", "update", "fullSync":
             guard cursor != nil else {
-                batch.received = 1
                 reader.read(root, "", &batch)
                 break
             }
@@ -52,14 +47,13 @@ struct OpenScaleSteps: PayloadSteps {
                     isOver = true
                     return batch
                 }
-                batch.received += 1
                 let at = "/measurements/\((cursor?.count ?? 1) - 1)"
                 reader.read(Members(element, in: reader.bytes), at, &batch)
             }
             return batch
         case "delete":
             batch.received = 1
-            guard let time = root.text("date").flatMap(PhoneTime.read) else {
+            guard let time = root.time("date") else {
                 batch.reject("", "time", "date is missing, or no instant")
                 break
             }
@@ -153,23 +147,26 @@ struct OpenScaleReader {
     }
 
     mutating func read(_ members: Members, _ at: String, _ batch: inout PhoneBatch) {
-        if let name = members.repeatedName { return batch.reject(at, "json", "member \(name.prefix(64)) twice") }
-        guard let time = members.text("date").flatMap(PhoneTime.read) else {
+        batch.received += 1
+        do throws(ItemError) { try read(item: members, at, &batch) } catch { batch.reject(at, error) }
+    }
+
+    private mutating func read(item members: Members, _ at: String, _ batch: inout PhoneBatch) throws(ItemError) {
+        try members.checkNames()
+        guard let time = members.time("date") else {
             return batch.reject("\(at)/date", "time", "date is missing, or no instant")
         }
-        guard let user = user(members) else { return batch.reject(at, "value", "userId is a number") }
+        guard let user = user(members) else { throw ItemError("value", "userId is a number") }
         guard isOwner(user, at, &batch) else { return }
         let weight = TypeRegistry.standard.type(.weight).map { (text: "kg", type: $0) }
-        if let fault = batch.noteUnread(members, but: Self.names, in: "/measurements", unit: weight, at: at) {
-            return batch.reject(at, fault.code, fault.reason)
-        }
+        try batch.noteUnread(members, but: Self.names, in: "/measurements", unit: weight, at: at)
         var values: [OpenScaleValue] = []
         if let list = members["values"], list.kind == .array {
             var cursor = ArrayCursor(list, in: bytes)
             while let element = cursor.next() {
                 let place = "\(at)/values/\(cursor.count - 1)"
                 let value = Members(element, in: bytes)
-                batch.noteUnread(
+                try batch.noteUnread(
                     value, but: ["key", "name", "unit", "isDerived", "value", "text", "typeId"], in: "/values",
                     at: place)
                 values.append(OpenScaleValue(value, place))
@@ -198,7 +195,7 @@ struct OpenScaleReader {
         for value in values where value.key != "comment" {
             guard let (type, number, unit) = quantity(value, &batch) else { continue }
             if let known = PhoneTypes.registry.type(type), let fault = PhoneNumbers.fault(number, unit, known) {
-                batch.reject(value.at, fault.code, fault.reason)
+                batch.reject(value.at, fault)
                 unread.append(type)
                 continue
             }
