@@ -181,6 +181,10 @@ public struct AppleExportSummary: Sendable {
         note(oddity, Place(byte: offset), count: count)
     }
 
+    mutating func note(_ oddity: Anomaly, file: String, reason: String? = nil, count: Int = 1) {
+        note(oddity, Place(file: file, reason: reason), count: count)
+    }
+
     mutating func note(_ oddity: Anomaly, _ place: Place, count: Int = 1) {
         var odd = oddities.removeValue(forKey: oddity) ?? AnomalyCount()
         odd.count += count

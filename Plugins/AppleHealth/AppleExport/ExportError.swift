@@ -3,22 +3,17 @@
 /// The text gives the operation, its object, the cause and the remedy. It never contains a health value.
 public struct ExportError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of failure.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Kind: String { case missing, notAnExport, damaged, tooLarge, io }
-        private let kind: Kind
-
+    public enum Code: Hashable, Sendable {
         /// The file does not exist.
-        public static let missing = Code(kind: .missing)
+        case missing
         /// The file is not an export of Apple Health.
-        public static let notAnExport = Code(kind: .notAnExport)
+        case notAnExport
         /// The file is an export but cannot be read, or not to its end.
-        public static let damaged = Code(kind: .damaged)
+        case damaged
         /// The file exceeds a limit far above any real export.
-        public static let tooLarge = Code(kind: .tooLarge)
+        case tooLarge
         /// The machine could not read the file.
-        public static let io = Code(kind: .io)
-
-        public var description: String { kind.rawValue }
+        case io
     }
 
     public let code: Code

@@ -81,8 +81,8 @@ public final class ExportReader {
         tokenizer = XMLTokenizer(try package.openMain())
         deferred = DeferredRecords(in: scratch)
         let others = package.otherFiles
-        for other in others { account.note(.otherFile, AppleExportSummary.Place(file: other)) }
-        for reason in package.unreadable { account.note(.damagedFile, AppleExportSummary.Place(reason: reason)) }
+        for other in others { account.note(.otherFile, file: other) }
+        for reason in package.unreadable { account.note(.damagedFile, .init(reason: reason)) }
         account.fault = package.unreadable.first
         setLatest(exportDate: nil)
     }
@@ -131,7 +131,7 @@ public final class ExportReader {
                     batch.append(record.bytes, record.kind)
                 }
             case .files:
-                try readFiles()
+                ExportFiles(reader: self).readAll()
                 phase = .over
             case .over:
                 return batch.groups.isEmpty ? nil : finished()
@@ -219,7 +219,7 @@ public final class ExportReader {
         case "Correlation": try readCorrelation()
         case "Workout": try readWorkout()
         case "ActivitySummary": try readActivitySummary()
-        case "ClinicalRecord": try readClinicalRecord()
+        case "ClinicalRecord": try ExportFiles(reader: self).readClinicalRecord()
         case "Audiogram": try readAudiogram()
         case "VisionPrescription": try readPrescription()
         default: return try readUnknown(name)

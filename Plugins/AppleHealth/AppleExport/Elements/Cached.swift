@@ -31,9 +31,8 @@ final class TypeEntry {
     ) {
         (self.id, self.health, self.kind, self.index, self.isWanted) = (id, health, kind, index, isWanted)
         self.name = name ?? id.rawValue
-        var head = Array(#"{"type":""#.utf8)
-        head.append(escaped: id.rawValue)
-        head.append(0x22)
+        var head: [UInt8] = []
+        head.append(#"{"type":"#, quoted: id.rawValue)
         self.head = head
         isEaten = id.rawValue.hasPrefix("dietary")
         isMember =
@@ -71,9 +70,8 @@ final class UnitEntry {
         let spelled = usual.flatMap { UnitEntry.unit($0, of: health) == nil ? nil : $0 }
         self.text = spelled ?? text
         written = spelled == nil ? nil : text
-        var json = Array(#","unit":""#.utf8)
-        json.append(escaped: self.text)
-        json.append(0x22)
+        var json: [UInt8] = []
+        json.append(#","unit":"#, quoted: self.text)
         self.json = json
         let unit = UnitEntry.unit(self.text, of: health)
         let target = health?.healthUnit
@@ -118,9 +116,8 @@ final class ValueEntry {
     }
 
     private static func json(_ name: String) -> [UInt8] {
-        var json = Array(#","value":""#.utf8)
-        json.append(escaped: name)
-        json.append(0x22)
+        var json: [UInt8] = []
+        json.append(#","value":"#, quoted: name)
         return json
     }
 }
@@ -149,16 +146,10 @@ final class SourceEntry {
         self.name = name
         identity = Array(name.utf8)
         var json: [UInt8] = []
-        if !name.isEmpty {
-            json += Array(#""device":""#.utf8)
-            json.append(escaped: name)
-            json.append(0x22)
-        }
-        if let account = options.account {
-            if !json.isEmpty { json.append(0x2C) }
-            json += Array(#""account":""#.utf8)
-            json.append(escaped: account)
-            json.append(0x22)
+        for (member, text) in [("device", name.isEmpty ? nil : name), ("account", options.account)] {
+            guard let text else { continue }
+            json.begin(member)
+            json.append(quoted: text)
         }
         if !json.isEmpty { json = Array(#","source":{"#.utf8) + json + [0x7D] }
         var subject: [UInt8] = []
@@ -170,9 +161,7 @@ final class SourceEntry {
         self.json = subject + json
         var metadata: [UInt8] = []
         if name != text, !text.isEmpty {
-            metadata = Array(#""sourceName":""#.utf8)
-            metadata.append(escaped: text)
-            metadata.append(0x22)
+            metadata.append(#""sourceName":"#, quoted: text)
         }
         self.metadata = metadata
         self.index = index(name)
@@ -188,9 +177,9 @@ final class MetadataEntry {
     /// Such as `"sourceRevision":{"version":"9.4"}`.
     init(version bytes: UnsafeRawBufferPointer) {
         let (text, oddities) = XMLText.decoded(bytes)
-        var json = Array(#""sourceRevision":{"version":""#.utf8)
-        json.append(escaped: text)
-        json.append(literal: "\"}")
+        var json: [UInt8] = []
+        json.append(#""sourceRevision":{"version":"#, quoted: text)
+        json.append(0x7D)
         (self.json, self.oddities) = (json, oddities)
     }
 
@@ -199,10 +188,8 @@ final class MetadataEntry {
         let (text, oddities) = XMLText.decoded(bytes)
         self.oddities = oddities
         var json = Array(#""device":{"#.utf8)
-        for (index, field) in (AppleDeviceText.fields(text) ?? [("name", text)]).enumerated() {
-            if index > 0 { json.append(0x2C) }
-            json.append(quoted: field.name)
-            json.append(0x3A)
+        for field in AppleDeviceText.fields(text) ?? [("name", text)] {
+            json.begin(field.name)
             var value = field.value
             if field.name == "creationDate",
                 let seconds = Array(value.utf8).withUnsafeBytes({ times.seconds($0) })

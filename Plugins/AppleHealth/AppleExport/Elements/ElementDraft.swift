@@ -60,17 +60,13 @@ struct ElementDraft {
             return true
         }
         names.insert(name)
-        if !metadata.isEmpty { metadata.append(0x2C) }
-        metadata.append(quoted: name)
-        metadata.append(0x3A)
+        metadata.begin(name)
         metadata += json
         return true
     }
 
     mutating func add(_ name: String, text: String) -> Bool {
-        var json: [UInt8] = []
-        json.append(quoted: text)
-        return add(name, json: json)
+        add(name, json: .quoted(text))
     }
 
     /// Adds an attribute without a place in the record, under its original name; a second one becomes `NAME 2`.
@@ -82,13 +78,7 @@ struct ElementDraft {
         }
         guard number < 100, unread.count + free.utf8.count + json.count + 4 < Self.room else { return leftOut += 1 }
         names.insert("unread \(free)")
-        addUnread(unchecked: free, json)
-    }
-
-    private mutating func addUnread(unchecked name: String, _ json: [UInt8]) {
-        if !unread.isEmpty { unread.append(0x2C) }
-        unread.append(quoted: name)
-        unread.append(0x3A)
+        unread.begin(free)
         unread += json
     }
 }

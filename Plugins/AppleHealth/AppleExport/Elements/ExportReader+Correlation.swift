@@ -95,10 +95,7 @@ extension ExportReader {
         output += entry.head
         if !isTaken {
             output.append(literal: #","value":"Correlation""#)
-            var json: [UInt8] = Array(#"{"type":"#.utf8)
-            json.append(quoted: type.id.rawValue)
-            json.append(0x7D)
-            _ = draft.add("attributes", json: json)
+            _ = draft.add("attributes", json: Self.object([("type", type.id.rawValue)]))
         }
         append(start, draft.end ?? start)
         let (keyStart, keyEnd, mark) = appendKey(source, start)

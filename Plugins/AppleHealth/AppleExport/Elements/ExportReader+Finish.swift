@@ -57,7 +57,7 @@ extension ExportReader {
     private func wrongEnd() -> Content {
         let reason = draft.wrongTime.map { "end \"\($0)\"" } ?? "end \(draft.end.map { utc.text($0) } ?? "")"
         account.note(.wrongEnd, place(reason: reason))
-        draft.addUnread("endDate", json: Self.quoted(draft.wrongTime ?? draft.end.map { utc.text($0) } ?? ""))
+        draft.addUnread("endDate", json: .quoted(draft.wrongTime ?? draft.end.map { utc.text($0) } ?? ""))
         return .element
     }
 
@@ -143,16 +143,14 @@ extension ExportReader {
             if !isDeclared { output.append(literal: #","kind":"other""#) }
             let text = draft.value.withUnsafeBytes { XMLText.decoded($0).text }
             if draft.hasValue {
-                output.append(literal: #","value":"#)
-                output.append(quoted: text)
+                output.append(#","value":"#, quoted: text)
             }
             if !hasOwnIdentity { keys.add(text) }
             if let unit = draft.unit { _ = draft.add("unit", text: unit.text) }
         case .element:
             entry = elementType
             output.append(bytes: entry.head)
-            output.append(literal: #","value":"#)
-            output.append(quoted: name)
+            output.append(#","value":"#, quoted: name)
             addAttributes(type)
             if !hasOwnIdentity { keys.add(draft.value) }
         }
@@ -175,18 +173,12 @@ extension ExportReader {
 
     /// Adds the element's attributes to a record that cannot express them otherwise.
     private func addAttributes(_ type: TypeEntry) {
-        var json: [UInt8] = Array(#"{"type":"#.utf8)
-        json.append(quoted: type.name)
+        var attributes = [(name: "type", value: type.name)]
         if draft.hasValue {
-            json.append(literal: #","value":"#)
-            json.append(quoted: draft.value.withUnsafeBytes { XMLText.decoded($0).text })
+            attributes.append(("value", draft.value.withUnsafeBytes { XMLText.decoded($0).text }))
         }
-        if let unit = draft.unit {
-            json.append(literal: #","unit":"#)
-            json.append(quoted: unit.written ?? unit.text)
-        }
-        json.append(0x7D)
-        _ = draft.add("attributes", json: json)
+        if let unit = draft.unit { attributes.append(("unit", unit.written ?? unit.text)) }
+        _ = draft.add("attributes", json: Self.object(attributes))
     }
 
     // MARK: - Parts that all records have
@@ -220,10 +212,7 @@ extension ExportReader {
             utc.append(end, to: &output)
         }
         output.append(0x22)
-        if let zone = draft.zone ?? options.zone {
-            output.append(literal: #","zone":"#)
-            output.append(quoted: zone)
-        }
+        if let zone = draft.zone ?? options.zone { output.append(#","zone":"#, quoted: zone) }
     }
 
     /// Appends the source and the key.
@@ -235,6 +224,32 @@ extension ExportReader {
         let keyEnd = output.count
         output.append(0x22)
         return (keyStart, keyEnd, mark)
+    }
+
+    /// Emits a record that is not an element.
+    ///
+    /// - Parameter most: the number of bytes that it must stay below without its metadata.
+    func give(_ part: PartRecord, upTo most: Int = .max) {
+        var record = part.type.head
+        if let value = part.value { record.append(#","value":"#, quoted: value) }
+        record.append(#","start":"#, quoted: part.start)
+        if let end = part.end { record.append(#","end":"#, quoted: end) }
+        if let zone = part.draft.zone ?? options.zone { record.append(#","zone":"#, quoted: zone) }
+        record += part.source.json
+        record.append(#","key":""#, part.key)
+        if let group = part.group { record.append(#","group":""#, group) }
+        if !part.route.isEmpty { record += Array(#","route":["#.utf8) + part.route + [0x5D] }
+        guard record.count < most else {
+            return account.note(.leftOut, .init(date: utc.text(part.seconds.start), type: part.type.name))
+        }
+        let kept = (draft, output)
+        (draft, output) = (part.draft, record)
+        appendMetadata(part.source)
+        record = output
+        (draft, output) = kept
+        let kind = ExportBatch.Mark(type: part.type.index, source: part.source.index)
+        tally(kind.type, kind.source, part.seconds.start, part.seconds.end)
+        if !isSilent { batch.append(record, kind) }
     }
 
     /// Appends the metadata, the version and the end of the record.

@@ -69,21 +69,11 @@ extension ExportReader {
         guard options.filter.types?.contains(health.id) ?? true, options.filter.sources == nil,
             options.filter.takes(start, start)
         else { return account.filtered += 1 }
-        var record = Array(#"{"type":""#.utf8) + health.id.rawValue.utf8
-        record.append(literal: #"","value":"#)
-        record.append(quoted: value)
-        record.append(literal: #","start":""#)
-        utc.append(start, to: &record)
-        record.append(0x22)
-        record += zoneJSON
-        record += noSource.json
-        record.append(literal: #","key":""#)
-        record += health.id.rawValue.utf8
-        record.append(literal: "\"}")
-        let kind = ExportBatch.Mark(type: index(of: health.id), source: noSource.index)
-        tally(kind.type, kind.source, start, start)
-        guard !isSilent else { return }
-        batch.append(record, kind)
+        guard let type = type(health.id.rawValue) else { return }
+        give(
+            PartRecord(
+                type: type, source: noSource, key: Array(health.id.rawValue.utf8), start: utc.text(start),
+                seconds: (start, start), value: value))
     }
 
     // MARK: - ActivitySummary
@@ -124,16 +114,14 @@ extension ExportReader {
                 unread += all.filter { $0.name.hasPrefix(name) }
                 continue
             }
-            figures.append(literal: figures.isEmpty ? "\"" : ",\"")
-            figures += name.utf8
-            figures.append(literal: #"":{"value":"#)
+            figures.begin(name)
+            figures.append(literal: #"{"value":"#)
             NumberWriter.append(value, to: &figures)
             if let goal = texts[name + "Goal"].flatMap({ DecimalText.number($0) }), goal >= 0 {
                 figures.append(literal: #","goal":"#)
                 NumberWriter.append(goal, to: &figures)
             }
-            figures.append(literal: #","unit":"#)
-            figures.append(quoted: unit)
+            figures.append(#","unit":"#, quoted: unit)
             figures.append(0x7D)
         }
         if figures.isEmpty { unread = all }
@@ -143,12 +131,10 @@ extension ExportReader {
         record += summaryTime(day.start).utf8
         record.append(literal: #"","end":""#)
         record += summaryTime(day.end).utf8
-        record.append(literal: #"","zone":"#)
-        record.append(quoted: options.dayZone)
+        record.append(#"","zone":"#, quoted: options.dayZone)
         record += noSource.json
-        record.append(literal: #","key":""#)
-        record += (texts["dateComponents"] ?? "").utf8
-        record.append(literal: #"","activitySummary":{"#)
+        record.append(#","key":""#, Array((texts["dateComponents"] ?? "").utf8))
+        record.append(literal: #","activitySummary":{"#)
         record += figures
         record.append(literal: "}}")
         if summaries.count >= Self.maximumDays { giveSummaries() }
@@ -283,16 +269,11 @@ extension ExportReader {
         var output: [UInt8] = [0x7B]
         for name in names {
             guard let text = texts[name + valueSuffix] else { continue }
-            if output.count > 1 { output.append(0x2C) }
-            output.append(quoted: name)
-            output.append(0x3A)
+            output.begin(name)
             if let number = DecimalText.number(text) {
                 output.append(literal: #"{"value":"#)
                 NumberWriter.append(number, to: &output)
-                if let unit = texts[name + "Unit"] {
-                    output.append(literal: #","unit":"#)
-                    output.append(quoted: unit)
-                }
+                if let unit = texts[name + "Unit"] { output.append(#","unit":"#, quoted: unit) }
                 output.append(0x7D)
             } else {
                 output.append(quoted: text)
@@ -301,9 +282,7 @@ extension ExportReader {
         // Attributes that are not quantities are kept as written.
         let read = Set(names.flatMap { [$0 + valueSuffix, texts[$0 + valueSuffix] == nil ? "" : $0 + "Unit"] })
         for (name, text) in texts.sorted(by: { $0.key < $1.key }) where !read.contains(name) {
-            if output.count > 1 { output.append(0x2C) }
-            output.append(quoted: name)
-            output.append(0x3A)
+            output.begin(name)
             output.append(quoted: text)
         }
         output.append(0x7D)

@@ -70,8 +70,7 @@ extension ExportReader {
             // The activity does not determine the kind of this distance, so it keeps its name in the export.
             var json = Array(#"{"value":"#.utf8)
             if let number { NumberWriter.append(number.value, to: &json) } else { json.append(quoted: text) }
-            json.append(literal: #","unit":"#)
-            json.append(quoted: unit)
+            json.append(#","unit":"#, quoted: unit)
             json.append(0x7D)
             _ = draft.add(name, json: json)
         }
@@ -101,39 +100,37 @@ extension ExportReader {
             output.removeAll(keepingCapacity: true)
             let (keyStart, keyEnd, _) = appendKey(of: type, named, source, start, end)
             let key = Array(output[keyStart..<keyEnd])
-            for (number, route) in workout.routes.all.enumerated() { give(route, number + 1, key, source) }
+            give(workout.routes, key, source)
             return
         }
         if activity == nil {
             account.note(.unreadValue, place(reason: "an activity that is not known"))
             draft.addUnread(
-                "workoutActivityType", json: ExportReader.quoted(attributes["workoutActivityType"] ?? ""))
+                "workoutActivityType", json: .quoted(attributes["workoutActivityType"] ?? ""))
         }
         let name = (activity ?? ExportReader.otherActivity).name
         output.removeAll(keepingCapacity: true)
         output += type.head
-        output.append(literal: #","value":""#)
-        output += name.utf8
-        output.append(0x22)
+        output.append(#","value":"#, quoted: name)
         append(start, end)
         let (keyStart, keyEnd, mark) = appendKey(of: type, named, source, start, end)
         let key = Array(output[keyStart..<keyEnd])
-        output.append(literal: #","group":""#)
-        output += key
-        output.append(0x22)
+        output.append(#","group":""#, key)
         let rest = appendParts(workout, attributes, start, end)
-        if !workout.zones.all.isEmpty {
-            var zones: [UInt8] = [0x5B]
-            zones += workout.zones.all.joined(separator: [0x2C])
-            _ = draft.add("zones", json: zones + [0x5D])
-        }
+        let zones = workout.zones.all.joined(separator: [0x2C])
+        if !workout.zones.all.isEmpty { _ = draft.add("zones", json: Array("[".utf8) + zones + [0x5D]) }
         appendMetadata(source)
         let kind = ExportBatch.Mark(type: type.index, source: source.index)
         tally(kind.type, kind.source, start.seconds, end.seconds)
         if !isSilent { batch.append(Array(output), kind) }
         for member in workout.members { giveMember(member, in: key, owner: mark) }
         for (number, part) in rest.enumerated() { giveRest(part, number + 1, key, source, start, end) }
-        for (number, route) in workout.routes.all.enumerated() { give(route, number + 1, key, source) }
+        give(workout.routes, key, source)
+    }
+
+    private func give(_ routes: Routes, _ key: [UInt8], _ source: SourceEntry) {
+        let files = ExportFiles(reader: self)
+        for (number, route) in routes.all.enumerated() { files.give(route, number + 1, key, source) }
     }
 
     /// Keeps a workout with an invalid end as it is written, as far as it fits into a record, and without its routes.
@@ -160,12 +157,6 @@ extension ExportReader {
         beginKey(type, source, start, end)
         if !hasOwnIdentity { keys.add(activity) }
         return appendKey(source, start)
-    }
-
-    static func quoted(_ text: String) -> [UInt8] {
-        var json: [UInt8] = []
-        json.append(quoted: text)
-        return json
     }
 
     /// Appends the member `workout`; returns the parts that do not fit into the record.
@@ -214,8 +205,7 @@ extension ExportReader {
         let type = elementType
         output.removeAll(keepingCapacity: true)
         output += type.head
-        output.append(literal: #","value":"#)
-        output.append(quoted: part.name)
+        output.append(#","value":"#, quoted: part.name)
         append(start, end)
         output += source.json
         output.append(literal: #","key":""#)

@@ -1,7 +1,7 @@
 import JSON
 import Samples
 
-/// Reads the contents of a `Workout`: statistics, events, activities, zones.
+/// Reads the contents of a `Workout`: statistics, events, activities, zones, routes.
 extension ExportReader {
     /// Reads a statistic of a type: `sum`, `average`, `minimum` or `maximum`.
     ///
@@ -35,9 +35,7 @@ extension ExportReader {
     static func object(_ texts: [(name: String, value: String)]) -> [UInt8] {
         var (json, known): ([UInt8], Set<String>) = ([0x7B], [])
         for text in texts where known.insert(text.name).inserted {
-            if json.count > 1 { json.append(0x2C) }
-            json.append(quoted: text.name)
-            json.append(0x3A)
+            json.begin(text.name)
             json.append(quoted: text.value)
         }
         return json + [0x7D]
@@ -63,7 +61,7 @@ extension ExportReader {
         json.append(literal: #"","start":""#)
         utc.append(start, to: &json)
         json.append(0x22)
-        if let (seconds, text, unit) = duration(texts), seconds > 0 {
+        if let (seconds, written) = duration(texts), seconds > 0 {
             if let end = Timestamp(start.seconds, adding: seconds + Double(start.microseconds) / 1_000_000) {
                 json.append(literal: #","end":""#)
                 json += end.text.utf8
@@ -72,9 +70,7 @@ extension ExportReader {
                 account.note(.unreadValue, place(reason: "a WorkoutEvent that has no end"))
             }
             // Keep all digits, because a time cannot hold them.
-            _ = draft.add(
-                "duration",
-                json: Array(#"{"value":"#.utf8) + text + Array(#","unit":""#.utf8) + unit.utf8 + Array("\"}".utf8))
+            _ = draft.add("duration", json: written)
         }
         endPart(&json)
         if !events.append(json) { account.note(.leftOut, at: offset) }
@@ -83,7 +79,7 @@ extension ExportReader {
     /// Keeps the attributes of a part that the hub has no place for.
     private func addUnread(_ texts: [(name: String, value: String)], except known: Set<String>) {
         for text in texts where !known.contains(text.name) {
-            draft.addUnread(text.name, json: ExportReader.quoted(text.value))
+            draft.addUnread(text.name, json: .quoted(text.value))
         }
     }
 
@@ -107,10 +103,8 @@ extension ExportReader {
 
     func time(_ text: String?) -> ExportTime? { text.flatMap { times.time($0) } }
 
-    /// Reads `duration` and `durationUnit`: the seconds, and the original number as JSON with its unit.
-    func duration(
-        _ texts: [(name: String, value: String)]
-    ) -> (seconds: Double, number: [UInt8], unit: String)? {
+    /// Reads `duration` and `durationUnit`: the seconds, and the quantity in the original unit.
+    private func duration(_ texts: [(name: String, value: String)]) -> (seconds: Double, written: [UInt8])? {
         guard let text = texts.first(where: { $0.name == "duration" })?.value else { return nil }
         let unit = texts.first { $0.name == "durationUnit" }?.value ?? "min"
         let parsed = (try? HealthUnit(unit)) ?? UnitWords.spelling(of: unit).flatMap { try? HealthUnit($0) }
@@ -118,12 +112,10 @@ extension ExportReader {
             let seconds = try? parsed.convert(value, to: second), seconds < 1e9
         else {
             account.note(.unreadValue, place(reason: "duration"))
-            draft.addUnread("duration", json: ExportReader.quoted("\(text) \(unit)"))
+            draft.addUnread("duration", json: .quoted("\(text) \(unit)"))
             return nil
         }
-        var number: [UInt8] = []
-        NumberWriter.append(value, to: &number)
-        return (seconds, number, unit)
+        return (seconds, .quantity(value, unit: unit))
     }
 
     /// Reads one activity of a workout with several; if the export does not give its kind, the workout's kind is used.
@@ -154,7 +146,7 @@ extension ExportReader {
         for (name, isRead) in [("workoutActivityType", named != nil), ("endDate", end.map { $0 >= start } ?? false)] {
             guard !isRead, let text = texts.first(where: { $0.name == name })?.value else { continue }
             account.note(.unreadValue, place(reason: "\(name) of a WorkoutActivity"))
-            draft.addUnread(name, json: ExportReader.quoted(text))
+            draft.addUnread(name, json: .quoted(text))
         }
         if let uuid = texts.first(where: { $0.name == "uuid" })?.value { _ = draft.add("uuid", text: uuid) }
         var json = Array(#"{"activity":""#.utf8) + (named ?? usual ?? ExportReader.otherActivity).name.utf8
@@ -182,26 +174,20 @@ extension ExportReader {
     func appendDuration(
         _ texts: [(name: String, value: String)], _ start: ExportTime, _ end: ExportTime?, to json: inout [UInt8]
     ) {
-        guard let (seconds, text, unit) = duration(texts) else { return }
+        guard let (seconds, written) = duration(texts) else { return }
         guard end.map({ seconds <= $0.seconds(since: start) + 1 }) ?? true else {
             account.note(.unreadValue, place(reason: "a duration longer than its element"))
-            return draft.addUnread(
-                "duration",
-                json: Array(#"{"value":"#.utf8) + text + Array(#","unit":""#.utf8) + unit.utf8 + Array("\"}".utf8))
+            return draft.addUnread("duration", json: written)
         }
-        json.append(literal: json.last == 0x7B ? #""duration":"# : #","duration":"#)
+        json.begin("duration")
         NumberWriter.append(seconds, to: &json)
     }
 
-    static func append(_ name: StaticString, _ parts: [[UInt8]], to json: inout [UInt8]) {
+    static func append(_ name: String, _ parts: [[UInt8]], to json: inout [UInt8]) {
         guard !parts.isEmpty else { return }
-        json.append(literal: json.last == 0x7B ? "\"" : ",\"")
-        json.append(literal: name)
-        json.append(literal: "\":[")
-        for (index, part) in parts.enumerated() {
-            if index > 0 { json.append(0x2C) }
-            json += part
-        }
+        json.begin(name)
+        json.append(0x5B)
+        json += parts.joined(separator: [0x2C])
         json.append(0x5D)
     }
 
@@ -220,5 +206,68 @@ extension ExportReader {
         ExportReader.append("zones", parts.all, to: &texts)
         texts.append(0x7D)
         if !zones.append(texts) { account.note(.leftOut, at: offset) }
+    }
+
+    // MARK: - Routes
+
+    func readRoute(_ routes: inout Routes) throws(ExportError) {
+        let outer = draft
+        readAttributes()
+        var route = RouteDraft(draft: ElementDraft())
+        _ = try readChildren { (reader) throws(ExportError) in
+            if reader.tokenizer.isNamed("MetadataEntry") { return try reader.readMetadata() }
+            if reader.tokenizer.isNamed("Location") { return try reader.readLocation(&route, &routes) }
+            guard reader.tokenizer.isNamed("FileReference"), let path = reader.tokenizer.value(of: "path") else {
+                return try reader.keepUnknown()
+            }
+            let text = XMLText.decoded(path).text
+            let name = text.hasPrefix("/") ? String(text.dropFirst()) : text
+            if routes.take(file: name) {
+                route.files.append(name)
+            } else {
+                reader.account.note(.leftOut, reader.place(reason: "a file of a route"))
+            }
+            // The file counts as named even if its workout is not imported.
+            if reader.package.has(name) { reader.namedFiles.insert(name) }
+            try reader.skipChildren(of: "FileReference")
+        }
+        route.draft = draft
+        draft = outer
+        guard routes.all.count < 1_000 else {
+            return account.note(.leftOut, place(reason: "a route of a workout that has 1,000 already"))
+        }
+        routes.all.append(route)
+    }
+
+    /// Reads a point of a very old file without GPX.
+    func readLocation(_ routes: inout Routes) throws(ExportError) {
+        if routes.all.last.map({ $0.points.isEmpty }) ?? true { routes.all.append(RouteDraft(draft: draft)) }
+        var route = routes.all.removeLast()
+        try readLocation(&route, &routes)
+        routes.all.append(route)
+    }
+
+    private func readLocation(_ route: inout RouteDraft, _ routes: inout Routes) throws(ExportError) {
+        let offset = tokenizer.offset
+        let texts = Dictionary(tokenizer.texts.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        try skipChildren(of: "Location")
+        var point = RoutePointReader()
+        let time = texts["date"] ?? texts["timestamp"] ?? ""
+        point.microseconds = times.time(time).map { $0.seconds * 1_000_000 + $0.microseconds }
+        for name in ["latitude", "longitude", "altitude", "horizontalAccuracy", "verticalAccuracy", "speed", "course"] {
+            if let text = texts[name] { Array(text.utf8).withUnsafeBytes { point.take(name, $0) } }
+        }
+        switch point.made() {
+        case .point(let made):
+            if routes.take(made) { return route.points.append(made) }
+            account.note(
+                .leftOut, AppleExportSummary.Place(byte: offset, reason: "a Location beyond the room of a workout"))
+        case .timeless:
+            account.note(.lostPoint, AppleExportSummary.Place(byte: offset, reason: "a Location without time"))
+        case .placeless:
+            account.note(
+                .lostPoint, AppleExportSummary.Place(byte: offset, date: time, reason: "a Location without place"))
+        case .unplaced: account.note(.unplacedPoint, at: offset)
+        }
     }
 }

@@ -29,8 +29,7 @@ struct WorkoutDraft {
             count += 1
             json.append(literal: json.isEmpty ? #"{"type":"# : #",{"type":"#)
             json.append(quoted: type.id.rawValue)
-            json.append(literal: #","statistic":"#)
-            json.append(quoted: statistic)
+            json.append(#","statistic":"#, quoted: statistic)
             json.append(literal: #","value":"#)
             NumberWriter.append(value.value, to: &json)
             json += unit.json
@@ -40,7 +39,8 @@ struct WorkoutDraft {
 
         func append(to output: inout [UInt8]) {
             guard count > 0 else { return }
-            output.append(literal: output.last == 0x7B ? #""totals":["# : #","totals":["#)
+            output.begin("totals")
+            output.append(0x5B)
             output += json
             output.append(0x5D)
         }

@@ -23,7 +23,7 @@ public struct MetadataReader {
     mutating func read(_ key: String, _ value: String) -> (entry: Entry, isRead: Bool) {
         guard let known = MetadataKey.named(key) else {
             let isTaken = MetadataReader.reserved.contains(key)
-            return (.member(name: key, json: quoted(value)), !isTaken)
+            return (.member(name: key, json: .quoted(value)), !isTaken)
         }
         switch known.name {
         case "timeZone" where MetadataReader.isZone(value): return (.zone(value), true)
@@ -36,7 +36,7 @@ public struct MetadataReader {
         default:
             if let json = json(value, known) { return (.member(name: known.name, json: json), true) }
         }
-        return (.member(name: key, json: quoted(value)), false)
+        return (.member(name: key, json: .quoted(value)), false)
     }
 
     /// Metadata members that this importer writes.
@@ -53,15 +53,9 @@ public struct MetadataReader {
             }
     }
 
-    private func quoted(_ text: String) -> [UInt8] {
-        var output: [UInt8] = []
-        output.append(quoted: text)
-        return output
-    }
-
     private mutating func json(_ text: String, _ key: MetadataKey) -> [UInt8]? {
         switch key.content {
-        case .string: return quoted(text)
+        case .string: return .quoted(text)
         case .number: return DecimalText.number(text).map(number)
         case .boolean:
             return switch text.lowercased() {
@@ -70,16 +64,12 @@ public struct MetadataReader {
             default: nil
             }
         case .date:
-            var output: [UInt8] = []
             guard let seconds = Array(text.utf8).withUnsafeBytes({ times.seconds($0) }) else { return nil }
-            output.append(0x22)
-            utc.append(seconds, to: &output)
-            output.append(0x22)
-            return output
+            return .quoted(utc.text(seconds))
         case .quantity(let unit): return quantity(text, key.name, unit)
         case .enumeration(let values):
-            if let raw = Int(text), let value = values.first(where: { $0.raw == raw }) { return quoted(value.name) }
-            return values.contains { $0.name == text } ? quoted(text) : nil
+            if let raw = Int(text), let value = values.first(where: { $0.raw == raw }) { return .quoted(value.name) }
+            return values.contains { $0.name == text } ? .quoted(text) : nil
         }
     }
 
@@ -96,12 +86,7 @@ public struct MetadataReader {
         else { return nil }
         // Humidity is written in hundredths of a percent, and in old files in percent, but never as the fraction that % means elsewhere.
         if name == "weatherHumidity", unit == "%" { value /= value > 100 ? 10_000 : 100 }
-        var output = Array(#"{"value":"#.utf8)
-        NumberWriter.append(value, to: &output)
-        output += Array(#","unit":"#.utf8)
-        output.append(quoted: unit)
-        output.append(0x7D)
-        return output
+        return .quantity(value, unit: unit)
     }
 
     private mutating func healthUnit(_ text: String) -> HealthUnit? {
