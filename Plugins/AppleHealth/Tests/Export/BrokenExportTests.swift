@@ -28,12 +28,9 @@ import Testing
         let workout = try #require(reading.samples("workout").first?.workout)
         #expect(workout.totals.map(\.value) == [300])
         #expect(reading.count(.repeatedAttribute) == 1)
-        let scratch = try TemporaryFolder()
-        let file = try scratch.write(
-            export(
-                " <Record type=\"HKQuantityTypeIdentifierStepCount\" sourceName=\"a\" unit=\"count\" value=\"3\" startDate=\"2026-02-10 08:00:00 +0100\" startDate=\"2026-02-10 08:10:00 +0100\"/>"
-            ), to: "export.xml")
-        let sample = try #require(try Reading(file).samples("stepCount").first)
+        let element =
+            " <Record type=\"HKQuantityTypeIdentifierStepCount\" sourceName=\"a\" unit=\"count\" value=\"3\" startDate=\"2026-02-10 08:00:00 +0100\" startDate=\"2026-02-10 08:10:00 +0100\"/>"
+        let sample = try #require(try Reading(of: element).samples("stepCount").first)
         #expect(sample.start.text == "2026-02-10T07:00:00Z" && sample.end.text == "2026-02-10T07:10:00Z")
     }
 
@@ -117,14 +114,11 @@ import Testing
 
     @Test
     func `Impossible times, ends before starts and missing times are reported, and no value is made of them`() throws {
-        let scratch = try TemporaryFolder()
         let reading = try Reading(
-            try scratch.write(
-                export(
-                    record(start: "2026-02-30 08:00:00 +0100") + record(start: "2026-02-10 08:00:00")
-                        + record(start: "2026-02-10 08:00:00 +0100", end: "2026-02-10 07:00:00 +0100")
-                        + " <Record type=\"HKQuantityTypeIdentifierStepCount\" unit=\"count\" value=\"1\"/>\n"
-                        + record(value: "7", start: "2026-02-10 08:00:00+0100")), to: "export.xml"))
+            of: record(start: "2026-02-30 08:00:00 +0100") + record(start: "2026-02-10 08:00:00")
+                + record(start: "2026-02-10 08:00:00 +0100", end: "2026-02-10 07:00:00 +0100")
+                + " <Record type=\"HKQuantityTypeIdentifierStepCount\" unit=\"count\" value=\"1\"/>\n"
+                + record(value: "7", start: "2026-02-10 08:00:00+0100"))
         #expect(reading.rejections.isEmpty)
         #expect(reading.samples("stepCount").map(\.canonical) == [7])
         #expect(reading.samples("x.apple.exportElement").count == 1)
@@ -134,17 +128,14 @@ import Testing
     }
 
     @Test func `A blood pressure without a member and a food without a name are kept in parts`() throws {
-        let scratch = try TemporaryFolder()
         let systolic = record("HKQuantityTypeIdentifierBloodPressureSystolic", unit: "mmHg", value: "121")
         let protein = record("HKQuantityTypeIdentifierDietaryProtein", unit: "g", value: "9")
         func correlation(_ type: String, _ members: String) -> String {
             " <Correlation type=\"\(type)\" sourceName=\"a\" startDate=\"2026-02-10 08:00:00 +0100\" endDate=\"2026-02-10 08:00:00 +0100\">\(members)</Correlation>\n"
         }
         let reading = try Reading(
-            try scratch.write(
-                export(
-                    correlation("HKCorrelationTypeIdentifierBloodPressure", systolic)
-                        + correlation("HKCorrelationTypeIdentifierFood", protein)), to: "export.xml"))
+            of: correlation("HKCorrelationTypeIdentifierBloodPressure", systolic)
+                + correlation("HKCorrelationTypeIdentifierFood", protein))
         #expect(reading.rejections.isEmpty)
         #expect(reading.samples("bloodPressureSystolic").count == 1 && reading.samples("dietaryProtein").count == 1)
         #expect(reading.samples("x.apple.exportElement").count == 2)

@@ -41,26 +41,23 @@ import Testing
     }
 
     @Test func `An event whose end is beyond the calendar ends at its start, and is reported`() throws {
-        let scratch = try TemporaryFolder()
         let workout = """
              <Workout workoutActivityType="HKWorkoutActivityTypeRunning" sourceName="W" startDate="9999-12-30 23:59:00 +0000" endDate="9999-12-30 23:59:30 +0000">
               <WorkoutEvent type="HKWorkoutEventTypePause" date="9999-12-30 23:59:00 +0000" duration="5" durationUnit="min"/>
              </Workout>
             """
-        let reading = try Reading(try scratch.write(export(workout), to: "export.xml"))
+        let reading = try Reading(of: workout)
         let event = try #require(reading.samples("workout").first?.workout?.events.first)
         #expect(event.end.microseconds == event.start.microseconds && reading.count(.unreadValue) == 1)
     }
 
     @Test(arguments: ["9999-12-31", "0001-01-01"])
     func `A day beyond the range of times is reported and skipped`(_ day: String) throws {
-        let scratch = try TemporaryFolder()
         let elements = """
              <Me HKCharacteristicTypeIdentifierDateOfBirth="\(day)" HKCharacteristicTypeIdentifierBloodType="HKBloodTypeNotSet"/>
              <ActivitySummary dateComponents="\(day)" appleStandHours="3"/>
             """
-        let reading = try Reading(
-            try scratch.write(export(elements), to: "export.xml"), ExportOptions(dayZone: "Asia/Tokyo"))
+        let reading = try Reading(of: elements, ExportOptions(dayZone: "Asia/Tokyo"))
         #expect(reading.rejections.isEmpty, "\(reading.rejections)")
         #expect(reading.count(.wrongTime) == 2)
     }
@@ -68,13 +65,12 @@ import Testing
     @Test func `A value of a day with an unknown unit is reported and skipped, and the other values of the day stay`()
         throws
     {
-        let scratch = try TemporaryFolder()
         let element = """
              <ActivitySummary dateComponents="2026-02-11" activeEnergyBurned="300" activeEnergyBurnedUnit="kdJ" \
             appleMoveTime="20" appleStandHours="3"/>
              <ActivitySummary dateComponents="2026-02-12" activeEnergyBurned="300" appleStandHours="4"/>
             """
-        let reading = try Reading(try scratch.write(export(element), to: "export.xml"))
+        let reading = try Reading(of: element)
         let summaries = reading.samples("activitySummary").compactMap(\.activitySummary)
         #expect(summaries.map { $0.appleStandHours?.value } == [3, 4])
         #expect(summaries.allSatisfy { $0.activeEnergyBurned == nil } && summaries.first?.appleMoveTime?.value == 20)
@@ -89,17 +85,14 @@ import Testing
     }
 
     @Test func `A value of an unknown type with an empty unit is kept, and the hub accepts it`() throws {
-        let scratch = try TemporaryFolder()
-        let file = try scratch.write(export(record("HKQuantityTypeIdentifierNovelty", unit: "")), to: "export.xml")
-        let reading = try Reading(file)
+        let reading = try Reading(of: record("HKQuantityTypeIdentifierNovelty", unit: ""))
         #expect(reading.groups.count == 1 && reading.rejections.isEmpty, "\(reading.rejections)")
         #expect(reading.count(.unreadValue) == 1)
     }
 
     @Test(arguments: ["5e-324", "2.5e-310", "1.7e308", "-4e-320", "1e-291"])
     func `The smallest and largest numbers have a key, too`(_ value: String) throws {
-        let scratch = try TemporaryFolder()
-        let reading = try Reading(try scratch.write(export(record(value: value)), to: "export.xml"))
+        let reading = try Reading(of: record(value: value))
         #expect(reading.groups.count == 1)
     }
 
@@ -156,10 +149,9 @@ import Testing
     func `A day begins on that day, also if the clocks are put forward at midnight`(
         _ zone: String, _ day: String, _ start: String
     ) throws {
-        let scratch = try TemporaryFolder()
-        let file = try scratch.write(
-            export(" <ActivitySummary dateComponents=\"\(day)\" appleStandHours=\"3\"/>"), to: "export.xml")
-        let summary = try #require(try Reading(file, ExportOptions(dayZone: zone)).samples("activitySummary").first)
+        let reading = try Reading(
+            of: " <ActivitySummary dateComponents=\"\(day)\" appleStandHours=\"3\"/>", ExportOptions(dayZone: zone))
+        let summary = try #require(reading.samples("activitySummary").first)
         #expect(summary.start.text == start)
     }
 }

@@ -6,11 +6,6 @@ import Testing
 
 /// Everything in an export is stored, kept as it is written, excluded as requested, or reported with its place, date and reason.
 @Suite(.timeLimit(.minutes(2))) struct OmissionTests {
-    private func read(_ elements: String, _ options: ExportOptions = ExportOptions()) throws -> Reading {
-        let scratch = try TemporaryFolder()
-        return try Reading(try scratch.write(export(elements), to: "export.xml"), options)
-    }
-
     private func places(_ oddity: AppleExportSummary.Anomaly, _ reading: Reading) -> [AppleExportSummary.Place] {
         reading.account.oddities[oddity]?.places ?? []
     }
@@ -30,7 +25,7 @@ import Testing
         ("2026-11-07 8:00:00 π.μ. +0200", "2026-11-07T06:00:00Z"),
         ("٢٠٢٦-١١-٠٨ ٠٨:٠٠:٠٠ +0300", "2026-11-08T05:00:00Z"), ("2026-11-08 08:00 +01", "2026-11-08T07:00:00Z"),
     ]) func `A time that can mean only one instant is that instant`(_ text: String, _ instant: String) throws {
-        let reading = try read(record(start: text))
+        let reading = try Reading(of: record(start: text))
         #expect(reading.samples("stepCount").map(\.start.text) == [instant])
         #expect(reading.rejections.isEmpty && reading.account.lost == 0)
     }
@@ -42,7 +37,7 @@ import Testing
     ]) func `A time that can mean several instants or none is lost, and reported as it is written`(_ text: String)
         throws
     {
-        let reading = try read(record(source: "Scale", start: text))
+        let reading = try Reading(of: record(source: "Scale", start: text))
         #expect(reading.samples.isEmpty && reading.account.lost == 1)
         let place = try #require(places(.wrongTime, reading).first)
         #expect(place.date == text && place.type == "stepCount" && place.source == "Scale" && place.byte != nil)
@@ -72,26 +67,26 @@ import Testing
     ]) func `A year that occurs in several calendars makes a time lost, and it is reported as it is written`(
         _ text: String
     ) throws {
-        let reading = try read(record(start: text))
+        let reading = try Reading(of: record(start: text))
         #expect(reading.samples.isEmpty && reading.account.lost == 1)
         #expect(places(.wrongTime, reading).map(\.date) == [text])
     }
 
     @Test func `Samples of the same second and value with different fractions are different samples`() throws {
-        let reading = try read(
-            record(start: "2026-02-10 08:00:00.1 +0100") + record(start: "2026-02-10 08:00:00.2 +0100")
+        let reading = try Reading(
+            of: record(start: "2026-02-10 08:00:00.1 +0100") + record(start: "2026-02-10 08:00:00.2 +0100")
                 + record(start: "2026-02-10 08:00:00 +0100"))
         #expect(Set(reading.samples.map(\.key.text)).count == 3)
     }
 
     @Test func `Support for fractions of a second does not change the key of a sample without one`() throws {
-        let plain = try #require(try read(record()).samples.first)
-        #expect(try read(record(start: "2026-02-10T08:00:00+01:00")).samples.first?.key == plain.key)
+        let plain = try #require(try Reading(of: record()).samples.first)
+        #expect(try Reading(of: record(start: "2026-02-10T08:00:00+01:00")).samples.first?.key == plain.key)
     }
 
     @Test func `A record with an invalid end is kept with everything in its element`() throws {
-        let reading = try read(
-            record(end: "2026-02-10 07:00:00 +0100") + record(value: "11", end: "yesterday") + """
+        let reading = try Reading(
+            of: record(end: "2026-02-10 07:00:00 +0100") + record(value: "11", end: "yesterday") + """
                  <Workout workoutActivityType="HKWorkoutActivityTypeRunning" sourceName="W" duration="30" durationUnit="min" \
                 startDate="2026-02-10 18:00:00 +0100" endDate="2026-02-10 17:00:00 +0100">
                   <WorkoutStatistics type="HKQuantityTypeIdentifierActiveEnergyBurned" sum="300" unit="kcal"/>
@@ -110,21 +105,21 @@ import Testing
     // MARK: - iOS 8
 
     @Test func `An export of iOS 8 is read, and its attributes with spaces are metadata`() throws {
-        let reading = try read(
-            """
-             <Record type="HKQuantityTypeIdentifierBodyFatPercentage" source="Withings" unit="%" \
-            creationDate="20150616071916-0700" startDate="20150616071820-0700" endDate="20150616071820-0700" \
-            Health Mate App Version="2.6.0" HKWasUserEntered="0" Modified Date="2015-06-16 14:19:08 +0000" value="0.221"/>
-             <Record type="HKQuantityTypeIdentifierBodyMass" source="Withings" unit="lb" startDate="20150616071820-0700" endDate="20150616071820-0700" value="177.2"/>
-            """)
+        let reading = try Reading(
+            of: """
+                 <Record type="HKQuantityTypeIdentifierBodyFatPercentage" source="Withings" unit="%" \
+                creationDate="20150616071916-0700" startDate="20150616071820-0700" endDate="20150616071820-0700" \
+                Health Mate App Version="2.6.0" HKWasUserEntered="0" Modified Date="2015-06-16 14:19:08 +0000" value="0.221"/>
+                 <Record type="HKQuantityTypeIdentifierBodyMass" source="Withings" unit="lb" startDate="20150616071820-0700" endDate="20150616071820-0700" value="177.2"/>
+                """)
         let fat = try #require(reading.samples("bodyFatPercentage").first)
         #expect(fat.canonical == 0.221 && fat.source.device == "Withings" && fat.start.text == "2015-06-16T14:18:20Z")
         #expect(
             fat.facts["Health Mate App Version"] as? String == "2.6.0" && fat.facts["wasUserEntered"] as? Bool == false)
         #expect(reading.samples("weight").count == 1 && reading.account.oddities.isEmpty)
         // The same sample in a later export has the same key.
-        let later = try read(
-            record(
+        let later = try Reading(
+            of: record(
                 "HKQuantityTypeIdentifierBodyMass", source: "Withings", unit: "lb", value: "177.2",
                 start: "2015-06-16 16:18:20 +0200"))
         #expect(later.samples.first?.key == reading.samples("weight").first?.key)
@@ -139,7 +134,7 @@ import Testing
     ]) func `A unit in another spelling is read, and kept as it is written`(
         _ type: String, _ unit: String, _ value: String, _ canonical: Double
     ) throws {
-        let reading = try read(record("HKQuantityTypeIdentifier\(type)", unit: unit, value: value))
+        let reading = try Reading(of: record("HKQuantityTypeIdentifier\(type)", unit: unit, value: value))
         let sample = try #require(reading.samples.first)
         #expect(sample.canonical.map { abs($0 - canonical) < 1e-9 } == true && sample.facts["unit"] as? String == unit)
         #expect(reading.rejections.isEmpty && reading.account.oddities.isEmpty)
@@ -153,7 +148,8 @@ import Testing
     ]) func `An ambiguous value is kept as it is written, and reported with date and source`(
         _ type: String, _ unit: String, _ value: String, _ oddity: AppleExportSummary.Anomaly
     ) throws {
-        let reading = try read(record("HKQuantityTypeIdentifier\(type)", source: "Renpho", unit: unit, value: value))
+        let reading = try Reading(
+            of: record("HKQuantityTypeIdentifier\(type)", source: "Renpho", unit: unit, value: value))
         let kept = try #require(reading.samples("x.apple.exportElement").first)
         let attributes = try #require(kept.facts["attributes"] as? [String: Any])
         #expect(attributes["value"] as? String == value && attributes["unit"] as? String == unit)
@@ -163,15 +159,17 @@ import Testing
     }
 
     @Test func `A record without metadata that its type needs is kept, and the missing key is named`() throws {
-        let reading = try read(
-            record("HKCategoryTypeIdentifierMenstrualFlow", unit: nil, value: "HKCategoryValueVaginalBleedingLight"))
+        let reading = try Reading(
+            of: record("HKCategoryTypeIdentifierMenstrualFlow", unit: nil, value: "HKCategoryValueVaginalBleedingLight")
+        )
         #expect(reading.samples("x.apple.exportElement").count == 1 && reading.rejections.isEmpty)
         #expect(places(.missingMetadata, reading).first?.reason == "HKMenstrualCycleStart is missing")
     }
 
     @Test func `An unknown element is kept with its content, and a record in it is read`() throws {
-        let reading = try read(
-            " <Novelty kind=\"x\" startDate=\"2026-02-10 08:00:00 +0100\"><Part a=\"1\"><Deep b=\"2\"/></Part></Novelty>\n"
+        let reading = try Reading(
+            of:
+                " <Novelty kind=\"x\" startDate=\"2026-02-10 08:00:00 +0100\"><Part a=\"1\"><Deep b=\"2\"/></Part></Novelty>\n"
                 + " <Novelty><Part/>\(record())</Novelty>\n" + record(value: "12", children: "<Note text=\"n\"/>"))
         let kept = try #require(reading.samples("x.apple.exportElement").first)
         #expect((kept.facts["attributes"] as? [String: Any])?["kind"] as? String == "x")
@@ -187,13 +185,13 @@ import Testing
     {
         let zeros =
             "activeEnergyBurned=\"0\" activeEnergyBurnedUnit=\"kcal\" appleExerciseTime=\"0\" appleExerciseTimeGoal=\"30\""
-        let reading = try read(
-            """
-             <ActivitySummary dateComponents="1969-12-30" \(zeros)/>
-             <ActivitySummary dateComponents="2026-02-10" activeEnergyBurned="1" activeEnergyBurnedUnit="kilocalories"/>
-             <ActivitySummary dateComponents="2026-02-10" activeEnergyBurned="2" activeEnergyBurnedUnit="kcal"/>
-             <ActivitySummary dateComponents="2026-02-11" \(zeros)/>
-            """)
+        let reading = try Reading(
+            of: """
+                 <ActivitySummary dateComponents="1969-12-30" \(zeros)/>
+                 <ActivitySummary dateComponents="2026-02-10" activeEnergyBurned="1" activeEnergyBurnedUnit="kilocalories"/>
+                 <ActivitySummary dateComponents="2026-02-10" activeEnergyBurned="2" activeEnergyBurnedUnit="kcal"/>
+                 <ActivitySummary dateComponents="2026-02-11" \(zeros)/>
+                """)
         let days = reading.samples("activitySummary")
         #expect(days.compactMap(\.activitySummary).map { $0.activeEnergyBurned?.value } == [2, 0])
         #expect(places(.placeholderDay, reading).map(\.date) == ["1969-12-30"])
@@ -362,7 +360,7 @@ import Testing
         var options = ExportOptions()
         for sources in [nil, Set((0..<count).filter { $0 % 3 > 0 }.map { "e\($0)" })] {
             options.filter = ExportFilter(sources: sources)
-            let reading = try read(elements, options)
+            let reading = try Reading(of: elements, options)
             let stored = Set(reading.samples.compactMap(\.source.device))
             #expect(
                 reading.samples.count == stored.count && reading.rejections.isEmpty, "\(reading.rejections.prefix(3))")

@@ -40,6 +40,12 @@ struct Reading {
         account = reader.account
     }
 
+    /// Reads an export with these elements.
+    init(of elements: String, _ options: ExportOptions = ExportOptions()) throws {
+        let scratch = try TemporaryFolder()
+        try self.init(try scratch.write(export(elements), to: "export.xml"), options)
+    }
+
     private mutating func take(_ reader: ExportReader, _ count: Int) throws {
         var decoder = RecordDecoder(plugin: "apple-health", registry: try Reading.registry())
         while let batch = try reader.next(count) {
