@@ -1,3 +1,4 @@
+package import HubWire
 public import Samples
 
 /// The contents of an export and the anomalies found in it.
@@ -100,33 +101,12 @@ public struct AppleExportSummary: Sendable {
     /// How often an anomaly occurred, with its first ``AppleExportSummary/maximumPlaces`` places.
     public struct AnomalyCount: Hashable, Sendable {
         public var count = 0
-        public var places: [Place] = []
+        package var places: [Place] = []
         public var firstOffset: Int64? { places.first?.byte }
     }
 
     /// The place of an anomaly; it contains no health value.
-    public struct Place: Hashable, Sendable {
-        /// `nil` for the XML itself.
-        public var file: String?
-        /// The offset of the element in the XML.
-        public var byte: Int64?
-        /// The element's time in UTC, or as written if it cannot be read.
-        public var date: String?
-        public var type: String?
-        public var source: String?
-        /// The reason for the anomaly.
-        public var reason: String?
-        /// The number of anomalies at this place, such as points of a file.
-        public var count = 1
-
-        public init(
-            file: String? = nil, byte: Int64? = nil, date: String? = nil, type: String? = nil, source: String? = nil,
-            reason: String? = nil
-        ) {
-            (self.file, self.byte, self.date) = (file, byte, date)
-            (self.type, self.source, self.reason) = (type, source, reason)
-        }
-    }
+    package typealias Place = ImportReport.Place
 
     /// Maximum number of places kept for each anomaly; the others are only counted.
     public static let maximumPlaces = 1_000
@@ -190,7 +170,7 @@ public struct AppleExportSummary: Sendable {
         odd.count += count
         if odd.places.count < Self.maximumPlaces {
             var place = place
-            place.count = count
+            if count > 1 { place.count = count }
             odd.places.append(place)
         }
         oddities[oddity] = odd

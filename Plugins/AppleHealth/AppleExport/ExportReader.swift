@@ -1,4 +1,5 @@
 import Glibc
+import HubWire
 import JSON
 import Samples
 

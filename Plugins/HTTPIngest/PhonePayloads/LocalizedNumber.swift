@@ -102,7 +102,7 @@ enum LocalizedNumber: Equatable {
     /// A text with two readings is accepted if the hub accepts only one of them.
     ///
     /// - Returns: the digits.
-    func digits(_ text: String, unit: String, of type: HealthType) throws(ItemError) -> String {
+    func digits(unit: String, of type: HealthType) throws(ItemError) -> String {
         switch self {
         case .number(let digits): return digits
         case .none: throw ItemError("value", "value: a number, and nothing beside it, such as 1234.5")

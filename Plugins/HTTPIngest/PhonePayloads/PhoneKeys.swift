@@ -33,7 +33,4 @@ enum PhoneKeys {
         }
         return folded
     }
-
-    /// A record key for the text; `nil` if it is too long.
-    static func key(_ text: String) -> RecordKey? { RecordKey(text) }
 }

@@ -12,10 +12,6 @@ struct SampleDraft {
     /// The content that distinguishes drafts with the same key, and orders them.
     var content: String
 
-    init(_ sample: Sample, base: String, content: String, _ place: PhonePlace) {
-        (samples, self.base, self.content, self.place) = ([sample], base, content, place)
-    }
-
     init(_ samples: [Sample], base: String, content: String, _ place: PhonePlace) {
         (self.samples, self.base, self.content, self.place) = (samples, base, content, place)
     }

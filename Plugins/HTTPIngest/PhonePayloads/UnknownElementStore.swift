@@ -55,7 +55,7 @@ struct UnknownElementStore {
         let start = time ?? Timestamp(microseconds: 0)
         let hash = PhoneKeys.hash(name, text)
         let key = time.map { "\(PhoneTime.key($0.microseconds)) unread \(hash)" } ?? "unread \(hash)"
-        guard let metadata = writer.text.flatMap({ JSONObject($0) }), let key = PhoneKeys.key(key),
+        guard let metadata = writer.text.flatMap({ JSONObject($0) }), let key = RecordKey(key),
             let type = try? TypeID(type)
         else {
             return batch.reject(pointer, "size", "too large, or nested too deep, to be kept as it is")

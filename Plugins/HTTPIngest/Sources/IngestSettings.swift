@@ -73,12 +73,6 @@ struct IngestSettings: Sendable {
             }
             return (sides[0].lowercased(), activity)
         }
-        return Dictionary(pairs, uniquingKeysWithValues: { _, last in last })
-    }
-}
-
-extension Dictionary {
-    fileprivate init(_ pairs: [(Key, Value)], uniquingKeysWithValues combine: (Value, Value) -> Value) {
-        self.init(pairs, uniquingKeysWith: combine)
+        return Dictionary(pairs, uniquingKeysWith: { _, last in last })
     }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HubWire
 import JSON
 import Samples
 

@@ -1,6 +1,7 @@
 import FoundationEssentials
 // Without this import `TimeZone` knows no zone but GMT.
 import FoundationInternationalization
+import HubWire
 import JSON
 import Samples
 

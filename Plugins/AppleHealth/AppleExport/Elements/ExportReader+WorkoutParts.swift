@@ -1,3 +1,4 @@
+import HubWire
 import JSON
 import Samples
 

@@ -72,7 +72,7 @@ struct ImportCounts {
             var entry = ImportReport.Anomaly(
                 what: oddity.rawValue, count: odd.count, effect: oddity.effect.rawValue,
                 explanation: oddity.explanation)
-            (entry.firstByte, entry.places) = (odd.firstOffset, odd.places.map(ImportReport.Place.init))
+            (entry.firstByte, entry.places) = (odd.firstOffset, odd.places)
             report.oddities.append(entry)
         }
         report.refusals = refusals.map {
@@ -83,13 +83,5 @@ struct ImportCounts {
             account.unknownTypes.sorted(), account.unknownElements.sorted()
         )
         return report
-    }
-}
-
-extension ImportReport.Place {
-    init(_ place: AppleExportSummary.Place) {
-        self.init(date: place.date, type: place.type, source: place.source)
-        (file, byte, reason) = (place.file, place.byte, place.reason)
-        count = place.count > 1 ? place.count : nil
     }
 }

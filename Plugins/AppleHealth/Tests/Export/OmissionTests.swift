@@ -1,6 +1,7 @@
 import AppleExport
 import Foundation
 import HubProcess
+import HubWire
 import Samples
 import Testing
 

@@ -165,7 +165,7 @@ struct ShapedMetric {
         let base = "\(point.start) \(grouping.bucket?.letter ?? "r \(PhoneKeys.hash(point.source))")"
         guard let sample = maker.quantity(metric.type.id, value, unit, base, point.time, end(of: point), metadata)
         else { throw ItemError.largePoint }
-        return [SampleDraft(sample, base: base, content: order(value) + more, point.at)]
+        return [SampleDraft([sample], base: base, content: order(value) + more, point.at)]
     }
 
     /// The number as text with the same sort order.
@@ -203,7 +203,7 @@ struct ShapedMetric {
         guard let sample = maker.category(metric.type.id, raw, key, point.time, end, metadata) else {
             throw ItemError.largePoint
         }
-        return SampleDraft(sample, base: key, content: content, point.at)
+        return SampleDraft([sample], base: key, content: content, point.at)
     }
 
     private func standHour(

@@ -41,7 +41,7 @@ struct SleepReader {
         guard let sample = maker.category(.sleepAnalysis, raw, key, start, end, metadata) else {
             throw ItemError.largePoint
         }
-        return SampleDraft(sample, base: key, content: PhoneTime.key(end.microseconds), at)
+        return SampleDraft([sample], base: key, content: PhoneTime.key(end.microseconds), at)
     }
 
     /// Whether durations are in hours.
@@ -77,6 +77,6 @@ struct SleepReader {
         guard let type = try? TypeID("x.hae.sleepNight"),
             let sample = maker.sample(type, .other(nil), key, start, end, metadata)
         else { throw ItemError.largePoint }
-        return SampleDraft(sample, base: key, content: PhoneTime.key(end.microseconds), at)
+        return SampleDraft([sample], base: key, content: PhoneTime.key(end.microseconds), at)
     }
 }

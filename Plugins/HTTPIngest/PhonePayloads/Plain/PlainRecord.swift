@@ -8,6 +8,8 @@ struct PlainRecord {
     private let outer: [JSONTree.Member]
     /// The names of members that no record has and that do not give the unit.
     private(set) var unread: [String] = []
+    /// The key that ``canonical(_:)`` made; `nil` if the sender gave one.
+    private(set) var base: String?
 
     /// - Parameter shared: the members beside the list, which apply to the record unless it has its own.
     init(_ tree: JSONTree, _ shared: [JSONTree.Member] = []) {
@@ -60,27 +62,26 @@ struct PlainRecord {
 
     // MARK: - Conversion to the protocol's form
 
-    func canonical(_ context: PhoneContext) throws(ItemError) -> PlainDraft {
+    func canonical(_ context: PhoneContext) throws(ItemError) -> PlainRecord {
         var record = self
         try record.nameType()
         record.set("source", .members(["device": .text(context.device), "account": "plain"]))
         if record["kind"]?.text == "day" {
             throw ItemError("kind", "kind: values of days come from plugins that compute them")
         }
-        if record["kind"]?.text == "retraction" { return PlainDraft(record: record, base: nil) }
+        if record["kind"]?.text == "retraction" { return record }
         try record.checkType()
         try record.flatten()
         try record.readUnit()
         try record.readValue()
         try record.readTimes(context)
-        var base: String?
         if record["key"] == nil, let start = record["start"]?.text.flatMap({ try? Timestamp(parsing: $0) }) {
             let key = "\(PhoneTime.key(start.microseconds, keepsMilliseconds: true)) \(record["type"]?.text ?? "")"
             record.setKey(key)
-            base = key
+            record.base = key
         }
         try record.namePerson(context)
-        return PlainDraft(record: record, base: base)
+        return record
     }
 
     var json: String { JSONTree.object(members).json }
@@ -248,7 +249,7 @@ struct PlainRecord {
         let isPercent = stated == "percent"
         if case .text(let text)? = self["value"] {
             let unit = isPercent ? "%" : stated ?? type.unit ?? ""
-            set("value", .number(try LocalizedNumber(text).digits(text, unit: unit, of: type)))
+            set("value", .number(try LocalizedNumber(text).digits(unit: unit, of: type)))
         }
         guard let stated else {
             if self["unit"] == nil { set("unit", type.unit.map(JSONTree.text)) }

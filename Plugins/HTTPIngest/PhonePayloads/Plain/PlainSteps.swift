@@ -94,8 +94,8 @@ struct PlainSteps: PayloadSteps {
         return batch
     }
 
-    /// Calls `body` with each valid record of the post.
-    fileprivate func drafts(_ body: (PlainDraft) -> Void) {
+    /// Calls `body` with each valid record of the post, in the protocol's form.
+    fileprivate func drafts(_ body: (PlainRecord) -> Void) {
         func read(_ element: JSONValue) {
             guard let records = try? records(of: element) else { return }
             for record in records { if let draft = try? record.canonical(context) { body(draft) } }
@@ -144,7 +144,7 @@ struct PlainSteps: PayloadSteps {
                 "no member of a record, and not stored as a value; send it as a separate record",
                 at: "\(at)/\(name.pointerText)")
         }
-        var draft: PlainDraft
+        var draft: PlainRecord
         do throws(ItemError) {
             draft = try record.canonical(context)
         } catch {
@@ -170,15 +170,6 @@ struct PlainSteps: PayloadSteps {
     }
 }
 
-/// A plain record after conversion.
-struct PlainDraft {
-    var record: PlainRecord
-    /// The key that the reader made; `nil` if the sender gave one.
-    let base: String?
-
-    var json: String { record.json }
-}
-
 /// The numbers for records of a body that would share a key, as for other phone samples.
 private struct PlainNumbers {
     private var numbers = KeyNumbers()
@@ -196,17 +187,17 @@ private struct PlainNumbers {
         var numbers = KeyNumbers()
         steps.drafts { draft in
             guard let base = draft.base, repeated.contains(base.hashValue) else { return }
-            numbers.note(base, draft.record.content)
+            numbers.note(base, draft.content)
         }
         numbers.settle()
         self.numbers = numbers
     }
 
     /// Appends the number to the key; returns `false` if an equal record already has it.
-    mutating func settle(_ draft: inout PlainDraft) -> Bool {
+    mutating func settle(_ draft: inout PlainRecord) -> Bool {
         guard let base = draft.base, repeated.contains(base.hashValue) else { return true }
-        guard let number = numbers.take(base, draft.record.content) else { return false }
-        if number > 1 { draft.record.setKey("\(base) \(number)") }
+        guard let number = numbers.take(base, draft.content) else { return false }
+        if number > 1 { draft.setKey("\(base) \(number)") }
         return true
     }
 }

@@ -75,12 +75,13 @@ struct BrokerListener: Sendable {
 
     /// Runs on the client's thread and blocks it until the hub answers; an unstored message is not acknowledged.
     private func take(_ message: MQTTClient.Message, isTimed: Bool) -> Bool {
-        let (done, outcome, hub, messages) = (DispatchSemaphore(value: 0), Outcome(), hub, messages)
+        let (done, hub, messages) = (DispatchSemaphore(value: 0), hub, messages)
+        let outcome = Mutex(false)
         Task {
             let isDone = await messages.take(message, isTimed: isTimed)
             // The broker still has the message and sends it again; wait, so that this is not at once.
             if !isDone, !hub.isStopping { try? await Task.sleep(for: .seconds(5)) }
-            outcome.set(isDone)
+            outcome.withLock { $0 = isDone }
             done.signal()
         }
         // The hub may be away for long, and the plugin may be stopped meanwhile; the broker still has the message.
@@ -88,15 +89,6 @@ struct BrokerListener: Sendable {
             // A message without a time is saved to disk within moments and is not sent again, so wait for it.
             if hub.isStopping, isTimed { return false }
         }
-        return outcome.value
+        return outcome.withLock { $0 }
     }
-}
-
-/// The result of a task, for the thread that waits for it.
-private final class Outcome: Sendable {
-    private let found = Mutex(false)
-
-    func set(_ value: Bool) { found.withLock { $0 = value } }
-
-    var value: Bool { found.withLock { $0 } }
 }

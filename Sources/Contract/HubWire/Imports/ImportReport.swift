@@ -49,8 +49,12 @@ package struct ImportReport: Codable, Hashable, Sendable {
         /// The number of anomalies at this place if there are several, such as points of a route.
         package var count: Int?
 
-        package init(date: String? = nil, type: String? = nil, source: String? = nil) {
-            (self.date, self.type, self.source) = (date, type, source)
+        package init(
+            file: String? = nil, byte: Int64? = nil, date: String? = nil, type: String? = nil, source: String? = nil,
+            reason: String? = nil
+        ) {
+            (self.file, self.byte, self.date) = (file, byte, date)
+            (self.type, self.source, self.reason) = (type, source, reason)
         }
     }
 
