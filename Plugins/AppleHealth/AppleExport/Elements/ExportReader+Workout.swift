@@ -65,7 +65,7 @@ extension ExportReader {
             if let id, workout.totals.sums.contains(id) { continue }
             let number = Array(text.utf8).withUnsafeBytes { DecimalText.number($0) }
             if let id, let number, let type = type(id.rawValue) {
-                if workout.totals.add(type, "sum", number, UnitEntry(unit, of: type.health)) == .taken { continue }
+                if workout.totals.add(type, "sum", number, UnitEntry(unit, of: type.health)) { continue }
             }
             // The activity does not determine the kind of this distance, so it keeps its name in the export.
             var json = Array(#"{"value":"#.utf8)

@@ -17,8 +17,7 @@ extension ExportReader {
             for statistic in ["sum", "average", "minimum", "maximum"] {
                 guard let text = texts.first(where: { $0.name == statistic })?.value else { continue }
                 let number = Array(text.utf8).withUnsafeBytes { DecimalText.number($0) }
-                isRead =
-                    unit.flatMap { unit in number.map { totals.add(type, statistic, $0, unit) == .taken } } ?? false
+                isRead = unit.flatMap { unit in number.map { totals.add(type, statistic, $0, unit) } } ?? false
                 if !isRead { break }
             }
         }

@@ -6,24 +6,23 @@ struct WorkoutDraft {
     /// The totals of a workout or of one of its activities.
     struct Totals {
         private var json: [UInt8] = []
-        enum Answer { case taken, repeated, refused }
         /// The first value of each type and statistic.
         private var known: [String: String] = [:]
         private(set) var count = 0
         /// The types of the totals that are sums.
         private(set) var sums: Set<TypeID> = []
 
-        /// - Returns: `refused` if the hub would reject the total, `repeated` if there is already another value.
+        /// - Returns: false if the hub would reject the total, or if there is already another value.
         mutating func add(
             _ type: TypeEntry, _ statistic: String, _ value: DecimalText.Number, _ unit: UnitEntry
-        ) -> Answer {
-            guard count < 200, type.kind == .quantity, unit.isFit else { return .refused }
+        ) -> Bool {
+            guard count < 200, type.kind == .quantity, unit.isFit else { return false }
             if let health = type.health {
-                guard (statistic == "sum") == (health.aggregation == .cumulative) else { return .refused }
-                guard health.limits?.possible.contains(unit.canonical(value.value)) ?? true else { return .refused }
+                guard (statistic == "sum") == (health.aggregation == .cumulative) else { return false }
+                guard health.limits?.possible.contains(unit.canonical(value.value)) ?? true else { return false }
             }
             let (name, said) = ("\(type.id) \(statistic)", "\(value.value) \(unit.text)")
-            if let before = known[name] { return before == said ? .taken : .repeated }
+            if let before = known[name] { return before == said }
             known[name] = said
             if statistic == "sum" { sums.insert(type.id) }
             count += 1
@@ -34,7 +33,7 @@ struct WorkoutDraft {
             NumberWriter.append(value.value, to: &json)
             json += unit.json
             json.append(0x7D)
-            return .taken
+            return true
         }
 
         func append(to output: inout [UInt8]) {

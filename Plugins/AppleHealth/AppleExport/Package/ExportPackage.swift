@@ -14,6 +14,8 @@ public struct ExportPackage {
     /// The path as the caller gave it.
     public let path: String
     private let place: Place
+    /// The names of the files beside the XML, without a leading slash.
+    private let fileNames: Set<String>
     /// Zip entries and folders beside the XML that cannot be read, with the reasons.
     public let unreadable: [String]
 
@@ -34,7 +36,7 @@ public struct ExportPackage {
                 files[String(entry.name.dropFirst(root.count))] = entry
             }
             place = .zip(archive, main: main, files: files)
-            unreadable = archive.unreadable
+            (fileNames, unreadable) = (Set(files.keys), archive.unreadable)
             return
         }
         let main = try ExportPackage.main(below: path)
@@ -42,7 +44,7 @@ public struct ExportPackage {
         let (files, faults) = ExportPackage.files(in: folder)
         // The given path may be a symbolic link; names within the folder must not be.
         place = .folder(main: main, isNamed: main == path, files: files)
-        unreadable = faults
+        (fileNames, unreadable) = (Set(files.keys), faults)
     }
 
     /// The files in the folders beside the XML, by their names in the export.
@@ -73,7 +75,7 @@ public struct ExportPackage {
 
     /// XML in memory, without files beside it.
     public init(xml bytes: [UInt8]) {
-        (path, place, unreadable) = ("(memory)", .bytes(bytes), [])
+        (path, place, fileNames, unreadable) = ("(memory)", .bytes(bytes), [], [])
     }
 
     /// The file type, such as `S_IFREG`, without following a symbolic link; `nil` if the path does not exist.
@@ -211,25 +213,10 @@ public struct ExportPackage {
     }
 
     /// The sorted names of the files in one of the folders of an export.
-    public func names(in folder: String) -> [String] {
-        let prefix = folder + "/"
-        let names: [String] =
-            switch place {
-            case .zip(_, _, let files): files.keys.filter { $0.hasPrefix(prefix) }
-            case .folder(_, _, let files): files.keys.filter { $0.hasPrefix(prefix) }
-            case .bytes: []
-            }
-        return names.sorted()
-    }
+    public func names(in folder: String) -> [String] { fileNames.filter { $0.hasPrefix(folder + "/") }.sorted() }
 
     /// Whether there is a file with this name, given without a leading slash.
-    func has(_ name: String) -> Bool {
-        switch place {
-        case .zip(_, _, let files): files[name] != nil
-        case .folder(_, _, let files): files[name] != nil
-        case .bytes: false
-        }
-    }
+    func has(_ name: String) -> Bool { fileNames.contains(name) }
 
     /// Files of a zip that are neither the export nor in one of its folders.
     public var otherFiles: [String] {

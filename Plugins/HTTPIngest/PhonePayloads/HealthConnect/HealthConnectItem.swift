@@ -18,21 +18,14 @@ struct HealthConnectItem {
     /// The app that wrote the element, as Health Connect names it; empty if unknown.
     let origin: String
 
-    /// Creates an element identified by its source app.
-    init(
-        maker: SampleMaker, at: String, start: Timestamp, end: Timestamp?, metadata: MetadataWriter, origin: String
-    ) {
-        (self.maker, self.at, self.start, self.end, self.metadata) = (maker, at, start, end, metadata)
-        (suffix, isKnownByID, self.origin) = (PhoneKeys.hash(origin), false, origin)
-    }
-
-    /// Creates an element identified by its id.
+    /// - Parameter id: the id of the record; without one, the source app is part of its identity.
     init(
         maker: SampleMaker, at: String, start: Timestamp, end: Timestamp?, metadata: MetadataWriter, origin: String,
-        id: String, version: Int64?
+        id: String? = nil, version: Int64? = nil
     ) {
         (self.maker, self.at, self.start, self.end, self.metadata) = (maker, at, start, end, metadata)
-        (suffix, self.version, isKnownByID, self.origin) = (id, version, true, origin)
+        (suffix, self.version) = (id ?? PhoneKeys.hash(origin), version)
+        (isKnownByID, self.origin) = (id != nil, origin)
     }
 
     /// A device, in the form of the metadata.
