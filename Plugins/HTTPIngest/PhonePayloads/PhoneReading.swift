@@ -171,6 +171,16 @@ public struct PhoneBatch: Sendable {
     /// The total number of results; rejections need memory, too.
     var size: Int { records.count + kept.count + rejected.count + ignored.count }
 
+    mutating func add(_ other: PhoneBatch) {
+        records += other.records
+        kept += other.kept
+        rejected += other.rejected
+        ignored += other.ignored
+        scaleSteps += other.scaleSteps
+        received += other.received
+        unread.add(other.unread)
+    }
+
     mutating func reject(_ place: PhonePlace, _ code: String, _ reason: String) {
         rejected.append(PhoneRejection(place, code, reason))
     }

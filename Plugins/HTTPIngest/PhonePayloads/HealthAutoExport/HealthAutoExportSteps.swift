@@ -97,18 +97,6 @@ struct HealthAutoExportSteps: PayloadSteps {
     }
 }
 
-extension PhoneBatch {
-    mutating func add(_ other: PhoneBatch) {
-        records += other.records
-        kept += other.kept
-        rejected += other.rejected
-        ignored += other.ignored
-        scaleSteps += other.scaleSteps
-        received += other.received
-        unread.add(other.unread)
-    }
-}
-
 extension String {
     /// The text as a part of a JSON pointer (RFC 6901).
     var pointerText: String { replacing("~", with: "~0").replacing("/", with: "~1") }
