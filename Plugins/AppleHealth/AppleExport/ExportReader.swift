@@ -68,13 +68,6 @@ public final class ExportReader {
         try self.init(try ExportPackage(path), options: options, scratch: scratch, resumeOffset: resumeOffset)
     }
 
-    /// Reads XML in memory.
-    public convenience init(
-        xml bytes: [UInt8], options: ExportOptions = ExportOptions(), scratch: String
-    ) throws(ExportError) {
-        try self.init(ExportPackage(xml: bytes), options: options, scratch: scratch)
-    }
-
     public init(
         _ package: ExportPackage, options: ExportOptions, scratch: String, resumeOffset: Int64 = 0
     ) throws(ExportError) {

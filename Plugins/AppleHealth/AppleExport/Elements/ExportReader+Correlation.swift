@@ -41,7 +41,7 @@ extension ExportReader {
         }
         isWithinWanted = false
         // The last element of a truncated file is incomplete, and the missing content is unknown.
-        guard isWhole else { return members.forEach { giveMember($0, in: nil, owner: $0.mark) } }
+        guard isWhole else { return giveAlone(members) }
         guard wanted || memberTypesWanted else {
             account.filtered = filteredBefore + members.count + 1
             return
@@ -73,7 +73,7 @@ extension ExportReader {
             } else {
                 noteTimeless("Correlation")
             }
-            return members.forEach { giveMember($0, in: nil, owner: $0.mark) }
+            return giveAlone(members)
         }
         let source = draft.source ?? noSource
         guard source.isWanted, options.filter.takes(start.seconds, max(start, draft.end ?? start).seconds) else {
@@ -82,7 +82,7 @@ extension ExportReader {
         }
         guard hasGoodEnd else {
             if let made = finish(element: "Correlation") { give(made) }
-            return members.forEach { giveMember($0, in: nil, owner: $0.mark) }
+            return giveAlone(members)
         }
         noteUnlikely(start, draft.end ?? start)
         // The members are part of the identity, because two meals may have the same minute.
@@ -106,7 +106,7 @@ extension ExportReader {
             keyEnd: keyEnd, mark: mark)
         guard isTaken else {
             give(correlation)
-            return members.forEach { giveMember($0, in: nil, owner: $0.mark) }
+            return giveAlone(members)
         }
         let group = Array(correlation.key)
         var records = [correlation.record(in: group)]
@@ -135,6 +135,11 @@ extension ExportReader {
         var occurrence = 1
         while !members.claim(member.mark &+ UInt64(occurrence - 1), by: owner), occurrence < 100 { occurrence += 1 }
         return occurrence
+    }
+
+    /// Emits records that occur within another element without it.
+    func giveAlone(_ members: [FinishedRecord]) {
+        for member in members { giveMember(member, in: nil, owner: member.mark) }
     }
 
     /// Emits a record that occurs within another element, with or without a group.

@@ -38,7 +38,7 @@ extension ExportReader {
             default: try reader.keepUnknown()
             }
         }
-        guard isWhole else { return workout.members.forEach { giveMember($0, in: nil, owner: $0.mark) } }
+        guard isWhole else { return giveAlone(workout.members) }
         addTotals(attributes, activity, &workout)
         give(workout, activity, attributes)
     }
@@ -80,22 +80,22 @@ extension ExportReader {
         let source = draft.source ?? noSource
         guard let type = draft.type, let start = draft.start else {
             noteTimeless("Workout")
-            return workout.members.forEach { giveMember($0, in: nil, owner: $0.mark) }
+            return giveAlone(workout.members)
         }
         let end = draft.end ?? start
         guard source.isWanted, options.filter.takes(start.seconds, max(start, end).seconds) else {
             account.filtered += 1
-            return workout.members.forEach { giveMember($0, in: nil, owner: $0.mark) }
+            return giveAlone(workout.members)
         }
         guard hasGoodEnd else {
             giveAsElement(workout, attributes)
-            return workout.members.forEach { giveMember($0, in: nil, owner: $0.mark) }
+            return giveAlone(workout.members)
         }
         noteUnlikely(start, end)
         let named = activity?.name ?? attributes["workoutActivityType"] ?? ""
         guard type.isWanted else {
             account.filtered += 1
-            workout.members.forEach { giveMember($0, in: nil, owner: $0.mark) }
+            giveAlone(workout.members)
             // The filter may select its routes without it.
             output.removeAll(keepingCapacity: true)
             let (keyStart, keyEnd, _) = appendKey(of: type, named, source, start, end)

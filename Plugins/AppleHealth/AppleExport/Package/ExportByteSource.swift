@@ -99,20 +99,28 @@ enum PrintableName {
 }
 
 extension ExportByteSource {
+    /// The bytes of one read; empty only at the end.
+    func piece(upTo most: Int) throws(ExportError) -> [UInt8] {
+        var failure: ExportError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: most) { buffer, filled in
+            do throws(ExportError) { filled = try read(into: UnsafeMutableRawBufferPointer(buffer)) } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
     /// The next `count` bytes, or all remaining bytes if there are fewer.
     func head(_ count: Int) throws(ExportError) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count {
-            var failure: ExportError?
-            let piece = [UInt8](unsafeUninitializedCapacity: count - bytes.count) { buffer, filled in
-                do throws(ExportError) { filled = try read(into: UnsafeMutableRawBufferPointer(buffer)) } catch {
-                    failure = error
-                }
+            let before = bytes.count
+            do throws(ExportError) { bytes += try piece(upTo: count - before) } catch {
+                // The bytes before the damage are sufficient.
+                if bytes.isEmpty { throw error }
             }
-            // The bytes before the damage are sufficient.
-            if let failure, bytes.isEmpty { throw failure }
-            if piece.isEmpty { break }
-            bytes += piece
+            if bytes.count == before { break }
         }
         return bytes
     }
@@ -121,20 +129,12 @@ extension ExportByteSource {
     public func readAll(upTo most: Int) throws(ExportError) -> [UInt8] {
         var bytes: [UInt8] = []
         while true {
-            var piece = [UInt8](repeating: 0, count: 65_536)
-            var failure: ExportError?
-            let count = piece.withUnsafeMutableBytes { buffer in
-                do throws(ExportError) { return try read(into: buffer) } catch {
-                    failure = error
-                    return 0
-                }
-            }
-            if let failure { throw failure }
-            if count == 0 { return bytes }
-            guard bytes.count + count <= most else {
+            let next = try piece(upTo: 65_536)
+            guard !next.isEmpty else { return bytes }
+            guard bytes.count + next.count <= most else {
                 throw ExportError(.tooLarge, "it has more than \(most) bytes")
             }
-            bytes += piece.prefix(count)
+            bytes += next
         }
     }
 }

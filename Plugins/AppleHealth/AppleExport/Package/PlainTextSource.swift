@@ -50,7 +50,7 @@ final class PlainTextSource: ExportByteSource {
         let most = max(4, min(PlainTextSource.piece, buffer.count / 3 * 2))
         while true {
             if rest.count < 4, !hasEnded {
-                let more = try PlainTextSource.bytes(of: source, upTo: most)
+                let more = try source.piece(upTo: most)
                 hasEnded = more.isEmpty
                 rest += more
             }
@@ -95,16 +95,5 @@ final class PlainTextSource: ExportByteSource {
             rest = []
         }
         return count
-    }
-
-    private static func bytes(of source: any ExportByteSource, upTo most: Int) throws(ExportError) -> [UInt8] {
-        var failure: ExportError?
-        let bytes = [UInt8](unsafeUninitializedCapacity: most) { buffer, filled in
-            do throws(ExportError) { filled = try source.read(into: UnsafeMutableRawBufferPointer(buffer)) } catch {
-                failure = error
-            }
-        }
-        if let failure { throw failure }
-        return bytes
     }
 }

@@ -1,6 +1,5 @@
 import AppleExport
 import Foundation
-import HubProcess
 import Samples
 import Testing
 

@@ -205,20 +205,20 @@ struct MetricSteps: PayloadSteps {
         var writer = MetadataWriter()
         writer.add("sourceName", text: source.name)
         writer.add("aggregation", text: "mean")
-        if point.hasRange {
-            writer.add("minimum", number: PhoneNumbers.rounded(point.low))
-            writer.add("maximum", number: PhoneNumbers.rounded(point.high))
-        }
+        addRange(of: point, to: &writer)
         return (PhoneNumbers.rounded(point.value), writer.text.map(JSONObject.init(trusted:)))
+    }
+
+    private func addRange(of point: Point, to writer: inout MetadataWriter) {
+        guard point.hasRange else { return }
+        writer.add("minimum", number: PhoneNumbers.rounded(point.low))
+        writer.add("maximum", number: PhoneNumbers.rounded(point.high))
     }
 
     /// Adds a day's value under the date as printed, which is the date on the phone's clock.
     private func addDay(_ point: Point, _ at: PhonePlace, _ batch: inout PhoneBatch) {
         var writer = MetadataWriter()
-        if point.hasRange {
-            writer.add("minimum", number: PhoneNumbers.rounded(point.low))
-            writer.add("maximum", number: PhoneNumbers.rounded(point.high))
-        }
+        addRange(of: point, to: &writer)
         batch.addDay(
             context, type, PhoneNumbers.rounded(point.value), unit, on: point.time.localDate, series: "hae",
             account: "hae", metadata: writer.text.map(JSONObject.init(trusted:)), at)

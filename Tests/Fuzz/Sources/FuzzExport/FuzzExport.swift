@@ -28,7 +28,8 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 private func read(_ bytes: [UInt8], _ size: Int) -> [[UInt8]] {
     var records: [[UInt8]] = []
-    guard let reader = try? ExportReader(xml: bytes, scratch: "/dev/shm") else { return [] }
+    let package = ExportPackage(xml: bytes)
+    guard let reader = try? ExportReader(package, options: ExportOptions(), scratch: "/dev/shm") else { return [] }
     while let batch = try? reader.next(size) {
         let all = batch.groups.records.map { Array($0) }
         precondition(all.count == batch.marks.count, "a record has no mark")
