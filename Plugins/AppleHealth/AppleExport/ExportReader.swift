@@ -112,7 +112,7 @@ public final class ExportReader {
                 if batch.count >= count { break }
                 endElements()
                 phase = .deferred
-                if !summaries.isEmpty { giveSummaries() }
+                if !summaries.isEmpty { OtherElements(reader: self).giveSummaries() }
             case .deferred:
                 guard let record = try deferred.next() else {
                     phase = .files
@@ -209,13 +209,13 @@ public final class ExportReader {
             account.exportDate = tokenizer.value(of: "value").flatMap { times.time($0)?.seconds }
             setLatest(exportDate: account.exportDate)
             return try skipChildren(of: name)
-        case "Me": try readMe()
-        case "Correlation": try readCorrelation()
+        case "Me": try OtherElements(reader: self).readMe()
+        case "Correlation": try CorrelationReader(reader: self).read()
         case "Workout": try readWorkout()
-        case "ActivitySummary": try readActivitySummary()
+        case "ActivitySummary": try OtherElements(reader: self).readActivitySummary()
         case "ClinicalRecord": try ExportFiles(reader: self).readClinicalRecord()
-        case "Audiogram": try readAudiogram()
-        case "VisionPrescription": try readPrescription()
+        case "Audiogram": try OtherElements(reader: self).readAudiogram()
+        case "VisionPrescription": try OtherElements(reader: self).readPrescription()
         default: return try readUnknown(name)
         }
         account.elements[name, default: 0] += 1

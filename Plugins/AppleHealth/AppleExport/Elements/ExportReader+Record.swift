@@ -140,6 +140,8 @@ extension ExportReader {
         return entry
     }
 
+    func type(_ name: String) -> TypeEntry? { Array(name.utf8).withUnsafeBytes { type($0) } }
+
     /// The type for elements without another place; their attributes go into the metadata.
     static let element = TypeID.exportElement
 
@@ -203,6 +205,39 @@ extension ExportReader {
                 draft.addUnread(name.text, json: json)
             }
         }
+    }
+
+    /// Reads a record within another element, using the draft; the token is its start.
+    func readMember() throws(ExportError) -> FinishedRecord? {
+        readAttributes()
+        let isWhole = try readChildren { (reader) throws(ExportError) in
+            if reader.tokenizer.isNamed("MetadataEntry") {
+                try reader.readMetadata()
+            } else {
+                try reader.keepUnknown()
+            }
+        }
+        return isWhole ? finish() : nil
+    }
+
+    /// The occurrence number of a member's identity: 1 unless another correlation has already taken it.
+    func claim(_ member: FinishedRecord, by owner: UInt64) -> Int {
+        var occurrence = 1
+        while !members.claim(member.mark &+ UInt64(occurrence - 1), by: owner), occurrence < 100 { occurrence += 1 }
+        return occurrence
+    }
+
+    /// Emits records that occur within another element without it.
+    func giveAlone(_ members: [FinishedRecord]) {
+        for member in members { giveMember(member, in: nil, owner: member.mark) }
+    }
+
+    /// Emits a record that occurs within another element, with or without a group.
+    func giveMember(_ member: FinishedRecord, in group: [UInt8]?, owner: UInt64) {
+        let occurrence = member.type.isMember ? claim(member, by: owner) : 1
+        tally(member.kind.type, member.kind.source, member.start, member.end)
+        guard !isSilent else { return }
+        batch.append(member.record(in: group, occurrence: occurrence), member.kind)
     }
 
     /// Reads the beats of a heart rate variability: wall-clock times without a date, in the phone's format.

@@ -5,23 +5,26 @@ import HubWire
 import JSON
 import Samples
 
-/// `Me`, `ActivitySummary`, `ClinicalRecord`, `Audiogram` and `VisionPrescription`.
-extension ExportReader {
+/// Reads `Me`, `ActivitySummary`, `Audiogram` and `VisionPrescription`.
+struct OtherElements {
+    let reader: ExportReader
+    private var options: ExportOptions { reader.options }
+
     // MARK: - Me
 
     /// Reads the phone's facts about the person.
     ///
     /// They hold from the person's birth on, so that each export gives the same records.
     func readMe() throws(ExportError) {
-        let facts = tokenizer.texts
-        let offset = tokenizer.offset
-        let isEmpty = token == .empty
+        let facts = reader.tokenizer.texts
+        let offset = reader.tokenizer.offset
+        let isEmpty = reader.token == .empty
         let birth = facts.first { $0.name.hasSuffix("DateOfBirth") }.flatMap { ForeignDate.day($0.value) }
         let start = birth.map { Int64($0.daysSinceEpoch) * 86_400 } ?? 0
         guard Timestamp(microseconds: start * 1_000_000).isRepresentable else {
-            account.note(
+            reader.account.note(
                 .wrongTime, AppleExportSummary.Place(byte: offset, reason: "a date of birth that no record can have"))
-            return isEmpty ? () : try skipChildren(of: "Me")
+            return isEmpty ? () : try reader.skipChildren(of: "Me")
         }
         var unread: [(name: String, value: String)] = []
         for fact in facts {
@@ -47,7 +50,7 @@ extension ExportReader {
             give(health, value, start)
         }
         keepUnread(unread, of: "Me", at: ExportTime(seconds: start), offset)
-        if !isEmpty { try skipChildren(of: "Me") }
+        if !isEmpty { try reader.skipChildren(of: "Me") }
     }
 
     /// Keeps the data of an element that has no type and no place in the hub as a separate record.
@@ -55,25 +58,25 @@ extension ExportReader {
         _ facts: [(name: String, value: String)], of element: String, at start: ExportTime, _ offset: Int64
     ) {
         guard !facts.isEmpty else { return }
-        draft.reset(at: offset)
-        (draft.type, draft.start) = (elementType, start)
-        account.note(
+        reader.draft.reset(at: offset)
+        (reader.draft.type, reader.draft.start) = (reader.elementType, start)
+        reader.account.note(
             .unreadValue,
-            place(reason: "\(element): \(facts.prefix(8).map { $0.name.prefix(64) }.joined(separator: ", "))"))
-        _ = draft.add("attributes", json: Self.object(facts))
+            reader.place(reason: "\(element): \(facts.prefix(8).map { $0.name.prefix(64) }.joined(separator: ", "))"))
+        _ = reader.draft.add("attributes", json: ExportReader.object(facts))
         // Equal facts produce equal keys.
-        draft.value = Array(facts.map { "\($0.name)=\($0.value)" }.joined(separator: " ").utf8)
-        if let made = make(as: element) { give(made) }
+        reader.draft.value = Array(facts.map { "\($0.name)=\($0.value)" }.joined(separator: " ").utf8)
+        if let made = reader.make(as: element) { reader.give(made) }
     }
 
     private func give(_ health: HealthType, _ value: String, _ start: Int64) {
         guard options.filter.types?.contains(health.id) ?? true, options.filter.sources == nil,
             options.filter.takes(start, start)
-        else { return account.filtered += 1 }
-        guard let type = type(health.id.rawValue) else { return }
-        give(
+        else { return reader.account.filtered += 1 }
+        guard let type = reader.type(health.id.rawValue) else { return }
+        reader.give(
             PartRecord(
-                type: type, source: noSource, key: Array(health.id.rawValue.utf8), start: utc.text(start),
+                type: type, source: reader.noSource, key: Array(health.id.rawValue.utf8), start: reader.utc.text(start),
                 seconds: (start, start), value: value))
     }
 
@@ -83,24 +86,26 @@ extension ExportReader {
     ///
     /// If a day has several summaries with different goals, the last one counts. It is emitted at the end.
     func readActivitySummary() throws(ExportError) {
-        let isEmpty = token == .empty
-        let offset = tokenizer.offset
-        let all = tokenizer.texts
+        let isEmpty = reader.token == .empty
+        let offset = reader.tokenizer.offset
+        let all = reader.tokenizer.texts
         let texts = Dictionary(all.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
-        if !isEmpty { try skipChildren(of: "ActivitySummary") }
+        if !isEmpty { try reader.skipChildren(of: "ActivitySummary") }
         let place = AppleExportSummary.Place(
             byte: offset, date: texts["dateComponents"].map { String($0.prefix(32)) }, type: "ActivitySummary")
         guard let date = texts["dateComponents"].flatMap({ ForeignDate.day($0) }) else {
-            return account.note(texts["dateComponents"] == nil ? .missingAttribute : .wrongTime, place)
+            return reader.account.note(texts["dateComponents"] == nil ? .missingAttribute : .wrongTime, place)
         }
-        guard date.daysSinceEpoch > 0 || !Self.isPlaceholder(texts) else { return account.note(.placeholderDay, place) }
+        guard date.daysSinceEpoch > 0 || !Self.isPlaceholder(texts) else {
+            return reader.account.note(.placeholderDay, place)
+        }
         let day = summaryDay(date)
         guard Timestamp(day.start, adding: 0) != nil, Timestamp(day.end, adding: 0) != nil else {
-            return account.note(.wrongTime, place)
+            return reader.account.note(.wrongTime, place)
         }
         guard options.filter.types?.contains(.activitySummary) ?? true, options.filter.sources == nil,
             options.filter.takes(day.start, day.end)
-        else { return account.filtered += 1 }
+        else { return reader.account.filtered += 1 }
         var figures: [UInt8] = []
         var unread: [(name: String, value: String)] = []
         for (name, unit) in [
@@ -133,14 +138,14 @@ extension ExportReader {
         record.append(literal: #"","end":""#)
         record += summaryTime(day.end).utf8
         record.append(#"","zone":"#, quoted: options.dayZone)
-        record += noSource.json
+        record += reader.noSource.json
         record.append(#","key":""#, Array((texts["dateComponents"] ?? "").utf8))
         record.append(literal: #","activitySummary":{"#)
         record += figures
         record.append(literal: "}}")
-        if summaries.count >= Self.maximumDays { giveSummaries() }
-        if let before = summaries.updateValue((record, day.end), forKey: day.start), before.record != record {
-            account.note(.repeatedDay, place)
+        if reader.summaries.count >= Self.maximumDays { giveSummaries() }
+        if let before = reader.summaries.updateValue((record, day.end), forKey: day.start), before.record != record {
+            reader.account.note(.repeatedDay, place)
         }
     }
 
@@ -169,13 +174,13 @@ extension ExportReader {
 
     /// Emits the waiting summaries in order of days.
     func giveSummaries() {
-        let kind = ExportBatch.Mark(type: index(of: .activitySummary), source: noSource.index)
-        for (start, summary) in summaries.sorted(by: { $0.key < $1.key }) {
+        let kind = ExportBatch.Mark(type: reader.index(of: .activitySummary), source: reader.noSource.index)
+        for (start, summary) in reader.summaries.sorted(by: { $0.key < $1.key }) {
             // A day ends where the next one begins, which is already another date.
-            tally(kind.type, kind.source, start, summary.end - 1)
-            batch.append(summary.record, kind)
+            reader.tally(kind.type, kind.source, start, summary.end - 1)
+            reader.batch.append(summary.record, kind)
         }
-        summaries = [:]
+        reader.summaries = [:]
     }
 
     /// The span from one midnight of the zone to the next.
@@ -205,13 +210,15 @@ extension ExportReader {
     // MARK: - Audiogram, VisionPrescription
 
     func readAudiogram() throws(ExportError) {
-        readAttributes()
-        if draft.type == nil || draft.type?.kind != .other { draft.type = type("HKDataTypeIdentifierAudiogram") }
+        reader.readAttributes()
+        if reader.draft.type == nil || reader.draft.type?.kind != .other {
+            reader.draft.type = reader.type("HKDataTypeIdentifierAudiogram")
+        }
         var points: [UInt8] = []
-        let isWhole = try readChildren { (reader) throws(ExportError) in
+        let isWhole = try reader.readChildren { (reader) throws(ExportError) in
             if reader.tokenizer.isNamed("MetadataEntry") { return try reader.readMetadata() }
             guard reader.tokenizer.isNamed("SensitivityPoint") else { return try reader.keepUnknown() }
-            let point = reader.quantities(["frequency", "leftEar", "rightEar"], valueSuffix: "Value")
+            let point = quantities(["frequency", "leftEar", "rightEar"], valueSuffix: "Value")
             if points.count + point.count < ExportReader.metadataRoom {
                 points.append(literal: points.isEmpty ? "[" : ",")
                 points += point
@@ -220,29 +227,31 @@ extension ExportReader {
             }
             try reader.skipChildren(of: "SensitivityPoint")
         }
-        if !points.isEmpty { _ = draft.add("points", json: points + [0x5D]) }
-        if isWhole, let made = finish(element: "Audiogram") { give(made) }
+        if !points.isEmpty { _ = reader.draft.add("points", json: points + [0x5D]) }
+        if isWhole, let made = reader.finish(element: "Audiogram") { reader.give(made) }
     }
 
     func readPrescription() throws(ExportError) {
-        readAttributes(except: ["dateIssued", "expirationDate", "brand"])
-        let kind = tokenizer.value(of: "type").map { XMLText.decoded($0).text }
-        draft.type = type("HKVisionPrescriptionTypeIdentifier")
-        draft.start = tokenizer.value(of: "dateIssued").flatMap { times.time($0) }
-        if draft.start == nil {
-            draft.wrongTime = tokenizer.value(of: "dateIssued").map { String(XMLText.decoded($0).text.prefix(64)) }
+        reader.readAttributes(except: ["dateIssued", "expirationDate", "brand"])
+        let kind = reader.tokenizer.value(of: "type").map { XMLText.decoded($0).text }
+        reader.draft.type = reader.type("HKVisionPrescriptionTypeIdentifier")
+        reader.draft.start = reader.tokenizer.value(of: "dateIssued").flatMap { reader.times.time($0) }
+        if reader.draft.start == nil {
+            reader.draft.wrongTime = reader.tokenizer.value(of: "dateIssued").map {
+                String(XMLText.decoded($0).text.prefix(64))
+            }
         }
-        if let kind { _ = draft.add("prescriptionType", text: kind) }
+        if let kind { _ = reader.draft.add("prescriptionType", text: kind) }
         for name in ["expirationDate", "brand"] {
             guard
-                let index = (0..<tokenizer.attributeCount).first(where: {
-                    tokenizer.attributeName($0).elementsEqual(name.utf8)
+                let index = (0..<reader.tokenizer.attributeCount).first(where: {
+                    reader.tokenizer.attributeName($0).elementsEqual(name.utf8)
                 })
             else { continue }
-            let text = XMLText.decoded(tokenizer.value(index)).text
-            if !text.isEmpty { _ = draft.add(name, text: tokenizerTime(text) ?? text) }
+            let text = XMLText.decoded(reader.tokenizer.value(index)).text
+            if !text.isEmpty { _ = reader.draft.add(name, text: tokenizerTime(text) ?? text) }
         }
-        let isWhole = try readChildren { (reader) throws(ExportError) in
+        let isWhole = try reader.readChildren { (reader) throws(ExportError) in
             if reader.tokenizer.isNamed("MetadataEntry") { return try reader.readMetadata() }
             let name = String(decoding: reader.tokenizer.name, as: UTF8.self)
             guard name == "RightEye" || name == "LeftEye" || name == "Attachment" else {
@@ -250,23 +259,22 @@ extension ExportReader {
             }
             let fields = reader.tokenizer.texts.map(\.name).filter { !$0.hasSuffix("Unit") }
             let member = name.prefix(1).lowercased() + name.dropFirst()
-            if !reader.draft.add(member, json: reader.quantities(fields, valueSuffix: "")) {
+            if !reader.draft.add(member, json: quantities(fields, valueSuffix: "")) {
                 reader.account.note(.leftOut, reader.place(reason: name))
             }
             try reader.skipChildren(of: name)
         }
-        if isWhole, let made = finish(element: "VisionPrescription") { give(made) }
+        if isWhole, let made = reader.finish(element: "VisionPrescription") { reader.give(made) }
     }
 
     private func tokenizerTime(_ text: String) -> String? {
-        Array(text.utf8).withUnsafeBytes { times.seconds($0) }.map { utc.text($0) }
+        Array(text.utf8).withUnsafeBytes { reader.times.seconds($0) }.map { reader.utc.text($0) }
     }
 
-    func type(_ name: String) -> TypeEntry? { Array(name.utf8).withUnsafeBytes { type($0) } }
-
     /// The attributes of this tag as quantities: `sphere="-1.25" sphereUnit="D"` becomes `"sphere":{"value":-1.25,"unit":"D"}`.
-    func quantities(_ names: [String], valueSuffix: String) -> [UInt8] {
-        let texts = Dictionary(tokenizer.texts.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+    private func quantities(_ names: [String], valueSuffix: String) -> [UInt8] {
+        let texts = Dictionary(
+            reader.tokenizer.texts.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         var output: [UInt8] = [0x7B]
         for name in names {
             guard let text = texts[name + valueSuffix] else { continue }
