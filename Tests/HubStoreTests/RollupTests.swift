@@ -211,7 +211,7 @@ import Testing
                 value: .quantity(value, unit: "count/min"), start: time, end: time))
     }
 
-    /// Heart rates of these days, one in so many minutes.
+    /// Heart rates of these days, one in each period of `minutes`.
     private func fill(_ store: Store, days: Range<Int64> = 0..<10, every minutes: Int = 1) async throws {
         for day in days {
             var records: [Samples.Record] = []

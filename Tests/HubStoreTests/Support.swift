@@ -51,7 +51,7 @@ extension TemporaryFolder {
     }
 }
 
-/// A store in a folder of its own.
+/// A new store in a new folder.
 func newStore() throws -> (folder: TemporaryFolder, store: Store) {
     let folder = try TemporaryFolder()
     return (folder, try folder.open())

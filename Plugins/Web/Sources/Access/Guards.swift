@@ -131,7 +131,7 @@ struct RequestRefusal: Error {
     }
 }
 
-/// The refusal for an unknown address, and for what the viewer may not see.
+/// The refusal for an unknown address, and for a page that the viewer may not see.
 let noSuchPage = RequestRefusal(.notFound, "There is nothing at this address", "The first page leads on.")
 
 /// Turns errors into pages, or into problems for programs, and adds the security headers to every answer.
