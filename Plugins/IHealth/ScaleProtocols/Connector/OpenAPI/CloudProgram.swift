@@ -29,7 +29,7 @@ final class CloudProgram: Sendable {
 
     /// Sends a request and returns the service's answer, with any status.
     ///
-    /// - Throws: `CommandFailure`, with neither token nor query, if there is no answer; `CancellationError`.
+    /// - Throws: ``NoAnswer``; `CancellationError`.
     func ask(
         _ address: ServiceAddress, _ path: String, query: [(name: String, value: String)] = [], attempts: Int = 1
     ) async throws -> (status: Int, body: [UInt8]) {
@@ -42,9 +42,14 @@ final class CloudProgram: Sendable {
             conversation.answer(question.id, .failure(CancellationError()))
         }
         guard let status = answer.status, let body = answer.body else {
-            throw CommandFailure("failed", answer.reason ?? "it said nothing")
+            throw NoAnswer(description: answer.reason ?? "it said nothing")
         }
         return (status, Array(body))
+    }
+
+    /// The reason why there is no answer; contains neither token nor query.
+    struct NoAnswer: Error, CustomStringConvertible {
+        let description: String
     }
 }
 
@@ -82,7 +87,7 @@ private final class CloudSession: Sendable {
                 state.waiting[question.id] = (input, waiting)
                 return nil
             } catch {
-                return CommandFailure("failed", "\(program.path) cannot be asked: \(error)")
+                return CloudProgram.NoAnswer(description: "\(program.path) cannot be asked: \(error)")
             }
         }
         if let failure { waiting.resume(throwing: failure) }
@@ -133,7 +138,7 @@ private final class CloudSession: Sendable {
             return left
         }
         for (_, waiting) in left.values {
-            waiting.resume(throwing: CommandFailure("failed", "\(program.path) ended before it answered"))
+            waiting.resume(throwing: CloudProgram.NoAnswer(description: "\(program.path) ended before it answered"))
         }
     }
 }
