@@ -131,7 +131,7 @@ extension TemporaryFolder {
         try write("[hub]\ndata = \"\(path)/data\"\nrun = \"\(path)/run\"\n\(tables)")
     }
 
-    /// Writes a plugin that prints its manifest and does nothing else; returns the path of its program.
+    /// Writes a plugin that only prints its manifest, and returns the path of its program.
     func writeProbe(_ manifest: String) throws -> String {
         try write(
             "#!/bin/sh\n[ \"$1\" = --describe ] || exit 78\necho '\(manifest)'\n", to: "hub-probe", isProgram: true)

@@ -134,7 +134,7 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
     /// Breaks the link now.
     public func cut() { runner.hangUp() }
 
-    /// Ends the link now and returns when all is closed; a scale that is released ends by itself.
+    /// Ends the link now and returns when all is closed; the release of a scale ends it too.
     public func stop() async {
         runner.stop()
         await task.value

@@ -5,7 +5,7 @@ import ZeroMQ
 /// A bell that rings when the hub may have something new, driven by the feed.
 ///
 /// A listener then queries the door, which has everything once and in order (Protocol §7.1). Messages of the feed are therefore not read,
-/// except those available nowhere else, such as LIVE. It is an actor of its own on the link's loop, because it has its own socket, and
+/// except those available nowhere else, such as LIVE. It is a separate actor on the loop of the link, because it has a socket, and
 /// neither calls the other.
 package actor FeedNotifier {
     private let loop: PollLoop
