@@ -230,15 +230,17 @@ let plugins: [Target] = [
 ]
 
 let simulators: [Target] = [
-    library("Simulators/Scales/Sources/ScaleStandIns", "JSON Platform ScaleProtocols"),
+    library("Simulators/Scales/Sources/ScaleStandIns", "HubWire JSON Platform ScaleProtocols"),
     library("Simulators/Scales/Sources/ScaleSimulation", "JSON Platform Samples ScaleProtocols ScaleStandIns"),
-    program("Simulators/Scales/Sources/hub-scale-sim", "ArgumentParser ScaleProtocols ScaleSimulation ScaleStandIns"),
+    program(
+        "Simulators/Scales/Sources/hub-scale-sim", "ArgumentParser HubWire ScaleProtocols ScaleSimulation ScaleStandIns"
+    ),
     library("Simulators/WebFaults/Sources", httpServer, "JSON NIOHTTP1 NIOWebSocket Platform Samples"),
     library("Simulators/IHealthCloud/Sources", as: "IHealthCloudSimulation", "WebFaults"),
     library("Simulators/ExistServer/Sources/ExistSimulation", "GRDB Platform Samples WebFaults"),
-    program("Simulators/ExistServer/Sources/hub-exist-server", "ArgumentParser ExistSimulation WebFaults"),
+    program("Simulators/ExistServer/Sources/hub-exist-server", "ArgumentParser ExistSimulation HubWire WebFaults"),
     library("Simulators/SAMIServer/Sources/SAMIExchange", "CMD5 GRDB Platform WebFaults"),
-    program("Simulators/SAMIServer/Sources/hub-sami-server", "ArgumentParser SAMIExchange WebFaults"),
+    program("Simulators/SAMIServer/Sources/hub-sami-server", "ArgumentParser HubWire SAMIExchange WebFaults"),
     program("Simulators/Demo/Sources", as: "HubDemo", "ArgumentParser HealthText HubClient HubWire Platform Samples"),
     tests(
         "Simulators/Tests", as: "SimulatorTests", scales, "Exist ExistSimulation GRDB GapFiller HealthText HubClient",
@@ -270,10 +272,10 @@ let together: [Target] = [
         "Tests/Torture/Sources", as: "hub-torture", "ArgumentParser DoorPeer HubClient HubProcess HubWire JSONLines",
         "Platform PluginCommand Samples TortureDiary torture-sink torture-source"),
     tests(
-        "Tests/SystemTests", runningHub, scales, "AppleHealth DoorPeer Exist GapFiller HubClient HubCore HubDemo",
-        "HubStore JSON JSONLines Platform SAMI Samples ScaleBench ScaleProtocols ScaleStandIns TortureDiary Web",
-        "WebFaults WebSocketClient ZeroMQ example-cloud example-source hub-attack hub-confine hub-exist-server",
-        "hub-sami-server hub-scale-sim hub-torture",
+        "Tests/SystemTests", runningHub, scales, "AppleHealth Central DoorPeer Exist GapFiller HTTPIngest HubClient",
+        "HubCore HubDemo HubStore JSON JSONLines Platform PluginCommand SAMI Samples ScaleBench ScaleProtocols",
+        "ScaleStandIns TortureDiary Web WebFaults WebSocketClient ZeroMQ example-cloud example-source hub-attack",
+        "hub-central-admin hub-confine hub-exist-server hub-sami-server hub-scale-sim hub-torture",
         exclude: ["Browser/Programs", "Interop/Programs", "Journeys/sami_weigh.py", "Schemas/validate.py"]),
 ]
 

@@ -136,7 +136,7 @@ let scriptedWelcome =
         #expect(text == #"{"a":1.00}"#)
         #expect(
             seen.value == [
-                #"HELLO {"protocol":[1],"instance":"hub-test","plugin":"hub-test","version":"0.1.0","mode":"once"}"#,
+                #"HELLO {"protocol":[1],"instance":"hub-test","plugin":"hub-test","version":"\#(ProductVersion.current)","mode":"once"}"#,
                 #"QUERY {"id":1,"want":"status"}"#, #"PONG {"n":1}"#, "BYE {}",
             ])
     }

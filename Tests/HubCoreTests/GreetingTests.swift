@@ -55,6 +55,17 @@ import Testing
         }
     }
 
+    @Test func `a program of any version gets a session and stores records`() async throws {
+        try await withHub { hub in
+            for version in ["0.1.0", "1.0", "1.2", "99.0.0", "nightly"] {
+                let peer = try await hub.peer()
+                let hello = Self.hello.replacing(#""version":"1""#, with: #""version":"\#(version)""#)
+                #expect(try await peer.ask("HELLO", hello).verb == "WELCOME", "\(version)")
+                #expect(try await peer.give([weight(version)]).results == ["stored"], "\(version)")
+            }
+        }
+    }
+
     @Test func `R4.30 a HELLO with other members begins a new session`() async throws {
         try await withHub { hub in
             let peer = try await hub.peer()

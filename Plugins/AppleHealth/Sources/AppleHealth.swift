@@ -7,7 +7,8 @@ import PluginKit
 struct AppleHealth: SourcePlugin {
     static let manifest = Manifest(
         name: ExportImport.kind, summary: "Exports of Apple Health: all that a phone and a watch have collected.",
-        version: "1.0", writes: ["*"], declares: ExportImport.declarations, settings: ImportSettings.declarations)
+        version: ProductVersion.current, writes: ["*"], declares: ExportImport.declarations,
+        settings: ImportSettings.declarations)
 
     static let commands: [Command<Self>] = [
         Command(

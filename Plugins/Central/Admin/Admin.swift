@@ -1,4 +1,5 @@
 import ArgumentParser
+import HubWire
 
 @main
 struct Admin: AsyncParsableCommand {
@@ -23,6 +24,7 @@ struct Admin: AsyncParsableCommand {
             Exit codes: 0; 1 it was not done, or check has found something; 64 wrong
             arguments.
             """,
+        version: ProductVersion.current,
         subcommands: [
             MigrateCommand.self, CentralCheckCommand.self, HBACommand.self, AuthorityCommand.self, StudyCommand.self,
             InviteCommand.self, SignCommand.self, HubsCommand.self, CentralStopCommand.self, ResumeCommand.self,

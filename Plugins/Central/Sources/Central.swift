@@ -5,8 +5,8 @@ import PluginKit
 struct Central: SinkPlugin {
     static let manifest = Manifest(
         name: "central", summary: "Delivers records to a centre of many hubs, as far as people have consented.",
-        version: "1.2",
-        reads: ["*"], settings: CentralSettings.declarations, sink: SinkAbilities(batchRecords: 500),
+        version: ProductVersion.current, reads: ["*"], settings: CentralSettings.declarations,
+        sink: SinkAbilities(batchRecords: 500),
         // Only the permanent uid of the profile is used.
         profiles: true, reaches: [.network], owner: [.forgetSink])
 

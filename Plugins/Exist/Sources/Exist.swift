@@ -5,8 +5,8 @@ import PluginKit
 @main
 struct Exist: SinkPlugin {
     static let manifest = Manifest(
-        name: "exist", summary: "Sends daily values of one person to exist.io.", version: "1.0", reads: ["*"],
-        settings: ExistSettings.declarations,
+        name: "exist", summary: "Sends daily values of one person to exist.io.", version: ProductVersion.current,
+        reads: ["*"], settings: ExistSettings.declarations,
         sink: SinkAbilities(takesDeletions: true, batchRecords: 500), reaches: [.network])
 
     static let commands: [Command<Self>] = [

@@ -6,7 +6,7 @@ struct GapFiller: SinkPlugin {
     static let manifest = Manifest(
         name: "gap-filler",
         summary: "A value for every day: the day's mean, carried over days without one; sums of steps.",
-        version: "1.0", reads: ["*"], writes: ["*"], settings: FillerSettings.declarations,
+        version: ProductVersion.current, reads: ["*"], writes: ["*"], settings: FillerSettings.declarations,
         sink: SinkAbilities(batchRecords: 500))
 
     private let keeper = DayUpdater()

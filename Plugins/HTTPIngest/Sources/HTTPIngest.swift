@@ -6,9 +6,9 @@ import PluginKit
 @main
 struct HTTPIngest: SourcePlugin {
     static let manifest = Manifest(
-        name: "http-ingest", summary: "Takes what phones, apps and people post by HTTP.", version: "1.0",
-        writes: ["*"], declares: PhoneTypes.declared.map(TypeDeclaration.init(of:)),
-        settings: IngestSettings.declarations,
+        name: "http-ingest", summary: "Takes what phones, apps and people post by HTTP.",
+        version: ProductVersion.current, writes: ["*"],
+        declares: PhoneTypes.declared.map(TypeDeclaration.init(of:)), settings: IngestSettings.declarations,
         reaches: [.network, .listening])
 
     static let commands: [Command<Self>] = [

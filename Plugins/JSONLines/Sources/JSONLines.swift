@@ -7,8 +7,8 @@ import PluginKit
 @main
 struct JSONLines: SinkPlugin {
     static let manifest = Manifest(
-        name: "json-lines", summary: "Records as files: JSON Lines or CSV, a line for each version.", version: "1.0",
-        reads: ["*"], settings: FileSettings.declarations,
+        name: "json-lines", summary: "Records as files: JSON Lines or CSV, a line for each version.",
+        version: ProductVersion.current, reads: ["*"], settings: FileSettings.declarations,
         sink: SinkAbilities(batchRecords: 500))
 
     private let journal = FileJournal()

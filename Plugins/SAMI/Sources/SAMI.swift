@@ -6,7 +6,7 @@ import PluginKit
 struct SAMI: SinkPlugin, SourcePlugin {
     static let manifest = Manifest(
         name: "sami", summary: "Messages of a person's devices at a SAMI-compatible exchange, in and out.",
-        version: "1.0", reads: Post.all.flatMap { $0.fields.keys }.sorted(),
+        version: ProductVersion.current, reads: Post.all.flatMap { $0.fields.keys }.sorted(),
         writes: FieldMap.written + [FieldTypes.pattern],
         declares: FieldMap.declared, settings: SAMISettings.declarations,
         sink: SinkAbilities(takesEdits: false, takesDeletions: false, takesFilledValues: false, batchRecords: 100),

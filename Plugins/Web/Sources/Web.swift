@@ -4,8 +4,9 @@ import PluginKit
 /// Web pages and an API for the hub's records and for the state of the hub and its plugins.
 @main struct Web: Plugin {
     static let manifest = Manifest(
-        name: "web", summary: "Pages for the browser: your values, your people, your plugins.", version: "1.0",
-        reads: ["*"], writes: ["*"], settings: WebSettings.declarations, reaches: [.network, .listening],
+        name: "web", summary: "Pages for the browser: your values, your people, your plugins.",
+        version: ProductVersion.current, reads: ["*"], writes: ["*"], settings: WebSettings.declarations,
+        reaches: [.network, .listening],
         owner: [
             .status, .plugins, .trace, .logs, .log, .edit, .retract, .assign, .apply, .configure, .restart, .release,
             .replay, .commands,

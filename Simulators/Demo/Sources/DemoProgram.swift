@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HubClient
+import HubWire
 
 /// The program `hub-demo`, which `hub demo` runs.
 @main
@@ -35,7 +36,7 @@ struct DemoProgram: AsyncParsableCommand {
             inbox, every day is right, and every plugin is well; 1 something does not add
             up, or no scale was stepped on; 71 something could not be started.
             """,
-        version: HubProgram.version)
+        version: ProductVersion.current)
 
     @Option(
         name: .customLong("for"),

@@ -39,7 +39,7 @@ package final class DoorClient {
         (self.endpoint, self.patience, self.greeting) = (endpoint, patience, greeting ?? patience)
         let name = source ?? "hub-\(command)"
         hello = Hello(
-            instance: instance ?? name, plugin: name, version: HubProgram.version, mode: .once, declares: declares)
+            instance: instance ?? name, plugin: name, version: ProductVersion.current, mode: .once, declares: declares)
         do {
             socket = try Socket(.dealer, in: try Context())
             monitor = try socket.monitor()

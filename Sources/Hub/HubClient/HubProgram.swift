@@ -2,9 +2,6 @@ import Foundation
 
 /// The program `hub`, and the programs beside it.
 package enum HubProgram {
-    /// The version in `hub --version` and HELLO.
-    package static let version = "0.1.0"
-
     /// The path of this process's program; the other programs are in the same folder.
     package static var path: String {
         if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }

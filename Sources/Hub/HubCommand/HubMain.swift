@@ -37,7 +37,7 @@ struct RootCommand: ParsableCommand {
 
             Exit codes: hub exit-codes lists them.
             """,
-        version: HubProgram.version,
+        version: ProductVersion.current,
         groupedSubcommands: [
             CommandGroup(
                 name: "Everyday",

@@ -15,9 +15,6 @@ import ZeroMQ
 /// The parts start in the order of their dependencies and stop in reverse: plugins stop producing, the door answers accepted work, the store
 /// closes.
 public final class Hub: Service, Sendable {
-    /// The version of this program.
-    public static let version = "0.1.0"
-
     public let endpoints: HubEndpoints
     private let checked: CheckedConfiguration
     private let configuration: HubConfiguration

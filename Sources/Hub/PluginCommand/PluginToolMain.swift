@@ -1,5 +1,6 @@
 import ArgumentParser
 import HubClient
+import HubWire
 
 /// The program `hub-plugin` for plugin authors; `hub plugin` executes it.
 @main enum PluginToolMain {
@@ -34,6 +35,7 @@ struct PluginToolCommand: ParsableCommand {
 
             The plugins of a hub are shown by hub plugins.
             """,
+        version: ProductVersion.current,
         subcommands: [
             NewCommand.self, BuildCommand.self, DevCommand.self, TestCommand.self, RulesCommand.self, PlayCommand.self,
             PackCommand.self, SearchCommand.self, InstallCommand.self, EnableCommand.self, DisableCommand.self,

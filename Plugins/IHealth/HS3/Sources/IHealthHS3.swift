@@ -5,8 +5,9 @@ import ScaleProtocols
 @main
 struct IHealthHS3: ScalePlugin {
     static let manifest = Manifest(
-        name: "ihealth-hs3", summary: "Weights of an iHealth HS3 scale, new ones and its memory.", version: "1.0",
-        writes: ["weight"], settings: HS3Settings.declarations, profiles: true, reaches: ScaleSettings.reaches)
+        name: "ihealth-hs3", summary: "Weights of an iHealth HS3 scale, new ones and its memory.",
+        version: ProductVersion.current, writes: ["weight"], settings: HS3Settings.declarations, profiles: true,
+        reaches: ScaleSettings.reaches)
     static let model = ScaleModel.hs3
     static let commands: [Command<Self>] = commonCommands + [autoConnect]
 

@@ -6,7 +6,7 @@ import ScaleProtocols
 struct IHealthHS4: ScalePlugin {
     static let manifest = Manifest(
         name: "ihealth-hs4", summary: "Weights of an iHealth HS4 scale, passing ones, new ones and its memory.",
-        version: "1.0", writes: ["weight"], settings: HS4Settings.declarations, profiles: true,
+        version: ProductVersion.current, writes: ["weight"], settings: HS4Settings.declarations, profiles: true,
         reaches: ScaleSettings.reaches)
     static let model = ScaleModel.hs4
     static let commands: [Command<Self>] = commonCommands + [units]

@@ -8,7 +8,7 @@ struct IHealthHS5: ScalePlugin {
         name: "ihealth-hs5",
         summary:
             "Weights and body composition of an iHealth HS5 scale, passing ones, new ones and its users' memories.",
-        version: "1.0",
+        version: ProductVersion.current,
         writes: [
             "weight", "bodyFatPercentage", "x.ihealth.bodyWaterPercentage", "x.ihealth.musclePercentage",
             "x.ihealth.muscleMass", "hc.boneMass", "x.ihealth.visceralFatLevel", "x.ihealth.dailyCalorieIntake",

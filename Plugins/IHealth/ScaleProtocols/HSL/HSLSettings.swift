@@ -1,5 +1,6 @@
 import JSON
 import Platform
+import PluginKit
 
 /// The shared secret of both ends of an HSL link; its description contains only its length.
 public struct HSLToken: Sendable, Hashable, CustomStringConvertible {
@@ -81,7 +82,7 @@ extension HSLSession {
         public var model: ScaleModel
         /// The connector's name and version, as reported to the other side.
         public var implementation = "health-hub"
-        public var version = "1"
+        public var version = ProductVersion.current
         /// `nil` on a link that only this machine can reach.
         public var token: HSLToken?
         public var user = HSLUser(userID: "hub@localhost")

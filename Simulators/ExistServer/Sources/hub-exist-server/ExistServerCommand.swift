@@ -1,6 +1,7 @@
 import ArgumentParser
 import ExistSimulation
 import Glibc
+import HubWire
 import WebFaults
 
 /// A stand-in for Exist on this machine.
@@ -28,7 +29,8 @@ struct ExistServerCommand: AsyncParsableCommand {
             All of it can be changed while it runs, below /control/: the README has the list.
             Exit codes: 0 ended by SIGTERM, SIGINT or --until-eof; 64 wrong option; 69 it
             cannot listen or cannot use its file.
-            """)
+            """,
+        version: ProductVersion.current)
 
     @Option(help: ArgumentHelp("The address to listen on; port 0 is any free one.", valueName: "host:port"))
     var listen = "127.0.0.1:8730"

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import HubWire
 import SAMIExchange
 import WebFaults
 
@@ -35,7 +36,8 @@ struct SAMIServerCommand: AsyncParsableCommand {
             All of it can be changed while it runs, below /control/: the README has the list.
             Exit codes: 0 ended by SIGTERM, SIGINT or --until-eof; 64 wrong option; 69 the
             address or the state file cannot be used.
-            """)
+            """,
+        version: ProductVersion.current)
 
     @Option(help: ArgumentHelp("The address to listen on; port 0 is any free one.", valueName: "host:port"))
     var listen = "127.0.0.1:8790"

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HubWire
 
 /// Simulated scales; a subcommand per model.
 @main
@@ -11,6 +12,7 @@ struct ScaleSimCommand: ParsableCommand {
             be made to fail in every way a real one can.
             Pick a model: 'hub-scale-sim help hs3' tells the rest.
             """,
+        version: ProductVersion.current,
         subcommands: [
             SimulateHS3Command.self, SimulateHS4Command.self, SimulateHS5Command.self, SimulateReplayCommand.self,
         ])

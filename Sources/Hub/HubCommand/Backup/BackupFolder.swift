@@ -92,7 +92,7 @@ struct BackupFolder {
         return old
     }
 
-    // MARK: - Chains of an earlier version; version 0.2 removes this part
+    // MARK: - Chains of an earlier version; version 1.4 removes this part
 
     /// The increments that may belong to a hub, by name.
     func increments(of hub: String) -> [String] {

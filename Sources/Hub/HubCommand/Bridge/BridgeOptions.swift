@@ -53,7 +53,7 @@ struct BridgeSession {
         var logger = Logger(label: "hub bridge") { TerminalLogHandler(label: $0) }
         logger.logLevel = .warning
         var runner = SessionRunner(
-            hello: Hello(instance: name, plugin: name, version: HubProgram.version, mode: mode), address: address,
+            hello: Hello(instance: name, plugin: name, version: ProductVersion.current, mode: mode), address: address,
             logger: logger, context: context)
         runner.policy.outlivesHub = true
         runner.role = "bridge"

@@ -46,7 +46,7 @@ struct FileImportOptions: ParsableArguments {
     /// - Parameter clock: the clock that defines days.
     func job(at door: String, isDryRun: Bool, account: String?, by clock: PersonClock) throws -> ImportDialogue.Job {
         var job = ImportDialogue.Job(
-            door: door, instance: LineImport.instance, version: HubProgram.version, dayZone: clock.zone.identifier,
+            door: door, instance: LineImport.instance, version: ProductVersion.current, dayZone: clock.zone.identifier,
             isDryRun: isDryRun)
         (job.account, job.person, job.zone) = (account, person, zone)
         if !types.isEmpty { job.types = try TypeArgument.resolved(types) }

@@ -31,7 +31,7 @@ struct ConfiguredParts: Sendable {
         }
         let uids = Dictionary(persons.map { ($0.name, $0.uid) }, uniquingKeysWith: { first, _ in first })
         return HubContext(
-            version: Hub.version, endpoints: endpoints, clock: clock, waits: waits, policy: policy,
+            version: ProductVersion.current, endpoints: endpoints, clock: clock, waits: waits, policy: policy,
             network: configuration.hub.tcp.map {
                 Network.Setting(
                     endpoint: $0, isInsecure: configuration.hub.isInsecure, ring: KeyRing(data: configuration.hub.data))

@@ -3,7 +3,7 @@ import Platform
 
 /// A backup chain of an earlier version: a whole copy, and increments with the pages that changed since the file before each.
 ///
-/// `hub backup --incremental` wrote them. Version 0.1 still restores them; version 0.2 removes this file.
+/// `hub backup --incremental` wrote them. Version 1.3 still restores them; version 1.4 removes this file.
 ///
 /// An increment is text up to an empty line; each changed page after its number (4 bytes, big-endian); four zero bytes; a checksum of everything.
 /// The checksums are HMAC-SHA256 with the chain's key, which is in the text. A state is the digest of the digests of all pages.

@@ -45,7 +45,7 @@ public enum StoreCopies {
         Set(suffixes(of: store).compactMap(Self.draft)).map { store + $0 }.sorted()
     }
 
-    /// Removes the copy that a killed `hub doctor --rehearse` of an earlier version left; version 0.2 removes this function.
+    /// Removes the copy that a killed `hub doctor --rehearse` of an earlier version left; version 1.4 removes this function.
     private static func removeRehearsal(beside store: String) {
         let folder = Folder.parent(of: store) + "/rehearsal"
         guard access(folder, F_OK) == 0, let lock = try? FileLock(folder + ".lock") else { return }

@@ -1,3 +1,4 @@
+import HubWire
 import JSON
 import Platform
 public import ScaleProtocols
@@ -65,8 +66,8 @@ public struct HSLDevice: ScaleStandIn {
             nonce = Array(Digests.authenticate(Array("\(connections)".utf8), key: profile.seed).prefix(16))
             let models = ScaleModel.allCases.filter { model in scales.contains { $0.id.model == model } }
             let hello = HSLHello(
-                role: .device, implementation: "hub-scale-sim", version: "1", family: profile.family, models: models,
-                nonce: nonce)
+                role: .device, implementation: "hub-scale-sim", version: ProductVersion.current, family: profile.family,
+                models: models, nonce: nonce)
             say(.hello(hello))
             if faults.overlongLine {
                 faults.overlongLine = false
