@@ -11,12 +11,14 @@
 # make generated  writes the schemas and the help files of the hub's commands from their declarations (CONTRIBUTING.md)
 # make pictures  Docs/Pictures: the page of the demo as Chromium shows it
 # make fuzz    coverage-guided fuzzing of the record codec, scales, exports and phones        (SECONDS=300, for each)
+# make release a release of the last commit in .build/ship/VERSION: packages, images and client libraries; it tags nothing
+#              (COMPARE=1: built twice and compared byte by byte; ARCHITECTURES=amd64)
 # make packages rewrites .ci/packages.txt, the list of packages that .ci/run checks
 # make central three database hosts on this machine, each with its own network and disk  (needs root; Docs/Central.md)
 # make test-central  the same hosts, killed, disconnected, frozen and powered off while hubs deliver          (needs root; RECORDS=30000 ONLY="pg power")
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
-.PHONY: demo test test-all central central-programs test-central attack torture steady build format lint docs generated pictures fuzz bench packages setup setup-test
+.PHONY: demo test test-all central central-programs test-central attack torture steady build format lint docs generated pictures fuzz bench packages release setup setup-test
 .DEFAULT_GOAL := build
 
 # Links Swift's libraries into the programs, for machines without Swift, and leaves out symbols for debuggers and for libraries loaded later.
@@ -50,6 +52,7 @@ test: setup-test lint
 ifneq ($(ONLY),)
 	HUB_TARGETS="$(ONLY)" swift test --no-parallel
 else
+	@.ci/ship/test-release
 	swift build --build-tests
 	@.ci/docs
 	@.ci/tests
@@ -115,6 +118,10 @@ fuzz: setup
 
 packages:
 	.ci/packages >.ci/packages.txt
+
+release:
+	@.ci/setup ship
+	@ARCHITECTURES="$(ARCHITECTURES)" .ci/ship/release $(if $(COMPARE),--compare)
 
 # The programs that the benchmarks measure, and those that measure. The rows of the centre (ONLY=central) need only these.
 BENCHED := hub hub-confine hub-central hub-central-admin
