@@ -52,6 +52,7 @@ test: setup-test lint
 ifneq ($(ONLY),)
 	HUB_TARGETS="$(ONLY)" swift test --no-parallel
 else
+	@.ci/workflows
 	@.ci/ship/test-release
 	swift build --build-tests
 	@.ci/docs

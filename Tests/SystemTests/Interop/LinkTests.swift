@@ -7,7 +7,7 @@ import Testing
         .standardizedFileURL
 
     private static func documents() throws -> [URL] {
-        try ["", "Docs", "Plugins", "Simulators"].flatMap { folder in
+        try ["", ".github", "Docs", "Plugins", "Simulators"].flatMap { folder in
             let place = folder.isEmpty ? project : project.appending(path: folder)
             let entries = try FileManager.default.contentsOfDirectory(at: place, includingPropertiesForKeys: nil)
             let below =
