@@ -26,6 +26,11 @@ INSTALL = ["sh", "-ec", f"""
         --target '{{out}}/site' '{{out}}/source'
     test -e '{{out}}/site/health_hub/py.typed'
     cd '{{out}}/source' && mypy --strict --no-error-summary --python-executable '{PYTHON}' --cache-dir /dev/null health_hub"""]
+# Tests and builds the module without the network and the user's settings. (Its cache is in OUT, like the program.)
+GO = ["env", "GOCACHE={out}/cache", "GOPATH={out}/path", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local", "CGO_ENABLED=1",
+      "sh", "-ec", """
+    cd '{here}' && test -z "$(gofmt -d . | tee /dev/stderr)"
+    go vet ./... && go test . && go build -buildvcs=false -o '{out}/conformance' ./conformance"""]
 # The requirements of each language, its build into the folder OUT, and the start of its conformance program there.
 LANGUAGES = {
     "bridge": ("Bridge", [], [], [PYTHON, "{here}/conformance.py"]),
@@ -38,6 +43,7 @@ LANGUAGES = {
           ["{out}/conformance"]),
     "c++": ("CPlusPlus", ["c++"], ["c++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-o", "{out}/conformance",
                                    "{here}/conformance.cpp", "-lzmq", "-lm"], ["{out}/conformance"]),
+    "go": ("Go", ["go", "gofmt", "cc"], GO, ["{out}/conformance"]),
     "java": ("Java", ["java", "javac"], ["javac", "-Xlint:all", "-Werror", "-cp", JNA, "-d", "{out}", "{here}/HealthHub.java",
                                          "{here}/Conformance.java"],
              ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m", "-cp", JNA + ":{out}", "Conformance"]),

@@ -145,8 +145,34 @@ def unreachable(player, folder):
     player.check("a plugin ends with 69 if it cannot reach something it needs", code == 69, f"exit {code}, said {plugin.errors}")
 
 
+def cancelled(player, folder):
+    """A person cancels a command of a launched plugin while it waits for STORED, in a language whose calls can be cancelled."""
+    if player.language != "go":
+        return
+    address = f"ipc://{folder}/{player.name}-cancelled"
+
+    def twist(hub, verb, body):
+        if verb == "HELLO":
+            return [welcome(settings={"label": "l"}), ("COMMAND", {"id": 7, "command": "add", "args": {"count": 5}})]
+        if verb == "SAMPLES":
+            return [("COMMAND", {"id": 7, "cancel": True})]
+
+    hub = FakeHub(address, twist, isForPlugins=True)
+    plugin = player.run(["--run"], {"HUB_DOOR": address, "HUB_INSTANCE": "fake"})
+    plugin.process.stdin.write("token\n")
+    plugin.process.stdin.flush()
+    hub.until(lambda: hub.count("OUTCOME"), 60)
+    plugin.process.stdin.close()
+    code = plugin.end()
+    hub.end()
+    heard = [(verb, body) for verb, body in hub.heard if verb in ("PROGRESS", "OUTCOME")]
+    player.check("a command that a person cancels ends its waiting calls", code == 0 and heard == [
+        ("PROGRESS", {"id": 7, "done": 0, "total": 5}), ("OUTCOME", {"id": 7, "outcome": "cancelled"})],
+        f"exit {code}, {heard}, said {plugin.errors}")
+
+
 def played(player, folder):
-    for play in (bell, pauses, lost, full, otherName, unreachable):
+    for play in (bell, pauses, lost, full, otherName, unreachable, cancelled):
         play(player, folder)
 
 

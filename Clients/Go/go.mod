@@ -1,0 +1,3 @@
+module healthhub
+
+go 1.19
