@@ -248,6 +248,23 @@ struct IsolationTests {
         #expect(await process.waitForExit() == 0)
     }
 
+    @Test(arguments: ["lib", "share"])
+    func `R13.11 a program in PREFIX/bin reads its libraries in PREFIX/lib, and nothing else beside bin`(
+        place: String
+    ) async throws {
+        let folder = try TemporaryFolder()
+        for name in ["bin", place] {
+            try FileManager.default.createDirectory(
+                atPath: "\(folder.path)/program/\(name)", withIntermediateDirectories: true)
+        }
+        try folder.write("echo '\(Self.manifest)'\n", to: "program/\(place)/answer.sh")
+        let program = try folder.write(
+            "#!/bin/sh\n. \(folder.path)/program/\(place)/answer.sh\n", to: "program/bin/other", isProgram: true)
+        try configure("other", program, in: folder)
+        let answer = try await said("check", folder, path: "/usr/bin")
+        #expect(answer.contains(": ok, ") == (place == "lib"), "\(answer)")
+    }
+
     @Test func `hub check says why an interpreter is not found: no such file, no such name, Windows line ends`()
         async throws
     {

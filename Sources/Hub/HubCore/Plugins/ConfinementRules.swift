@@ -61,7 +61,8 @@ struct ConfinementRules: Sendable, Hashable {
         let (installed, places) = programPlaces(executable).divided { place in
             hidden.contains { place.hasPrefix(InstalledPrograms(data: $0).folder + "/") }
         }
-        grant("execute", existing(Self.systems) + [OwnProgram.path] + places + readable)
+        let libraries = [OwnProgram.path, Self.resolved(executable)].compactMap(Self.libraries)
+        grant("execute", existing(Self.systems + libraries) + [OwnProgram.path] + places + readable)
         grant("read", existing(Self.facts + (self.words.contains(.network) ? [Self.resolver] : [])))
         for place in self.places {
             grant(place.access == .read || own == nil ? "read" : "write", [place.path])
@@ -85,6 +86,13 @@ struct ConfinementRules: Sendable, Hashable {
             .filter { !$0.isEmpty && !Self.isSharedFolder(Self.resolved($0)) }
         // The folder of a link is skipped, because it contains only the link.
         return [executable] + folders.filter { file == executable || file.hasPrefix($0 + "/") }.sorted()
+    }
+
+    /// `PREFIX/lib` of a program in `PREFIX/bin`, in which Unix keeps the program's libraries.
+    private static func libraries(of program: String) -> String? {
+        let parts = program.split(separator: "/").dropLast()
+        let prefix = "/" + parts.dropLast().joined(separator: "/")
+        return parts.last == "bin" && !isSharedFolder(prefix) ? prefix + "/lib" : nil
     }
 
     /// Whether a folder contains many unrelated files, so that no program gets all of it.
