@@ -5,7 +5,8 @@
 # make torture rounds of kills, failing disks, cut wires, restores and damage      (ROUNDS=300 SEED=1; as root for all of them)
 # make steady  runs hub plugin test on each plugin many times, to find flaky behaviour; not on Central, which delivers nothing without a
 #              person's consent                                              (TIMES=100 AT_ONCE=4 ONLY="JSONLines SAMI")
-# make build   the programs, optimised, in .build/release; they need no Swift to run
+# make build   the programs, optimised, in .build/release; they need the Swift of this machine
+# make stage   the same programs for machines without Swift, with the libraries that they share, in .build/stage (STAGE=DIR)
 # make format  formats all Swift sources
 # make docs    the documentation of the libraries PluginKit and Samples, as pages in .build/docs/site
 # make generated  writes the schemas and the help files of the hub's commands from their declarations (CONTRIBUTING.md)
@@ -18,11 +19,11 @@
 # make test-central  the same hosts, killed, disconnected, frozen and powered off while hubs deliver          (needs root; RECORDS=30000 ONLY="pg power")
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
-.PHONY: demo test test-all central central-programs test-central attack torture steady build format lint docs generated pictures fuzz bench packages release setup setup-test
+.PHONY: demo stage test test-all central central-programs test-central attack torture steady build format lint docs generated pictures fuzz bench packages release setup setup-test
 .DEFAULT_GOAL := build
 
-# Links Swift's libraries into the programs, for machines without Swift, and leaves out symbols for debuggers and for libraries loaded later.
-RELEASE := -c release --static-swift-stdlib -Xlinker -s -Xlinker --no-export-dynamic
+# Leaves the symbols for debuggers out.
+RELEASE := -c release -Xlinker -s
 
 SOURCES := Package.swift Sources Plugins Simulators Tests Benchmarks/Package.swift Benchmarks/Sources
 SECONDS ?= 60
@@ -32,11 +33,13 @@ setup:
 setup-test:
 	@.ci/setup test
 
-# What people run: the programs that Package.swift has as products, and no test's.
-PROGRAMS := $(shell sed -n '/^let programs/,/^    """/{s/=[A-Za-z0-9]*//g;s/^    hub/hub/p}' Package.swift)
-
+# What people run, in one build: a build for each program would plan the package as often.
 build: setup
-	for program in $(PROGRAMS); do swift build $(RELEASE) --product $$program || exit 1; done
+	HUB_TARGETS="$(shell .ci/programs --targets)" swift build $(RELEASE)
+
+stage: setup
+	@.ci/setup ship
+	@.ci/ship/stage $(or $(STAGE),.build/stage)
 
 demo: setup
 	@.ci/demo $(ARGS)
