@@ -1,3 +1,4 @@
+import healthhub.HealthHub;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

@@ -44,8 +44,8 @@ LANGUAGES = {
     "c++": ("CPlusPlus", ["c++"], ["c++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-o", "{out}/conformance",
                                    "{here}/conformance.cpp", "-lzmq", "-lm"], ["{out}/conformance"]),
     "go": ("Go", ["go", "gofmt", "cc"], GO, ["{out}/conformance"]),
-    "java": ("Java", ["java", "javac"], ["javac", "-Xlint:all", "-Werror", "-cp", JNA, "-d", "{out}", "{here}/HealthHub.java",
-                                         "{here}/Conformance.java"],
+    "java": ("Java", ["java", "javac"], ["javac", "-Xlint:all", "-Werror", "-cp", JNA, "-d", "{out}",
+                                         "{here}/src/main/java/healthhub/HealthHub.java", "{here}/Conformance.java"],
              ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m", "-cp", JNA + ":{out}", "Conformance"]),
 }
 PATIENCE = 120

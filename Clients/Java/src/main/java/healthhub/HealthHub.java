@@ -1,3 +1,5 @@
+package healthhub;
+
 import com.sun.jna.Memory;
 import com.sun.jna.Native;
 import com.sun.jna.Pointer;
