@@ -14,12 +14,13 @@
 # make fuzz    coverage-guided fuzzing of the record codec, scales, exports and phones        (SECONDS=300, for each)
 # make release a release of the last commit in .build/ship/VERSION: packages, images and client libraries; it tags nothing
 #              (COMPARE=1: built twice and compared byte by byte; ARCHITECTURES=amd64)
+# make client-packages  a package of each client library, in .build/ship/clients
 # make packages rewrites .ci/packages.txt, the list of packages that .ci/run checks
 # make central three database hosts on this machine, each with its own network and disk  (needs root; Docs/Central.md)
 # make test-central  the same hosts, killed, disconnected, frozen and powered off while hubs deliver          (needs root; RECORDS=30000 ONLY="pg power")
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
-.PHONY: demo stage test test-all central central-programs test-central attack torture steady build format lint docs generated pictures fuzz bench packages release setup setup-test
+.PHONY: demo stage test test-all central central-programs test-central attack torture steady build format lint docs generated pictures fuzz bench packages release setup setup-test client-packages
 .DEFAULT_GOAL := build
 
 # Leaves the symbols for debuggers out.
@@ -126,6 +127,10 @@ packages:
 release:
 	@.ci/setup ship
 	@ARCHITECTURES="$(ARCHITECTURES)" .ci/ship/release $(if $(COMPARE),--compare)
+
+client-packages:
+	@.ci/setup ship
+	@.ci/ship/clients
 
 # The programs that the benchmarks measure, and those that measure. The rows of the centre (ONLY=central) need only these.
 BENCHED := hub hub-confine hub-central hub-central-admin

@@ -9,6 +9,7 @@ use v5.26;
 use warnings;
 use feature 'signatures';
 no warnings 'experimental::signatures';
+our $VERSION = '1.3.0';
 use B ();
 use JSON::PP ();
 use List::Util qw(min max);
