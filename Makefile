@@ -15,12 +15,13 @@
 # make release a release of the last commit in .build/ship/VERSION: packages, images and client libraries; it tags nothing
 #              (COMPARE=1: built twice and compared byte by byte; ARCHITECTURES=amd64)
 # make client-packages  a package of each client library, in .build/ship/clients
+# make test-client-packages  the same packages, installed in a clean Debian, each gives a record to a hub   (needs root; HUB=.build/release/hub)
 # make packages rewrites .ci/packages.txt, the list of packages that .ci/run checks
 # make central three database hosts on this machine, each with its own network and disk  (needs root; Docs/Central.md)
 # make test-central  the same hosts, killed, disconnected, frozen and powered off while hubs deliver          (needs root; RECORDS=30000 ONLY="pg power")
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
-.PHONY: demo stage test test-all central central-programs test-central attack torture steady build format lint docs generated pictures fuzz bench packages release setup setup-test client-packages
+.PHONY: demo stage test test-all central central-programs test-central attack torture steady build format lint docs generated pictures fuzz bench packages release setup setup-test client-packages test-client-packages
 .DEFAULT_GOAL := build
 
 # Leaves the symbols for debuggers out.
@@ -131,6 +132,10 @@ release:
 client-packages:
 	@.ci/setup ship
 	@.ci/ship/clients
+
+test-client-packages:
+	@.ci/setup ship
+	@.ci/ship/test-clients $(HUB)
 
 # The programs that the benchmarks measure, and those that measure. The rows of the centre (ONLY=central) need only these.
 BENCHED := hub hub-confine hub-central hub-central-admin
