@@ -215,6 +215,18 @@ import Testing
         #expect(answers.map(\.result) == ["error"] && answers[0].reason?.contains("event") == true, "\(answers)")
     }
 
+    @Test func `publish waits for the first session before it passes on a single event`() async throws {
+        let hub = try await TestHub()
+        let tap = try hub.start(["tap", "device/", "--json", "--count", "1"])
+        // Repeated until the tap has subscribed; each time it is the only line of a new process.
+        while tap.isRunning {
+            let (code, _, errors) = try await publish(hub, [#"{"event":{"event":"connected","device":"scale-1"}}"#])
+            #expect(code == 0, "\(errors)")
+        }
+        let event = await tap.result().output
+        #expect(event.contains(#""event":"connected""#) && event.contains("scale-1"), "\(event)")
+    }
+
     @Test func `an error while reading stdin is not mistaken for its end`() async throws {
         let hub = try await TestHub()
         for words in [["publish"], ["sink", "--name", "office"]] {

@@ -66,7 +66,7 @@ package final class BridgePublisher: Sendable {
             for line in lines {
                 let said = BridgeLine(line)
                 gatherer.add(said)
-                if let fault = await Self.answer(said, line.number, link) { answers.append(fault) }
+                if let fault = await answer(said, line.number, link) { answers.append(fault) }
             }
             state.withLock { $0.lastLine = lines.last?.number ?? $0.lastLine }
             try await take(&gatherer, answers)
@@ -91,10 +91,12 @@ package final class BridgePublisher: Sendable {
     }
 
     /// The immediate answer to a line, if it is invalid.
-    static func answer(_ said: BridgeLine, _ line: Int, _ link: HubLink) async -> JSONTree? {
+    private func answer(_ said: BridgeLine, _ line: Int, _ link: HubLink) async -> JSONTree? {
         switch said {
         case .nothing, .records: return nil
         case .passing(let message):
+            // Otherwise a program that only reports an event would lose it. With a spool, lines are read without the hub too.
+            if spool == nil, link.sessionCount == 0 { _ = await link.welcome() }
             await link.sendIfReady(message)
             return nil
         case .other(let verb, _):
