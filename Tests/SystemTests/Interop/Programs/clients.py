@@ -31,6 +31,12 @@ GO = ["env", "GOCACHE={out}/cache", "GOPATH={out}/path", "GOFLAGS=-mod=mod", "GO
       "sh", "-ec", """
     cd '{here}' && test -z "$(gofmt -d . | tee /dev/stderr)"
     go vet ./... && go test . && go build -buildvcs=false -o '{out}/conformance' ./conformance"""]
+# Builds the addon, which the copy of the other route does not have, and checks a program of the library against its declarations.
+ADDON = ["sh", "-ec", """
+    cp '{here}'/* '{out}' && cd '{out}'
+    cc -shared -fPIC -O2 -Wall -Wextra -Werror -I/usr/include/node -o health_hub_zmq.node zmq.c -lzmq
+    echo 'declare const process: any; declare module "node:readline";' > node.d.ts
+    tsc --strict --noImplicitAny false --noEmit --checkJs --target es2022 --module nodenext node.d.ts conformance.mjs"""]
 # The requirements of each language, its build into the folder OUT, and the start of its conformance program there.
 LANGUAGES = {
     "bridge": ("Bridge", [], [], [PYTHON, "{here}/conformance.py"]),
@@ -47,6 +53,8 @@ LANGUAGES = {
     "java": ("Java", ["java", "javac"], ["javac", "-Xlint:all", "-Werror", "-cp", JNA, "-d", "{out}",
                                          "{here}/src/main/java/healthhub/HealthHub.java", "{here}/Conformance.java"],
              ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m", "-cp", JNA + ":{out}", "Conformance"]),
+    "javascript": ("JavaScript", ["node", "cc", "tsc"], ADDON, ["node", "{out}/conformance.mjs"]),
+    "javascript-bridge": ("JavaScript", ["node"], ["sh", "-c", "cp '{here}'/*.mjs '{out}'"], ["node", "{out}/conformance.mjs"]),
 }
 PATIENCE = 120
 
@@ -294,7 +302,7 @@ class Player:
 
     def __init__(self, language, folder):
         name, tools, build, self.start = LANGUAGES[language]
-        self.language, self.name = language, language.replace("++", "pp")
+        self.language, self.name = language, language.replace("++", "pp").replace("-", "")
         here, out = f"{CLIENTS}/{name}", f"{folder}/{self.name}"
         missing = [tool for tool in tools if not shutil.which(tool)]
         if missing or not os.path.isdir(here):
@@ -316,8 +324,10 @@ class Player:
             file.write("#!/bin/sh\nexec " + " ".join(f"'{word}'" for word in words) + ' "$@"\n')
         os.chmod(self.command, 0o755)
         self.hasSpool = language == "python"
-        # hub samples and hub stats send requests at the same time, and PluginKit's own tests play hubs with impossible answers.
-        self.isLibrary = language != "bridge"
+        # hub samples and hub stats send requests at the same time.
+        self.asks = language != "bridge"
+        # PluginKit's own tests play hubs with impossible answers for hub bridge.
+        self.isLibrary = not language.endswith("bridge")
         self.checks, self.follower, self.target = [], Follower(), Target()
 
     def section(self):
@@ -532,7 +542,7 @@ def play(players, host, count):
         settled = wait(lambda: subscriptions().get(f"sink-{player.name}", {}).get("pending") == 0)
         mine = status.get(f"sink-{player.name}", {})
         player.check("its receipts have arrived", settled and mine.get("delivered") == len(records), mine or list(status))
-        if not player.isLibrary:
+        if not player.asks:
             continue
         code, answers, errors = player.ask(host, {"want": "records", "types": ["weight"]})
         player.check("asks for records over pages", code == 0 and answers == order,
@@ -551,7 +561,7 @@ def play(players, host, count):
         player.sinking.kill()
         if not player.isLibrary:
             player.following.kill()
-    refusals(libraries, host)
+    refusals([player for player in players if player.asks], host)
     note("keys are revoked")
     host.stop()
     conf = f"{host.folder}/hub.conf"
