@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HubProcess
 import HubSettings
 import PluginKit
@@ -146,6 +147,25 @@ import Testing
             ]
         ).result()
         #expect(result.output == "200" || !SixNetwork.isThere, "\(result.output)")
+    }
+
+    @Test(.enabled(if: SixNetwork.isThere, "this machine has no ::1"))
+    func `the page does not run while another program has its port at the other loopback address`() async throws {
+        let scene = try await Scene()
+        try scene.edit { $0.replacing("[plugin.web]\n", with: "[plugin.web]\nenabled = false\n") }
+        _ = try await scene.command("apply")
+        var other: SixListener?
+        try await eventually {
+            other = SixListener(UInt16(scene.port))
+            return other != nil
+        }
+        try scene.edit { $0.replacing("[plugin.web]\nenabled = false\n", with: "[plugin.web]\n") }
+        _ = try await scene.status(of: ["apply"])
+        try await eventually {
+            try await scene.command("logs", "web").contains { $0.contains("cannot listen at [::1]:\(scene.port)") }
+        }
+        #expect(try await scene.get("/login").status == 0)
+        withExtendedLifetime(other) {}
     }
 
     @Test func `a request with two Host lines, none, or a target of another host is refused with 400`() async throws {
@@ -328,6 +348,30 @@ private enum SixNetwork {
     static var isThere: Bool {
         (try? String(contentsOfFile: "/proc/net/if_inet6", encoding: .utf8))?.contains(" lo\n") == true
     }
+}
+
+/// A program that listens at a port of `::1`.
+private final class SixListener {
+    private let descriptor: Int32
+
+    /// - Returns: nil if another program has the port.
+    init?(_ port: UInt16) {
+        descriptor = socket(AF_INET6, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in6()
+        (address.sin6_family, address.sin6_port, address.sin6_addr) = (
+            sa_family_t(AF_INET6), port.bigEndian, in6addr_loopback
+        )
+        var reuse: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in6>.size))
+            }
+        }
+        guard bound == 0, listen(descriptor, 1) == 0 else { return nil }
+    }
+
+    deinit { close(descriptor) }
 }
 
 extension Scene {

@@ -64,7 +64,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
                     }
                 }
             }
-            try await group.waitForAll()
+            // Waits for the first error, which ends the others.
+            for try await _ in group {}
         }
     }
 
