@@ -13,15 +13,17 @@ struct Site: Sendable {
     var responder: RouterResponder<WebRequestContext> {
         let router = Router(context: WebRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: RequestMeter(registry: parts.metrics))
-        router.add(middleware: ErrorPages(hub: parts.hub))
+        router.add(middleware: ErrorPages(hub: parts.hub, settings: parts.settings))
         router.add(middleware: HostGuard(settings: parts.settings))
         router.add(middleware: MethodGuard())
         for asset in Asset.all { router.get(RouterPath(asset.path)) { _, _ in asset.response } }
         let metrics = MetricsArea(parts: parts)
         metrics.addProbes(to: router)
         let logIn = LogInPages(parts: parts, attempts: LogInRateLimit())
-        router.get("/login") { _, _ in logIn.advice }
-        router.get("/login/:link") { _, visit in try logIn.question(visit.parameters.get("link") ?? "") }
+        router.get("/login") { _, visit in logIn.advice(visit.route) }
+        router.get("/login/:link") { _, visit in
+            try logIn.question(visit.parameters.get("link") ?? "", visit.route)
+        }
         router.post("/login") { request, visit in try await logIn.answer(request, visit) }
 
         let turns = FairTurns(turns: VisitorConcurrencyLimit())
@@ -151,24 +153,26 @@ struct Site: Sendable {
     }
 }
 
-/// A request with its address, connection and viewer.
+/// A request with its peer, connection, way and viewer.
 struct WebRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
-    let address: String
+    let peer: RequestPeer
     let channel: any Channel
+    var route = RequestRoute()
     /// Only ``SessionGuard`` and ``APIGuard`` set it.
     var viewer: Viewer?
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         channel = source.channel
-        address = source.channel.remoteAddress?.ipAddress ?? "-"
+        peer = RequestPeer(channel)
     }
 }
 
 /// The person whose values a page shows: the one in the address, among those that the viewer may see.
 struct SelectedPerson: Sendable {
     let viewer: Viewer
+    let base: BasePath
     let persons: [Welcome.PersonEntry]
     /// Nil if there are no persons.
     private(set) var person: Welcome.PersonEntry?
@@ -178,7 +182,7 @@ struct SelectedPerson: Sendable {
     /// - Throws: ``noSuchPage``, both for an unknown person and for one that this viewer may not see.
     init(_ request: Request, _ visit: WebRequestContext, _ parts: WebParts) throws {
         guard let viewer = visit.viewer else { throw noSuchPage }
-        self.viewer = viewer
+        (self.viewer, base) = (viewer, visit.route.base)
         persons = viewer.persons(parts.persons)
         if let name = request.uri.queryParameters["person"].map(String.init) {
             guard let person = persons.named(name) else { throw noSuchPage }

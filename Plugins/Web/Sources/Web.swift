@@ -71,9 +71,13 @@ import PluginKit
         for name in parts.settings.goals.persons.sorted() where hub.persons.named(name) == nil {
             hub.logger.warning("a goal of no person that this plugin may read", metadata: ["person": "\(name)"])
         }
+        for name in parts.settings.proxies.persons.sorted() where hub.persons.named(name) == nil {
+            hub.logger.warning(
+                "a proxy's user of no person that this plugin may read", metadata: ["person": "\(name)"])
+        }
         let door = PluginHTTPServer(
             listening, hub: hub, responder: Site(parts).responder, patience: patience, connections: 512,
-            ofBothLoopbacks: true)
+            ofBothLoopbacks: true, socket: parts.settings.proxies.socket)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await parts.events.run() }
             group.addTask {
@@ -142,7 +146,8 @@ struct WebParts: Sendable {
     func sessions() async throws -> [WebSession] {
         try await access.sessions(at: now).map { name, grant in
             WebSession(
-                session: name, person: grant.person, since: Timestamp(microseconds: grant.made).text,
+                session: name, person: grant.person, user: grant.proxyUser,
+                since: Timestamp(microseconds: grant.made).text,
                 until: Timestamp(microseconds: grant.until).text)
         }
     }
@@ -209,6 +214,8 @@ struct WebSession: Codable, Sendable {
     let session: String
     /// Absent for the owner.
     let person: String?
+    /// The user of a proxy; absent for a log-in with a link.
+    let user: String?
     /// In the form of RFC 3339.
     let since, until: String
 }

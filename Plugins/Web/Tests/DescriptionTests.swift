@@ -9,7 +9,8 @@ import Testing
 /// The description of the API (`/api/v1/openapi.json`).
 @Suite(.timeLimit(.minutes(10))) struct DescriptionTests {
     @Test func `each address is described with its parameters and its access rule`() throws {
-        let document = try #require(JSONTree(OpenAPIDocument.document(isSecure: false)))
+        let plain = SessionCookie(isSecure: false, base: .none)
+        let document = try #require(JSONTree(OpenAPIDocument.document(for: plain)))
         let ids = API.routes.compactMap { route in
             let operation = document["paths"]?[route.path]?[route.method.rawValue.lowercased()]
             #expect(operation?["summary"]?.text?.isEmpty == false, "\(route.path)")
@@ -21,10 +22,13 @@ import Testing
             return operation?["operationId"]?.text
         }
         #expect(Set(ids).count == API.routes.count)
-        for isSecure in [false, true] {
-            let cookie = JSONTree(OpenAPIDocument.document(isSecure: isSecure))?["components"]?["securitySchemes"]?[
-                "session"]?["name"]
-            #expect(cookie?.text == SessionCookie.name(isSecure: isSecure))
+        for (isSecure, path, name) in [
+            (false, "", "hub"), (true, "", "__Host-hub"), (false, "/a/b", "hub"), (true, "/a/b", "__Secure-hub"),
+        ] {
+            let cookie = SessionCookie(isSecure: isSecure, base: BasePath(path) ?? .none)
+            let document = try #require(JSONTree(OpenAPIDocument.document(for: cookie)))
+            #expect(document["components"]?["securitySchemes"]?["session"]?["name"]?.text == name)
+            #expect(document["servers"]?.list?.first?["url"]?.text == path + "/api/v1")
         }
         // Every address that changes something needs more than the scope read.
         for route in API.routes where route.method != .get { #expect(route.scope >= .write, "\(route.path)") }

@@ -113,8 +113,10 @@ final class Scene: Sendable {
     }
 
     /// Sends a request on a new connection, and reads its answer off the cooperative threads.
+    ///
+    /// - Parameter socket: the path of the page's socket; nil for its port.
     private func send(
-        _ method: String, _ path: String, cookie: String?, fields: [String], body: String? = nil
+        _ method: String, _ path: String, cookie: String?, fields: [String], body: String? = nil, socket: String?
     ) async throws -> Answer {
         var lines = ["\(method) \(path) HTTP/1.1", "Connection: close"] + fields
         func add(_ name: String, _ value: String) {
@@ -128,7 +130,7 @@ final class Scene: Sendable {
         }
         let request = lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? "")
         let bytes = try await onThread { [port] () -> [UInt8] in
-            guard let connection = try? RawConnection(port) else { return [] }
+            guard let connection = try? socket.map({ try RawConnection($0) }) ?? RawConnection(port) else { return [] }
             connection.send(request)
             return (try? connection.takeAll(within: 20)) ?? []
         }
@@ -161,12 +163,16 @@ final class Scene: Sendable {
         return body
     }
 
-    func get(_ path: String, cookie: String? = nil, fields: [String] = []) async throws -> Answer {
-        try await send("GET", path, cookie: cookie, fields: fields)
+    func get(
+        _ path: String, cookie: String? = nil, fields: [String] = [], socket: String? = nil
+    ) async throws -> Answer {
+        try await send("GET", path, cookie: cookie, fields: fields, socket: socket)
     }
 
-    func post(_ path: String, _ form: String, cookie: String? = nil, fields: [String] = []) async throws -> Answer {
-        try await send("POST", path, cookie: cookie, fields: fields, body: form)
+    func post(
+        _ path: String, _ form: String, cookie: String? = nil, fields: [String] = [], socket: String? = nil
+    ) async throws -> Answer {
+        try await send("POST", path, cookie: cookie, fields: fields, body: form, socket: socket)
     }
 
     // MARK: - A log-in

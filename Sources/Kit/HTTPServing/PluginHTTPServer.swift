@@ -15,6 +15,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     private let patience: TimeoutLimits
     private let book: ConnectionLimiter
     private let hosts: [String]
+    private let socket: String?
     /// The requests that are not completely answered yet.
     public let open = OpenRequests()
 
@@ -25,12 +26,14 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     ///     new one. One address may use at most three quarters of them.
     ///   - ofBothLoopbacks: whether to listen at both `127.0.0.1` and `::1` if the settings name one of them. Browsers try both
     ///     for a name below `localhost`, and no other program must get hold of the other one.
+    ///   - socket: the path of a Unix socket at which to listen as well, by plain HTTP, for a proxy of this machine; `nil` for none. The
+    ///     permissions of its folder decide which users connect; the group of the socket is the folder's if the folder has the set-group-ID bit.
     public init(
         _ listening: ListenSettings, hub: PluginContext, responder: Responder, patience: TimeoutLimits,
-        connections: Int, ofBothLoopbacks: Bool = false
+        connections: Int, ofBothLoopbacks: Bool = false, socket: String? = nil
     ) {
         (self.listening, self.hub, self.responder) = (listening, hub, responder)
-        (self.patience, book) = (patience, ConnectionLimiter(most: connections))
+        (self.patience, book, self.socket) = (patience, ConnectionLimiter(most: connections), socket)
         let isBoth = ofBothLoopbacks && listening.isLoopback && listening.port != 0
         hosts =
             !isBoth ? [listening.host] : listening.host == "::1" ? ["::1", "127.0.0.1"] : ["127.0.0.1", "::1"]
@@ -39,7 +42,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     /// Serves until the task is cancelled.
     ///
     /// - Parameter onListening: called with the actual port.
-    /// - Throws: `PluginFailure` if the certificate cannot be read or the server cannot listen at the address.
+    /// - Throws: `PluginFailure` if the certificate cannot be read or the server cannot listen at the address or the socket.
     public func run(onListening: @escaping @Sendable (Int) async -> Void) async throws {
         // The library's log messages would contain addresses and paths, so suppress them.
         var quiet = Logger(label: "door")
@@ -49,7 +52,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
             additionalChannelHandlers: [TimeoutHandler(patience, open, book)],
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: 16_384, maxHeaderListSize: 32_768, maxHeaderFieldCount: 100))
-        var server = HTTPServerBuilder.http1(configuration: channel)
+        let plain = HTTPServerBuilder.http1(configuration: channel)
+        var server = plain
         if let files = listening.certificate {
             // Resolve the certificate problem of the previous process, because the files are checked again now.
             if let event = try? DeviceEvent("error", device: "https", isResolved: true) { await hub.event(event) }
@@ -64,8 +68,35 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
                     }
                 }
             }
+            if let socket { group.addTask { try await serve(plain, atSocket: socket, logger) } }
             // Waits for the first error, which ends the others.
             for try await _ in group {}
+        }
+    }
+
+    private func application(
+        _ server: HTTPServerBuilder, at address: BindAddress, _ logger: Logger,
+        onListening: @escaping @Sendable (any Channel) async -> Void
+    ) -> Application<Responder> {
+        Application(
+            responder: responder, server: server,
+            configuration: ApplicationConfiguration(address: address, serverName: nil, reuseAddress: true),
+            onServerRunning: onListening, logger: logger)
+    }
+
+    private func serve(_ server: HTTPServerBuilder, atSocket path: String, _ logger: Logger) async throws {
+        let application = application(server, at: .unixDomainSocket(path: path), logger) { _ in
+            // Until now only this user could connect, because of the mask of new files.
+            chmod(path, 0o660)
+        }
+        do {
+            try await application.run()
+        } catch {
+            if error is CancellationError { throw error }
+            throw PluginFailure(
+                .unavailable,
+                "setting socket: cannot listen at \(path): \(error); its folder must exist, and the hub's user must be able "
+                    + "to write there")
         }
     }
 
@@ -74,11 +105,9 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         onListening: @escaping @Sendable (Int) async -> Void
     ) async throws {
         let port = listening.port
-        let application = Application(
-            responder: responder, server: server,
-            configuration: ApplicationConfiguration(
-                address: .hostname(host, port: port), serverName: nil, reuseAddress: true),
-            onServerRunning: { await onListening($0.localAddress?.port ?? port) }, logger: logger)
+        let application = application(server, at: .hostname(host, port: port), logger) {
+            await onListening($0.localAddress?.port ?? port)
+        }
         do {
             try await application.run()
         } catch let error as IOError {

@@ -12,7 +12,7 @@ struct APIGuard: RouterMiddleware {
     ) async throws -> Response {
         var context = context
         guard request.headers[.authorization] != nil else {
-            let browser = try await browser(request)
+            let browser = try await browser(request, context.route)
             context.viewer = browser.viewer
             return browser.renewed(try await next(request, context))
         }
@@ -31,18 +31,18 @@ struct APIGuard: RouterMiddleware {
         {
             return Viewer(token: token, person: grant.person, scope: grant.scope ?? .read)
         }
-        guard attempts.mayTry(visit.address) else {
+        guard attempts.mayTry(visit.peer.text) else {
             throw RequestRefusal(
                 .tooManyRequests, "Too many tokens were wrong", "Wait a minute, and try again.", retryAfter: 60)
         }
-        attempts.fail(visit.address)
-        parts.hub.logger.warning("a token that lets no one in", metadata: ["peer": "\(visit.address)"])
+        attempts.fail(visit.peer.text)
+        parts.hub.logger.warning("a token that lets no one in", metadata: ["peer": "\(visit.peer.text)"])
         throw Self.unknown
     }
 
     /// Requires the form token for a browser's writes; only pages of this address can read it.
-    private func browser(_ request: Request) async throws -> KnownBrowser {
-        guard let browser = try await parts.browser(request) else { throw Self.unknown }
+    private func browser(_ request: Request, _ route: RequestRoute) async throws -> KnownBrowser {
+        guard let browser = try await parts.browser(request, route) else { throw Self.unknown }
         guard
             request.method == .get || request.method == .head
                 || browser.viewer.sends(formToken: request.headers[.formToken])

@@ -72,7 +72,7 @@ enum HubRoutes {
             OwnCommands.Replay.self, "Delivers records to a sink again.", answer: "How many to which sink."
         ) { call in try await call.command(OwnCommands.Replay.self, try await call.arguments()) },
         .get("/openapi.json", "This description.", answer: .init("OpenAPI 3.1.", ["type": "object"])) { call in
-            .json(OpenAPIDocument.document(isSecure: call.parts.settings.isSecure))
+            .json(OpenAPIDocument.document(for: call.visit.route.cookie))
         },
     ]
 

@@ -43,8 +43,8 @@ enum LogInRoutes {
                         "sessions",
                         Schemas.list(
                             Schemas.object(
-                                ["session", "person", "since", "until"].map { ($0, ["type": "string"]) },
-                                optional: ["person"]))
+                                ["session", "person", "user", "since", "until"].map { ($0, ["type": "string"]) },
+                                optional: ["person", "user"]))
                     )
                 ]))
         ) { call in try .json(encoding: ["sessions": try await call.parts.sessions()]) },

@@ -4,11 +4,16 @@ import JSON
 
 /// The OpenAPI 3.1 document, made from ``API/routes`` and Docs/Schemas.
 enum OpenAPIDocument {
-    static func document(isSecure: Bool) -> [UInt8] { isSecure ? secure : plain }
+    /// - Parameter cookie: the cookie of browsers that come as the document's reader does; its path is that of the API, too.
+    static func document(for cookie: SessionCookie) -> [UInt8] {
+        guard cookie.base == .none else { return make(cookie) }
+        return cookie.isSecure ? secure : plain
+    }
 
-    private static let (plain, secure) = (make(isSecure: false), make(isSecure: true))
+    private static let plain = make(SessionCookie(isSecure: false, base: .none))
+    private static let secure = make(SessionCookie(isSecure: true, base: .none))
 
-    private static func make(isSecure: Bool) -> [UInt8] {
+    private static func make(_ cookie: SessionCookie) -> [UInt8] {
         JSONTree.object([
             .init("openapi", "3.1.0"),
             .init(
@@ -16,9 +21,10 @@ enum OpenAPIDocument {
                 [
                     "title": "health hub", "version": "1",
                     "description": "Numbers are those of the hub, with every digit. Errors are problems (RFC 9457).",
-                ]), .init("servers", [["url": .text(API.root)]]), .init("security", [["token": []], ["session": []]]),
+                ]), .init("servers", [["url": .text(cookie.base.address(of: API.root))]]),
+            .init("security", [["token": []], ["session": []]]),
             .init("tags", .list(API.topics.map { ["name": .text($0.0)] })), .init("paths", .object(paths)),
-            .init("components", components(SessionCookie.name(isSecure: isSecure))),
+            .init("components", components(cookie.name)),
         ]).bytes
     }
 

@@ -13,6 +13,8 @@ struct Grant: Codable, Hashable, Sendable {
     var scope: Scope?
     /// For a session: the hash of the browser's form token; without it the session only reads.
     var formToken: String?
+    /// For a session: the user of a proxy to whom it belongs; nil for one that began with a link.
+    var proxyUser: String?
 }
 
 /// The unused links, the logged-in browsers, and the tokens of programs.
@@ -25,6 +27,8 @@ actor AccessStore {
     private static let renewal: Int64 = 86_400_000_000
     /// Maximum number of sessions; a new one replaces the one that would end first.
     private static let most = 100
+    /// Maximum number of sessions of a user of a proxy; with more, a user would end those of others.
+    private static let mostOfProxyUser = 10
 
     private enum Kind: String, CaseIterable { case link, session, token }
 
@@ -67,7 +71,8 @@ actor AccessStore {
     }
 
     private func make(
-        _ kind: Kind, _ person: String?, lasting time: Int64, formToken: AccessKey? = nil, at now: Int64
+        _ kind: Kind, _ person: String?, lasting time: Int64, formToken: AccessKey? = nil, proxyUser: String? = nil,
+        at now: Int64
     ) async throws -> (AccessKey, Grant) {
         try await read()
         for (hash, grant) in grants[kind] ?? [:] where grant.until <= now { try await keep(kind, hash, nil) }
@@ -76,7 +81,8 @@ actor AccessStore {
             try await keep(kind, first.key, nil)
         }
         let secret = AccessKey()
-        let grant = Grant(person: person, made: now, until: now + time, formToken: formToken?.hash)
+        let grant = Grant(
+            person: person, made: now, until: now + time, formToken: formToken?.hash, proxyUser: proxyUser)
         try await keep(kind, secret.hash, grant)
         return (secret, grant)
     }
@@ -97,6 +103,20 @@ actor AccessStore {
         try await keep(.link, link.hash, nil)
         guard grant.until > now else { return nil }
         return try await make(.session, grant.person, lasting: Self.sessionTime, formToken: formToken, at: now).0
+    }
+
+    /// Begins a session of a user of a proxy.
+    ///
+    /// - Parameter formToken: as for a link.
+    func logIn(_ user: ProxyUser, formToken: AccessKey?, at now: Int64) async throws -> AccessKey {
+        try await read()
+        let own = (grants[.session] ?? [:]).filter { $0.value.proxyUser == user.id }
+        if own.count >= Self.mostOfProxyUser, let first = own.min(by: { $0.value.until < $1.value.until }) {
+            try await keep(.session, first.key, nil)
+        }
+        let (session, _) = try await make(
+            .session, user.person, lasting: Self.sessionTime, formToken: formToken, proxyUser: user.id, at: now)
+        return session
     }
 
     /// The grant of a session in use; nil if the session has ended.

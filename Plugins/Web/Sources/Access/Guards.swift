@@ -7,23 +7,23 @@ import PluginKit
 /// Refuses requests for other host names, such as those of another site whose name resolves to this machine.
 struct HostGuard: RouterMiddleware {
     let settings: WebSettings
-    private var hosts: Set<String> { settings.hosts }
 
     func handle(
         _ request: Request, context: WebRequestContext, next: (Request, WebRequestContext) async throws -> Response
     ) async throws -> Response {
+        let hosts = context.route.hosts ?? settings.hosts
         guard let host = request.head.authority?.lowercased(), hosts.contains(host) else {
             throw RequestRefusal(
                 .misdirectedRequest, "This page does not have that name",
                 "A browser may call it \(settings.shownHosts.sorted().joined(separator: " or ")). For another name, add it to hosts in "
                     + "the section of this plugin in hub.conf.")
         }
-        if request.method != .get, request.method != .head { try refuseOthers(request) }
+        if request.method != .get, request.method != .head { try refuseOthers(request, than: hosts) }
         return try await next(request, context)
     }
 
     /// Refuses a form from another site, by the headers with which browsers name the origin.
-    private func refuseOthers(_ request: Request) throws {
+    private func refuseOthers(_ request: Request, than hosts: Set<String>) throws {
         let site = request.headers[.secFetchSite]
         let isOther = site.map { $0 != "same-origin" && $0 != "none" } ?? false
         let origin = request.headers[.origin].map { origin in
@@ -57,7 +57,7 @@ struct SessionGuard: RouterMiddleware {
     func handle(
         _ request: Request, context: WebRequestContext, next: (Request, WebRequestContext) async throws -> Response
     ) async throws -> Response {
-        guard let browser = try await parts.browser(request) else {
+        guard let browser = try await parts.browser(request, context.route) else {
             guard request.method == .get || request.method == .head else {
                 throw RequestRefusal(
                     .forbidden, "You are not logged in", "Type hub web on the hub's machine, and open the link.")
@@ -87,25 +87,31 @@ struct KnownBrowser: Sendable {
 
 extension WebParts {
     /// The logged-in browser, by its cookie.
-    func browser(_ request: Request) async throws -> KnownBrowser? {
-        let name = SessionCookie.name(isSecure: settings.isSecure)
-        guard let session = request.cookies[name].flatMap({ AccessKey($0.value) }),
-            let (grant, isRenewed) = try await access.grant(of: session, at: now)
+    func browser(_ request: Request, _ route: RequestRoute) async throws -> KnownBrowser? {
+        guard let session = request.cookies[route.cookie.name].flatMap({ AccessKey($0.value) }),
+            let (grant, isRenewed) = try await access.grant(of: session, at: now), admits(grant, route)
         else { return nil }
         return KnownBrowser(
             viewer: Viewer(session: session, person: grant.person, formToken: grant.formToken),
-            cookie: isRenewed ? SessionCookie.header(session, isSecure: settings.isSecure) : nil)
+            cookie: isRenewed ? route.cookie.header(session) : nil)
     }
 }
 
 /// The session cookie of a browser.
-enum SessionCookie {
-    /// With the prefix `__Host-`, over HTTPS, browsers let no other site set the cookie.
-    static func name(isSecure: Bool) -> String { isSecure ? "__Host-hub" : "hub" }
+struct SessionCookie: Sendable {
+    let isSecure: Bool
+    /// Programs at other paths of the host do not get the cookie.
+    let base: BasePath
 
-    static func header(_ session: AccessKey?, isSecure: Bool) -> String {
+    /// The name; its prefix makes browsers accept the cookie only over HTTPS.
+    ///
+    /// With `__Host-` no other site can set it either, but that prefix allows no path.
+    var name: String { !isSecure ? "hub" : base == .none ? "__Host-hub" : "__Secure-hub" }
+
+    /// The field that sets the cookie, or with nil removes it.
+    func header(_ session: AccessKey?) -> String {
         let value = session.map { "\($0.text); Max-Age=2592000" } ?? "; Max-Age=0"
-        return "\(name(isSecure: isSecure))=\(value); Path=/; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
+        return "\(name)=\(value); Path=\(base.text)/; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
     }
 }
 
@@ -134,19 +140,29 @@ struct RequestRefusal: Error {
 /// The refusal for an unknown address, and for a page that the viewer may not see.
 let noSuchPage = RequestRefusal(.notFound, "There is nothing at this address", "The first page leads on.")
 
-/// Turns errors into pages, or into problems for programs, and adds the security headers to every answer.
+/// Finds the way of each request, turns errors into pages, or into problems for programs, and adds the security headers and the base path to
+/// every answer.
 struct ErrorPages: RouterMiddleware {
     let hub: PluginContext
+    let settings: WebSettings
 
     func handle(
         _ request: Request, context: WebRequestContext, next: (Request, WebRequestContext) async throws -> Response
     ) async throws -> Response {
-        var response: Response
-        do { response = try await next(request, context) } catch {
+        var (context, response) = (context, Response(status: .ok))
+        do {
+            context.route = try RequestRoute(
+                request.head, isTrusted: settings.proxies.trust(context.peer), settings)
+            response = try await next(request, context)
+        } catch {
             let told = refusal(error)
-            response = request.uri.path.hasPrefix(API.root + "/") ? Problem.response(told) : page(told)
+            response =
+                request.uri.path.hasPrefix(API.root + "/") ? Problem.response(told) : page(told, context.route.base)
         }
-        for field in PageAnswer.guards where response.headers[field.name] == nil { response.headers.append(field) }
+        if let next = response.headers[.location] { response.headers[.location] = context.route.base.address(of: next) }
+        for field in PageAnswer.guards(isFramed: context.route.isFramed) where response.headers[field.name] == nil {
+            response.headers.append(field)
+        }
         return response
     }
 
@@ -170,9 +186,9 @@ struct ErrorPages: RouterMiddleware {
             .internalServerError, "This answer could not be made", "hub logs \(hub.instance) says more.")
     }
 
-    private func page(_ refusal: RequestRefusal) -> Response {
-        var response = PageFrame(title: refusal.title).page(
-            "<p>\(refusal.advice)</p><p><a href=\"/\">The first page</a></p>", refusal.status)
+    private func page(_ refusal: RequestRefusal, _ base: BasePath) -> Response {
+        var response = PageFrame(title: refusal.title, base: base).page(
+            "<p>\(refusal.advice)</p><p><a href=\"\(url: "/")\">The first page</a></p>", refusal.status)
         if let seconds = refusal.retryAfter { response.headers[.retryAfter] = "\(seconds)" }
         return response
     }

@@ -41,7 +41,7 @@ async function refresh() {
 }
 
 if (now() && "EventSource" in window) {
-  const events = new EventSource("/api/v1/events");
+  const events = new EventSource(now().dataset.events);
   events.addEventListener("live", live);
   events.addEventListener("record", stored);
 }

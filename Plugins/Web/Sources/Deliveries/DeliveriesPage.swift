@@ -74,7 +74,7 @@ struct DeliveriesPage: Sendable {
     /// A form that leads to the page of a record with its deliveries.
     static let question: HTML = """
         <h2>One record</h2>
-        <form class="entry" method="get" action="/deliveries/record">
+        <form class="entry" method="get" action="\(url: "/deliveries/record")">
         \(FormField(name: "number", label: "Its number").line("number", "min=\"1\" required inputmode=\"numeric\""))
         <button>Show its deliveries</button></form>
         """

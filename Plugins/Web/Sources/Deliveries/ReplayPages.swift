@@ -53,7 +53,7 @@ struct ReplayPages: Sendable {
         """
         <h2>Deliver again</h2>
         <p>For a file that was lost, or a cloud that forgot. Records that wait for the sink already, or that it does not ask for, are left out.</p>
-        <form class="entry" method="get" action="/deliveries/replay">\(FormFields.hidden("sink", sink))
+        <form class="entry" method="get" action="\(url: "/deliveries/replay")">\(FormFields.hidden("sink", sink))
         \(FormField(name: "from", label: "Records that end on this day or later", hint: "All, if it is empty.").line("date"))
         \(FormFields().line("type", "Of this type", hint: "Such as weight; all, if it is empty."))
         <button>Show what would be delivered</button></form>

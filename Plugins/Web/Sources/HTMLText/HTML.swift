@@ -9,20 +9,32 @@ import Platform
 /// ```
 ///
 /// Interpolated markup is not escaped. Text known only at run time cannot become markup, because literals are static.
+///
+/// Each address of this site is interpolated as `url`. The markup marks the place, and ``bytes(below:)`` writes the base path there.
 struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
-    /// In UTF-8.
-    private(set) var bytes: [UInt8]
+    /// In UTF-8, with ``baseMark`` before each address of this site.
+    private var marked: [UInt8]
+
+    /// A byte that UTF-8 never contains, so no text can contain it.
+    private static let baseMark: UInt8 = 0xFF
 
     /// Creates empty markup.
-    init() { bytes = [] }
+    init() { marked = [] }
 
-    init(stringLiteral literal: StaticString) { bytes = literal.withUTF8Buffer { Array($0) } }
+    init(stringLiteral literal: StaticString) { marked = literal.withUTF8Buffer { Array($0) } }
 
-    init(stringInterpolation interpolation: Interpolation) { bytes = interpolation.bytes }
+    init(stringInterpolation interpolation: Interpolation) { marked = interpolation.bytes }
 
-    var text: String { String(decoding: bytes, as: UTF8.self) }
+    /// The markup in UTF-8, with the addresses of this site below a base path.
+    func bytes(below base: BasePath) -> [UInt8] {
+        let parts = marked.split(separator: Self.baseMark, omittingEmptySubsequences: false)
+        return Array(parts.joined(separator: base.text.utf8))
+    }
 
-    var isEmpty: Bool { bytes.isEmpty }
+    /// The markup without a base path.
+    var text: String { String(decoding: bytes(below: .none), as: UTF8.self) }
+
+    var isEmpty: Bool { marked.isEmpty }
 
     static func + (left: HTML, right: HTML) -> HTML {
         var sum = left
@@ -30,7 +42,7 @@ struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
         return sum
     }
 
-    static func += (left: inout HTML, right: HTML) { left.bytes += right.bytes }
+    static func += (left: inout HTML, right: HTML) { left.marked += right.marked }
 
     /// Concatenates the markup made for each element.
     static func each<Element>(_ elements: some Sequence<Element>, _ make: (Element) throws -> HTML) rethrows
@@ -63,10 +75,10 @@ struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
             literal.withUTF8Buffer { bytes.append(contentsOf: $0) }
         }
 
-        mutating func appendInterpolation(_ markup: HTML) { bytes += markup.bytes }
+        mutating func appendInterpolation(_ markup: HTML) { bytes += markup.marked }
 
         /// Appends nothing if there is no markup.
-        mutating func appendInterpolation(_ markup: HTML?) { if let markup { bytes += markup.bytes } }
+        mutating func appendInterpolation(_ markup: HTML?) { if let markup { bytes += markup.marked } }
 
         mutating func appendInterpolation(_ text: some StringProtocol) { Markup.append(text, to: &bytes) }
 
@@ -82,7 +94,9 @@ struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
         ///
         /// An address on this site begins with `/`, `?` or `#`; two slashes would lead to another host.
         mutating func appendInterpolation(url address: String) {
-            Markup.append(Escaping.isHarmless(address: address) ? address : "#", to: &bytes)
+            let isHarmless = Escaping.isHarmless(address: address)
+            if isHarmless, address.hasPrefix("/") { bytes.append(HTML.baseMark) }
+            Markup.append(isHarmless ? address : "#", to: &bytes)
         }
     }
 }

@@ -20,7 +20,7 @@ enum AssignForm {
         var forms = HTML()
         if grants.have(.assign) {
             forms +=
-                "<form class=\"inline\" method=\"post\" action=\"/inbox/assign\">\(fields)\(buttons)<button name=\"guest\" value=\"true\">A guest's</button></form>"
+                "<form class=\"inline\" method=\"post\" action=\"\(url: "/inbox/assign")\">\(fields)\(buttons)<button name=\"guest\" value=\"true\">A guest's</button></form>"
         }
         if grants.have(.retract) { forms += HTML.button("/inbox/delete", "Delete", [("records", records)]) }
         return forms
@@ -38,7 +38,7 @@ enum AssignForm {
         guard !others.isEmpty else { return guest }
         let options = others.map { FormOption(value: $0.name, text: $0.shownName) }
         return """
-            <form class="inline" method="post" action="/inbox/assign">\
+            <form class="inline" method="post" action="\(url: "/inbox/assign")">\
             \(FormFields.hidden("records", records))\
             <label for="owner">It is another's:</label> <select id="owner" name="to">\(FormFields.options(options, chosen: nil))</select>
             <button>Give it to them</button></form> \(guest)

@@ -5,19 +5,28 @@ import Platform
 
 /// Answers with pages.
 enum PageAnswer {
-    /// Headers of every answer: no content of other sites, no inline script or style, no frames, no referrer for other sites.
-    static let guards: [HTTPField] = [
-        HTTPField(
-            name: .contentSecurityPolicy,
-            value: "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
-                + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"),
-        HTTPField(name: .xContentTypeOptions, value: "nosniff"),
-        // With no-referrer browsers send a form with "Origin: null", as from another site.
-        field("Referrer-Policy", "same-origin"), field("Cross-Origin-Opener-Policy", "same-origin"),
-        field("Cross-Origin-Resource-Policy", "same-origin"),
-        field("Permissions-Policy", "camera=(), geolocation=(), microphone=()"),
-        HTTPField(name: .cacheControl, value: "no-store"),
-    ]
+    /// Headers of every answer: no content of other sites, no inline script or style, no frames of other sites, no referrer for other sites.
+    ///
+    /// - Parameter isFramed: whether pages of the same origin may show the answer in a frame; otherwise no page may.
+    static func guards(isFramed: Bool) -> [HTTPField] { isFramed ? framed : unframed }
+
+    private static let framed = guards(ancestors: "'self'")
+    private static let unframed = guards(ancestors: "'none'")
+
+    private static func guards(ancestors: String) -> [HTTPField] {
+        [
+            HTTPField(
+                name: .contentSecurityPolicy,
+                value: "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+                    + "form-action 'self'; base-uri 'none'; frame-ancestors \(ancestors)"),
+            HTTPField(name: .xContentTypeOptions, value: "nosniff"),
+            // With no-referrer browsers send a form with "Origin: null", as from another site.
+            field("Referrer-Policy", "same-origin"), field("Cross-Origin-Opener-Policy", "same-origin"),
+            field("Cross-Origin-Resource-Policy", "same-origin"),
+            field("Permissions-Policy", "camera=(), geolocation=(), microphone=()"),
+            HTTPField(name: .cacheControl, value: "no-store"),
+        ]
+    }
 
     private static func field(_ name: String, _ value: String) -> HTTPField {
         HTTPField(name: HTTPField.Name(name)!, value: value)

@@ -27,6 +27,8 @@ struct PageFrame: Sendable {
     var path = ""
     /// Scripts that improve the page; it is readable without them.
     var scripts: [Asset] = []
+    /// The base path of a page without a log-in; other pages have it from ``choice``.
+    var base = BasePath.none
 
     /// - Parameter content: the content below the title.
     func page(_ content: HTML, _ status: HTTPResponse.Status = .ok) -> Response {
@@ -43,7 +45,7 @@ struct PageFrame: Sendable {
             scripts: (scripts + [Asset.forms]).map(\.path), icon: Asset.icon.path, body: body)
         return Response(
             status: status, headers: [.contentType: "text/html; charset=utf-8"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: document.html.bytes)))
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: document.html.bytes(below: choice?.base ?? base))))
     }
 
     /// The page that names the command for a right that is not granted; nil if it is granted.
@@ -64,7 +66,7 @@ struct PageFrame: Sendable {
         let persons = choice.persons.count < 2 ? HTML() : self.persons(choice)
         return """
             <header><nav aria-label="Pages"><ul>\(links)</ul></nav>\(persons)\
-            <form method="post" action="/logout">\
+            <form method="post" action="\(url: "/logout")">\
             <button>Log out</button></form></header>
             """
     }

@@ -23,7 +23,7 @@ struct PluginPage: Sendable {
         let frame = PageFrame(title: facts.name, choice: choice, path: "/plugins/\(facts.name)")
         return frame.page(
             """
-            <p><a href="/plugins">All plugins</a></p>
+            <p><a href="\(url: "/plugins")">All plugins</a></p>
             \(refusal.map { "<div class=\"notice bad\" role=\"alert\">\($0)</div>" } ?? HTML())
             <p class="state">\(PluginStateText.state(facts))</p>
             \(PluginStateText.trouble(facts.condition))
@@ -94,7 +94,7 @@ struct PluginPage: Sendable {
         guard let description = facts.description else {
             return """
                 <h2 id="settings">Settings</h2><p>Its section of hub.conf has errors, or its program prints no manifest: \
-                <a href="/apply">hub.conf as the hub reads it</a> shows the errors.</p>
+                <a href="\(url: "/apply")">hub.conf as the hub reads it</a> shows the errors.</p>
                 """
         }
         let fields = fields ?? SettingField.all(of: description)

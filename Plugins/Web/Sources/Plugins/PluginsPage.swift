@@ -23,7 +23,7 @@ struct PluginsPage: Sendable {
                 && facts.description?.grants?.write.types.isEmpty != true
         }
         let setup: HTML? =
-            hasSource ? nil : "<p>No plugin that brings values is enabled: <a href=\"/setup\">set up</a>.</p>"
+            hasSource ? nil : "<p>No plugin that brings values is enabled: <a href=\"\(url: "/setup")\">set up</a>.</p>"
         let wrong = all.filter { !$0.isWell }
         let well = all.filter(\.isWell)
         let head: HTML =
@@ -38,7 +38,7 @@ struct PluginsPage: Sendable {
         return frame.page(
             """
             \(head)\(setup)<ul class="boxes">\(cards)</ul>\(note)
-            <p><a href="/apply">Preview the changes of hub.conf</a></p>
+            <p><a href="\(url: "/apply")">Preview the changes of hub.conf</a></p>
             """)
     }
 

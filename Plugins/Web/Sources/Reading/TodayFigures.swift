@@ -37,15 +37,20 @@ struct TodayFigures: Sendable {
     private var large: HTML {
         if line.isSum, let last = line.days.last {
             return """
-                <p class="large" data-live="\(record.type.rawValue)" data-person="\(subject.name)">\(format.text(last.value))</p>
+                <p class="large" \(live)>\(format.text(last.value))</p>
                 <p class="faint">\(subject.reader.date(last.date))\(last.date == subject.today ? ", so far" : "")</p>
                 """
         }
         guard let sample else { return HTML() }
         return """
-            <p class="large" data-live="\(record.type.rawValue)" data-person="\(subject.name)">\(ValueText.marked(record, for: subject.reader))</p>
+            <p class="large" \(live)>\(ValueText.marked(record, for: subject.reader))</p>
             <p class="faint">\(MomentText.marked(record, sample, for: subject.reader)) · \(RecordText.source(sample.source))</p>
             """
+    }
+
+    /// For live.js: the type and the person of the value, and the address of their events.
+    private var live: HTML {
+        "data-live=\"\(record.type.rawValue)\" data-person=\"\(subject.name)\" data-events=\"\(url: EventRoutes.path)\""
     }
 
     // MARK: - Changes

@@ -112,7 +112,7 @@ enum EmptyStates {
 
     private static func setup(_ viewer: Viewer) -> HTML {
         viewer.isOwner
-            ? "<a href=\"/setup\">Set up</a>, or <code>hub setup</code> in a terminal,"
+            ? "<a href=\"\(url: "/setup")\">Set up</a>, or <code>hub setup</code> in a terminal,"
             : "<code>hub setup</code>, in a terminal,"
     }
 

@@ -72,7 +72,7 @@ struct SetupPage: Sendable {
         func form(_ section: ChangedSection, _ hidden: HTML) async throws -> HTML {
             let fields = refused?.section == section ? refused?.fields ?? [] : try await fields(of: section)
             return """
-                <form class="entry" method="post" action="/setup">\(hidden)
+                <form class="entry" method="post" action="\(url: "/setup")">\(hidden)
                 \(HTML.each(fields) { $0.html(isEnabled: true) })
                 <button>Show what would change<span class="hidden"> of \(section.title)</span></button></form>
                 """
@@ -84,7 +84,7 @@ struct SetupPage: Sendable {
         }
         return """
             <h2>People</h2>\(persons)
-            <form class="entry" method="post" action="/setup">
+            <form class="entry" method="post" action="\(url: "/setup")">
             \((refused?.name ?? FormFields()).line("name", "Another person", hint: "A name in any letters; the section gets one in plain letters. Only you take it out again, in hub.conf.", isNeeded: true))
             <button>Add …</button></form>
             <h2>The house</h2>\(try await form(.hub, HTML()))

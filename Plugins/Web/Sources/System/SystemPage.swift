@@ -111,8 +111,8 @@ struct SystemPage: Sendable {
             ]
         }
         return """
-            <h2>Plugins</h2>\(table)<p><a href="/apply">Preview the changes of hub.conf</a></p>
-            <p><a href="/setup">People, the house and plugins that wait: set up</a></p>
+            <h2>Plugins</h2>\(table)<p><a href="\(url: "/apply")">Preview the changes of hub.conf</a></p>
+            <p><a href="\(url: "/setup")">People, the house and plugins that wait: set up</a></p>
             """
     }
 
@@ -132,7 +132,7 @@ struct SystemPage: Sendable {
             : unwell == 0
                 ? "\(NumberText.count(sinks.count, "sink")), all well."
                 : "<span class=\"bad\">\(NumberText.count(unwell, "sink needs", "sinks need")) you.</span>"
-        return "<h2>Deliveries</h2><p>\(text) <a href=\"/deliveries\">The account of each</a></p>"
+        return "<h2>Deliveries</h2><p>\(text) <a href=\"\(url: "/deliveries")\">The account of each</a></p>"
     }
 
     private static func sessions(_ programs: [HubStatus.SessionStatus], _ browsers: [(name: String, grant: Grant)])

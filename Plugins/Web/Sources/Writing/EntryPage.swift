@@ -57,7 +57,7 @@ struct EntryPage: Sendable {
             """
             \(parts.grants.shown(.log, to: "Adding values") { HTML() })
             <ul class="tiles">\(common)</ul>
-            <form class="entry" method="get" action="\(Self.path)">\(FormFields.hidden("person", person.name))
+            <form class="entry" method="get" action="\(url: Self.path)">\(FormFields.hidden("person", person.name))
             <div class="field"><label for="type">Another type</label><select id="type" name="type">\(options)</select></div>
             <p><button>Go on</button></p></form>
             """)

@@ -176,7 +176,7 @@ import Testing
         let values = (0..<4_000).map { 75 + Double($0 % 97) / 10 }
         let points = Self.points(values, carried: Set((0..<4_000).filter { $0 % 3 > 0 }))
         for form in [Chart.Form.points, .line, .bars] {
-            #expect(Self.chart(points, form, trend: points).html.bytes.count < 90_000)
+            #expect(Self.chart(points, form, trend: points).html.text.utf8.count < 90_000)
         }
     }
 
