@@ -97,6 +97,34 @@ enum HubSectionStub { static let section = HubSection(data: "/var/lib/health-hub
         #expect(elsewhere.contains("ReadWritePaths=\"/srv/my data/100%%\"\nReadWritePaths=/srv/run\n"))
     }
 
+    @Test func `the system's unit lets the hub write the folder of its hub.conf below /etc, but not /etc`() {
+        func text(_ configuration: String) -> String {
+            SystemdUnit(
+                manager: .system, program: "/usr/bin/true", configuration: configuration,
+                files: HubFiles(HubSectionStub.section)
+            ).text
+        }
+        #expect(text("/etc/health-hub/hub.conf").contains("\nReadWritePaths=/etc/health-hub\n"))
+        #expect(!text("/etc/hub.conf").contains("ReadWritePaths"))
+    }
+
+    @Test func `the package's units name its places, and leave the folder of a user's hub.conf to systemd`()
+        async throws
+    {
+        func unit(_ manager: String) async throws -> [Substring] {
+            try await ChildProcess("hub", ["service", "print", "--packaged", manager]).result().output.split(
+                separator: "\n")
+        }
+        let system = try await unit("--system")
+        for line in [
+            "ExecStart=/usr/lib/health-hub/bin/hub run --config /etc/health-hub/hub.conf", "User=health-hub",
+            "StateDirectory=health-hub", "RuntimeDirectory=health-hub",
+        ] { #expect(system.contains(line[...]), "\(line)") }
+        let user = try await unit("--user")
+        #expect(user.contains("ExecStart=/usr/lib/health-hub/bin/hub run --config %E/health-hub/hub.conf"))
+        #expect(!(system + user).contains(SystemdUnit.mark[...]), "hub service remove must not take them away")
+    }
+
     @Test func `install writes one file, prints the next command, and does not touch a unit that hub did not write`()
         async throws
     {

@@ -32,14 +32,17 @@ struct ServiceCommand: AsyncParsableCommand {
     @Argument(help: "print, install or remove.") var action: Action = .print
     @Flag(help: "A service of this user.") var user = false
     @Flag(help: "A service of the machine.") var system = false
+    @Flag(help: ArgumentHelp("Print the unit of the Debian package.", visibility: .hidden)) var packaged = false
     @OptionGroup var options: ConfigurationOptions
 
     func validate() throws {
         if user, system { throw ValidationError("--user and --system exclude each other.") }
+        if packaged, action != .print { throw ValidationError("--packaged only prints.") }
     }
 
     func run() async throws {
         let manager = system ? SystemdUnit.Manager.system : .user
+        if packaged { return try Output.lines(SystemdUnit.packaged(manager).text.dropLast()) }
         let path = try SystemdUnit.path(manager, environment: ProcessInfo.processInfo.environment)
         if action == .remove { return try remove(path, manager) }
         let file = URL(filePath: try options.path()).standardizedFileURL.path(percentEncoded: false)

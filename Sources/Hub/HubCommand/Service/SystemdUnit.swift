@@ -1,6 +1,7 @@
 import Foundation
 import HubClient
 import HubCore
+import HubSettings
 
 /// The unit file that runs a hub under systemd.
 struct SystemdUnit {
@@ -10,6 +11,9 @@ struct SystemdUnit {
         case user
         /// That of the machine, as a dedicated user.
         case system
+
+        /// The target that starts the unit.
+        fileprivate var target: String { self == .user ? "default.target" : "multi-user.target" }
     }
 
     let manager: Manager
@@ -19,21 +23,37 @@ struct SystemdUnit {
     let files: HubFiles
     /// Whether a user's service manager can have user namespaces on this machine: a unit that needs one fails to start without.
     var hasNamespaces = true
+    /// Whether it is the unit of the Debian package and not of one machine.
+    private(set) var isPackaged = false
+
+    /// The unit of the Debian package, with its places.
+    ///
+    /// A user's unit asks for no namespaces, because some of the machines that install it do not give users any.
+    static func packaged(_ manager: Manager) -> SystemdUnit {
+        SystemdUnit(
+            manager: manager, program: "/usr/lib/health-hub/bin/hub", configuration: "/etc/health-hub/hub.conf",
+            files: HubFiles(HubSection(data: "/var/lib/\(account)", run: "/run/\(account)")),
+            hasNamespaces: manager == .system, isPackaged: true)
+    }
 
     static let name = "hub.service"
     /// The account of the system-wide hub.
     static let account = "health-hub"
     /// Distinguishes our file from files that others wrote.
     static let mark = "# Written by hub service; hub service remove takes it away."
+    private static let packageMark =
+        "# Part of the package health-hub; change it with systemctl edit, because upgrades replace this file."
 
     var text: String {
-        ([SystemdUnit.mark] + unit + [""] + service + [""] + hardening + [""] + install).joined(separator: "\n") + "\n"
+        ([isPackaged ? SystemdUnit.packageMark : SystemdUnit.mark] + unit + [""] + service + [""] + hardening + [""]
+            + install).joined(separator: "\n") + "\n"
     }
 
     private var unit: [String] {
         let after = manager == .system ? ["After=local-fs.target time-sync.target bluetooth.service"] : []
         // Always restart: a condition that the hub waits for (a disk, a clock, memory) may be met at any hour.
-        return ["[Unit]", "Description=Personal health data hub"] + after + ["StartLimitIntervalSec=0"]
+        let manual = isPackaged ? ["Documentation=man:hub-run(1)"] : []
+        return ["[Unit]", "Description=Personal health data hub"] + manual + after + ["StartLimitIntervalSec=0"]
     }
 
     private var service: [String] {
@@ -41,7 +61,7 @@ struct SystemdUnit {
         return ["[Service]"] + account + [
             "# READY=1 once door and feed are open; a store of an older format is copied and brought up to date before.",
             "Type=notify", "NotifyAccess=main", "TimeoutStartSec=15min",
-            "ExecStart=\(SystemdUnit.word(program)) run --config \(SystemdUnit.word(configuration))",
+            "ExecStart=\(SystemdUnit.word(program)) run --config \(configurationWord)",
             "ExecReload=/bin/kill -HUP $MAINPID",
             "# 75 (memory_limit, or another hub still ends) and crashes are tried again; errors that only a person can repair are not:",
             "# 64 arguments, 65 and 66 hub.conf.", "Restart=on-failure", "RestartSec=5", "RestartForceExitStatus=75",
@@ -51,6 +71,11 @@ struct SystemdUnit {
             "# The kernel enforces each plugin's memory_limit, in groups that the hub makes: therefore no ProtectControlGroups=.",
             "Delegate=memory", "TimeoutStopSec=30", "LimitNOFILE=65536", "LimitCORE=0", "UMask=0077",
         ]
+    }
+
+    private var configurationWord: String {
+        // systemd replaces %E by the user's folder for configurations.
+        isPackaged && manager == .user ? "%E/health-hub/hub.conf" : SystemdUnit.word(configuration)
     }
 
     private var hardening: [String] {
@@ -98,10 +123,13 @@ struct SystemdUnit {
                 lines += ["\(setting)=\(SystemdUnit.word(name))", "\(setting)Mode=0700"]
             }
         }
+        // The hub writes hub.conf when the page or hub configure changes a setting. /etc itself is not for it.
+        let folder = URL(filePath: configuration).deletingLastPathComponent().path
+        if folder.hasPrefix("/etc/") { others.append("ReadWritePaths=\(SystemdUnit.word(folder))") }
         return lines + others
     }
 
-    private var install: [String] { ["[Install]", "WantedBy=\(manager == .user ? "default" : "multi-user").target"] }
+    private var install: [String] { ["[Install]", "WantedBy=\(manager.target)"] }
 
     /// A word for a unit file: escapes `%` and `$`, and quotes a word with spaces.
     static func word(_ text: String) -> String {
@@ -122,6 +150,12 @@ struct SystemdUnit {
                 .usage, "HOME is not set, so the service's user is not known; set it, or see hub service print")
         }
         return "\(home)/.config/systemd/user/\(name)"
+    }
+
+    /// The link by which the manager starts a unit that `systemctl enable` has enabled, such as that of the package.
+    static func enabledPath(_ manager: Manager, environment: [String: String]) throws(Failure) -> String {
+        let folder = URL(filePath: try path(manager, environment: environment)).deletingLastPathComponent()
+        return folder.appending(path: "\(manager.target).wants/\(name)").path
     }
 
     /// The commands to type after the file has been written.
