@@ -78,14 +78,18 @@ extension Doctor {
     func service() -> [DoctorFinding] {
         guard access("/run/systemd/system", F_OK) == 0 else { return [] }
         let environment = ProcessInfo.processInfo.environment
-        let paths = SystemdUnit.Manager.allCases.compactMap { try? SystemdUnit.path($0, environment: environment) }
-        guard let path = paths.first(where: { access($0, F_OK) == 0 }) else {
+        let units = SystemdUnit.Manager.allCases.flatMap { manager in
+            [SystemdUnit.path, SystemdUnit.enabledPath].compactMap { place in
+                (try? place(manager, environment)).map { (manager: manager, path: $0) }
+            }
+        }
+        guard let (manager, path) = units.first(where: { access($0.path, F_OK) == 0 }) else {
             return .one(
                 .note, "service", "no systemd unit starts the hub after a restart of the machine",
                 repair: "hub service install")
         }
         let user = NSUserName()
-        if path != paths.last, access("/var/lib/systemd/linger/\(user)", F_OK) != 0 {
+        if manager == .user, access("/var/lib/systemd/linger/\(user)", F_OK) != 0 {
             return .one(
                 .note, "service", "\(path) runs the hub only while \(user) is logged in",
                 repair: "loginctl enable-linger")
