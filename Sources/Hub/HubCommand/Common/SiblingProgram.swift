@@ -5,11 +5,11 @@ import HubClient
 enum SiblingProgram: String, CaseIterable {
     case demo, plugin
 
-    /// The target of `make` that builds it.
-    private var target: String {
+    /// Where it comes from.
+    private var origin: String {
         switch self {
-        case .demo: "demo"
-        case .plugin: "build"
+        case .demo: "make demo builds it, and the package health-hub-demo has it"
+        case .plugin: "make build builds it"
         }
     }
 
@@ -30,6 +30,6 @@ enum SiblingProgram: String, CaseIterable {
         execv(path, &pointers)
         throw Failure(
             .system,
-            "\(path): the program cannot be started (\(String(cString: strerror(errno)))); make \(target) builds it")
+            "\(path): the program cannot be started (\(String(cString: strerror(errno)))); \(origin)")
     }
 }
