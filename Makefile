@@ -6,7 +6,9 @@
 # make steady  runs hub plugin test on each plugin many times, to find flaky behaviour; not on Central, which delivers nothing without a
 #              person's consent                                              (TIMES=100 AT_ONCE=4 ONLY="JSONLines SAMI")
 # make build   the programs, optimised, in .build/release; they need the Swift of this machine
-# make stage   the same programs for machines without Swift, with the libraries that they share, in .build/stage (STAGE=DIR)
+# make stage   the same programs for machines without Swift, with the libraries that they share, in .build/ship/stage-ARCH
+# make deb     packages for Debian and Ubuntu, in .build/ship/deb                  (ARCH=arm64 for Debian 13 and Raspberry Pi OS)
+# make test-ship  installs, upgrades and removes the packages in clean roots               (needs root; ONLY=trixie)
 # make format  formats all Swift sources
 # make docs    the documentation of the libraries PluginKit and Samples, as pages in .build/docs/site
 # make generated  writes the schemas and the help files of the hub's commands from their declarations (CONTRIBUTING.md)
@@ -21,7 +23,7 @@
 # make test-central  the same hosts, killed, disconnected, frozen and powered off while hubs deliver          (needs root; RECORDS=30000 ONLY="pg power")
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
-.PHONY: demo stage test test-all central central-programs test-central attack torture steady build format lint docs generated pictures fuzz bench packages release setup setup-test client-packages test-client-packages
+.PHONY: demo stage test test-all central central-programs test-central attack torture steady build format lint docs generated pictures fuzz bench packages release setup setup-test client-packages test-client-packages deb test-ship
 .DEFAULT_GOAL := build
 
 # Leaves the symbols for debuggers out.
@@ -39,9 +41,18 @@ setup-test:
 build: setup
 	HUB_TARGETS="$(shell .ci/programs --targets)" swift build $(RELEASE)
 
+# The programs of this machine print the units and the pages of packages for another one.
+MACHINE := $(shell dpkg --print-architecture 2>/dev/null)
+ARCH ?= $(MACHINE)
 stage: setup
 	@.ci/setup ship
-	@.ci/ship/stage $(or $(STAGE),.build/stage)
+	for architecture in $(sort $(MACHINE) $(ARCH)); do .ci/ship/stage .build/ship/stage-$$architecture $$architecture || exit 1; done
+
+deb: stage
+	.ci/ship/deb .build/ship/stage-$(ARCH) .build/ship/deb $(ARCH)
+
+test-ship: stage
+	@.ci/ship/test-deb .build/ship/stage-$(MACHINE) $(ONLY)
 
 demo: setup
 	@.ci/demo $(ARGS)
