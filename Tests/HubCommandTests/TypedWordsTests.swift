@@ -1,4 +1,5 @@
 import Foundation
+import HealthText
 import HubClient
 import HubProcess
 import HubWire

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HealthText
 import HubClient
 import HubCore
 import HubSettings

@@ -68,7 +68,7 @@ struct SetupCommand: AsyncParsableCommand {
         if let given {
             try await given.write(into: &draft)
         } else if let prompt, isAsking {
-            var dialogue = SetupDialogue(draft: draft, prompt: prompt)
+            var dialogue = SetupDialogue(SetupInterview(draft), prompt)
             try await dialogue.run()
             draft = dialogue.draft
         }

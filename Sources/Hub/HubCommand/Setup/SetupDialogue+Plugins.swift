@@ -1,7 +1,5 @@
 import Foundation
 import HubClient
-import HubCore
-import HubSettings
 import HubWire
 
 /// The choice of plugins, and the settings of each.
@@ -9,9 +7,8 @@ extension SetupDialogue {
     mutating func plugins() async throws {
         Terminal.say("")
         Terminal.say("Plugins connect the hub to scales, phones, files and services:")
-        await draft.loadPlugins()
-        let offered =
-            draft.plugins.filter { !draft.isRemote($0) } + HubTemplate.plugins.filter { !draft.plugins.contains($0) }
+        await interview.loadPlugins()
+        let offered = interview.offered
         let width = offered.map(\.count).max() ?? 0
         for (number, plugin) in offered.enumerated() {
             let mark = draft.isEnabled(plugin) ? "on " : "   "
@@ -22,9 +19,7 @@ extension SetupDialogue {
                     + plugin.padding(toLength: width + 2, withPad: " ", startingAt: 0) + what)
         }
         let chosen = try await choose(offered)
-        for plugin in offered where draft.isEnabled(plugin) && !chosen.contains(plugin) {
-            try draft.setEnabled(plugin, false)
-        }
+        try interview.choose(chosen)
         for plugin in offered where chosen.contains(plugin) {
             try prompt.checkForEnd()
             try await setUp(plugin)
@@ -44,32 +39,8 @@ extension SetupDialogue {
                     "  Name all that are to run, such as 1, 4; those left out are disabled and stay in the file.")
                 continue
             }
-            let words = SettingAnswer.parts(answer.replacing(" ", with: ","))
-            let found = words.map { word in
-                Int(word).flatMap { (1...offered.count).contains($0) ? offered[$0 - 1] : nil }
-                    ?? Self.plugin(named: word, among: offered)
-            }
-            if let (word, _) = zip(words, found).first(where: { $0.1 == nil }) {
-                let meant = nearestName(to: word, among: offered).map { "; did you mean \($0)?" } ?? ""
-                Terminal.say("  there is no \(word) in the list\(meant)")
-                continue
-            }
-            let names = found.compactMap { $0 }
-            if let missing = names.first(where: { draft.manifests[$0] == nil }) {
-                Terminal.say("  \(missing) cannot run: \(draft.faults[missing] ?? "its program does not answer")")
-                continue
-            }
-            return names
+            do { return try interview.plugins(meantBy: answer) } catch { Terminal.say("  \(error.reason)") }
         }
-    }
-
-    /// The plugin that a word means: its name in any case, with or without hyphens, the end of only one name, or `page`.
-    static func plugin(named word: String, among offered: [String]) -> String? {
-        func folded(_ text: String) -> String { text.lowercased().filter { $0.isLetter || $0.isNumber } }
-        let word = folded(word) == "page" ? "web" : folded(word)
-        if let plugin = offered.first(where: { folded($0) == word }) { return plugin }
-        let ending = offered.filter { word.count > 2 && folded($0).hasSuffix(word) }
-        return ending.count == 1 ? ending[0] : nil
     }
 
     // MARK: - One plugin
@@ -78,87 +49,62 @@ extension SetupDialogue {
         guard let manifest = draft.manifests[plugin] else { return }
         Terminal.say("")
         Terminal.say("\(plugin): \(manifest.summary)")
-        try draft.enable(plugin)
-        let (shown, table) = (HubTemplate.shown(draft.kind(plugin)), ["plugin", plugin])
-        try await persons(plugin, table)
-        let usual = manifest.settings.filter { $0.isRequired || shown.written.contains($0.name) }
-        for declaration in usual { try await ask(declaration, of: table) }
-        let further = manifest.settings.filter { declaration in
-            !usual.contains(declaration)
-                && (shown.commented.contains(declaration.name) || draft.value(table, declaration.name) != nil)
-        }
+        try interview.begin(plugin)
+        let questions = interview.questions(of: .plugin(plugin))
+        let settings = questions.filter { $0.name != SetupInterview.Name.grants }
+        try await ask(settings.filter { !$0.further }, of: plugin)
+        let further = settings.filter(\.further)
         if !further.isEmpty {
             let names = further.map(\.name).joined(separator: ", ")
             if try await prompt.isYes("  Further settings (\(names))?", usually: false) {
-                for declaration in further { try await ask(declaration, of: table) }
+                try await ask(further, of: plugin)
             }
         }
-        try await owner(plugin, manifest)
-        guard try await correct(plugin, manifest, table) else { return }
-        try await tryOut(plugin, manifest, table)
-    }
-
-    private mutating func ask(_ declaration: SettingDeclaration, of table: [String]) async throws {
-        Terminal.say("  \(declaration.help)")
-        try await ask(declaration, of: table, "  \(declaration.name)")
-    }
-
-    /// Asks for the plugin's persons, if the project's file has `persons` for it.
-    private mutating func persons(_ plugin: String, _ table: [String]) async throws {
-        guard HubTemplate.shown(draft.kind(plugin)).written.contains("persons"), draft.persons.count > 1 else { return }
-        let declaration = SettingDeclaration(
-            "persons", .list(of: .string()),
-            help: "The persons whose records it handles: \(draft.persons.joined(separator: ", ")).")
-        try await ask(declaration, of: table)
-    }
-
-    private mutating func owner(_ plugin: String, _ manifest: Manifest) async throws {
-        guard !manifest.owner.isEmpty else { return }
-        let granted = draft.granted(plugin) ?? []
-        let isAll = OwnerRight.granted(of: manifest.owner, by: granted).count == manifest.owner.count
-        // For a plugin that ran before, Enter keeps the former decision.
-        let usually = isAll || !draft.ran(plugin) && !HubTemplate.owner(draft.kind(plugin)).isEmpty && granted.isEmpty
-        if !granted.isEmpty, !isAll {
-            Terminal.say("  It has only these of your rights here: \(granted.joined(separator: ", "))")
+        for question in questions where question.name == SetupInterview.Name.grants {
+            try await askForRights(question, of: plugin)
         }
-        let rights = manifest.owner.joined(separator: ", ")
-        let meaning = "With yes it may do for you: \(rights). hub permissions \(plugin) shows and changes it."
-        guard try await prompt.isYes("  May it do what you may do here?", usually: usually, meaning: meaning) else {
-            // Granting only a part is a separate decision, with hub permissions.
-            if isAll { try draft.grant(plugin, []) }
-            return
+        guard try await correct(plugin) else { return }
+        try await tryOut(plugin)
+    }
+
+    private mutating func ask(_ questions: [SetupQuestion], of plugin: String) async throws {
+        for question in questions {
+            Terminal.say("  \(question.help)")
+            try await ask(question, of: .plugin(plugin), "  \(question.title)")
         }
-        if !isAll { try draft.grant(plugin, [OwnerRight.all]) }
+    }
+
+    private mutating func askForRights(_ question: SetupQuestion, of plugin: String) async throws {
+        let some = interview.someRights(of: plugin)
+        if !some.isEmpty {
+            Terminal.say("  It has only these of your rights here: \(some.joined(separator: ", "))")
+        }
+        let isGranted = try await prompt.isYes(
+            "  \(question.title)", usually: question.usual == "yes", meaning: question.help)
+        _ = try interview.answer(question.name, isGranted ? "yes" : "no", of: .plugin(plugin))
     }
 
     /// Has the program check its settings, and asks again for the wrong ones.
     ///
     /// - Returns: false if the plugin is left out.
-    private mutating func correct(_ plugin: String, _ manifest: Manifest, _ table: [String]) async throws -> Bool {
+    private mutating func correct(_ plugin: String) async throws -> Bool {
         while true {
             try prompt.checkForEnd()
-            let problems = await draft.check().loaded.problems.errors(table)
+            let problems = await interview.check(plugin)
             guard !problems.isEmpty else { return true }
             for problem in problems { Terminal.say("  \(problem.key.map { "\($0): " } ?? "")\(problem.reason)") }
-            // A reason may name settings that were not asked for before as the remedy: `set certificate and key`.
-            let words = problems.flatMap { $0.reason.matches(of: /\bset ([a-z_]+)(?: and ([a-z_]+))?/) }
-                .flatMap { [String($0.1), $0.2.map(String.init) ?? ""] }
-            let keys = Set(problems.compactMap(\.key))
-            let wrong = manifest.settings.filter {
-                keys.contains($0.name) || words.contains($0.name) && draft.value(table, $0.name) == nil
-            }
-            let again = wrong.isEmpty ? manifest.settings.filter { draft.value(table, $0.name) != nil } : wrong
+            let again = interview.questions(toCorrect: problems, of: plugin)
             guard try await prompt.isYes("  Answer again? n leaves \(plugin) disabled", usually: true) else {
-                try draft.setEnabled(plugin, false)
+                try interview.leave(plugin)
                 return false
             }
-            for declaration in again { try await ask(declaration, of: table) }
+            try await ask(again, of: plugin)
         }
     }
 
     /// Has it log in or connect for real, if it reaches any service and the person agrees.
-    private mutating func tryOut(_ plugin: String, _ manifest: Manifest, _ table: [String]) async throws {
-        guard !manifest.reaches.isEmpty else { return }
+    private mutating func tryOut(_ plugin: String) async throws {
+        guard interview.canTry(plugin) else { return }
         while try await prompt.isYes("  Try it now, for \(SetupTest.seconds) seconds at most?", usually: false) {
             Terminal.say("  trying; Enter goes on without …")
             let draft = draft
@@ -171,10 +117,8 @@ extension SetupDialogue {
             case nil: return Terminal.say("  skipped")
             }
             guard try await prompt.isYes("  Change its settings?", usually: false) else { continue }
-            for declaration in manifest.settings where self.draft.value(table, declaration.name) != nil {
-                try await ask(declaration, of: table)
-            }
-            guard try await correct(plugin, manifest, table) else { return }
+            try await ask(interview.questions(withValueOf: plugin), of: plugin)
+            guard try await correct(plugin) else { return }
         }
     }
 }

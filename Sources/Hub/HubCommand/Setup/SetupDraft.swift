@@ -18,7 +18,7 @@ struct SetupDraft: Sendable {
     private(set) var manifests: [String: Manifest] = [:]
     private(set) var faults: [String: String] = [:]
     /// Whether the one person of the project's file still needs a name.
-    private var hasPersonOfTemplate: Bool
+    private(set) var hasPersonOfTemplate: Bool
 
     /// - Parameter text: the text to begin with; by default the present file, or the project's file if there is none.
     init(path: String, old: String?, text: String? = nil) {

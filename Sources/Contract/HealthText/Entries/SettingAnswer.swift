@@ -1,11 +1,9 @@
 import Foundation
-import HealthText
-import HubSettings
-import HubWire
+package import HubWire
 import Samples
 
 /// Converts typed texts to values of settings and arguments, and values to texts.
-enum SettingAnswer {
+package enum SettingAnswer {
     /// The value of a typed text.
     ///
     /// A text that does not fit the type stays a text, which the setting's validation then refuses.
@@ -13,7 +11,7 @@ enum SettingAnswer {
     /// - Parameters:
     ///   - unit: the unit of a number; another unit may be typed: `82 kg`, `180lb`.
     ///   - directory: the folder for relative paths: the current one for typed paths, that of `hub.conf` for paths in it.
-    static func value(
+    package static func value(
         _ text: String, _ type: SettingType, unit: String? = nil,
         directory: String = FileManager.default.currentDirectoryPath
     ) -> SettingValue {
@@ -50,14 +48,14 @@ enum SettingAnswer {
     }
 
     /// Whether a path is relative; paths that begin with `~` or `${…}` are not.
-    static func isRelative(_ path: String) -> Bool { !["/", "~", "${"].contains { path.hasPrefix($0) } }
+    package static func isRelative(_ path: String) -> Bool { !["/", "~", "${"].contains { path.hasPrefix($0) } }
 
     /// The parts between commas.
-    static func parts(_ text: String) -> [String] {
+    package static func parts(_ text: String) -> [String] {
         text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
     }
 
-    static func truth(_ text: String) -> Bool? {
+    package static func truth(_ text: String) -> Bool? {
         switch text.lowercased() {
         case "y", "yes", "true", "on": true
         case "n", "no", "false", "off": false
@@ -65,13 +63,14 @@ enum SettingAnswer {
         }
     }
 
-    static func text(_ value: SettingValue) -> String {
+    package static func text(_ value: SettingValue) -> String {
         switch value {
         case .string(let text): text
         case .number(let number): NumberText.shortest(number)
         case .list(let values): values.map(text).joined(separator: ", ")
+        case .integer(let number): String(number)
+        case .boolean(let truth): String(truth)
         case .secret: Secret.placeholder
-        case .integer, .boolean: value.toml
         }
     }
 }
