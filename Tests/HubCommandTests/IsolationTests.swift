@@ -249,7 +249,7 @@ struct IsolationTests {
     }
 
     @Test(arguments: ["lib", "share"])
-    func `R13.11 a program in PREFIX/bin reads its libraries in PREFIX/lib, and nothing else beside bin`(
+    func `R13.11 a program in PREFIX/bin reads its libraries in PREFIX/lib, and no other folder beside bin`(
         place: String
     ) async throws {
         let folder = try TemporaryFolder()

@@ -5,7 +5,7 @@ import HubClient
 enum SiblingProgram: String, CaseIterable {
     case demo, plugin
 
-    /// Where it comes from.
+    /// The source of the program.
     private var origin: String {
         switch self {
         case .demo: "make demo builds it, and the package health-hub-demo has it"
