@@ -53,6 +53,7 @@ deb: stage
 
 test-ship: stage
 	@.ci/ship/test-deb .build/ship/stage-$(MACHINE) $(ONLY)
+	@.ci/ship/test-home-assistant .build/ship/stage-$(MACHINE)/usr/lib/health-hub/bin
 
 demo: setup
 	@.ci/demo $(ARGS)
