@@ -16,6 +16,7 @@ const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
 const objections = (settings) => (settings.label === "bad" ? [{ setting: "label", reason: "the label is not to be bad" }] : []);
 
+/** @param {Hub} hub */
 async function run(hub) {
   const { label } = (await hub.welcome()).settings;
   if (label === "gone") process.exit(69);
@@ -29,6 +30,7 @@ async function run(hub) {
   console.error("stopped");
 }
 
+/** @param {Hub} hub */
 async function play(hub, what, argument, more) {
   if (what === "give") {
     let given = [];

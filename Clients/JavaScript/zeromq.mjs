@@ -455,6 +455,7 @@ export class ZeroMQRoute {
     this.#call(() => zmq.connect(this.#door, place.door));
     for (const socket of [this.#door, this.#handshakes]) zmq.watch(socket, () => this.#pump());
     if (this.#isLaunched) {
+      this.#hasStdin = !process.stdin.readableEnded;
       process.stdin.on("end", () => {
         this.#hasStdin = false;
         this.#pump();
