@@ -79,9 +79,9 @@ extension Doctor {
         guard access("/run/systemd/system", F_OK) == 0 else { return [] }
         let environment = ProcessInfo.processInfo.environment
         let units = SystemdUnit.Manager.allCases.flatMap { manager in
-            [SystemdUnit.path, SystemdUnit.enabledPath].compactMap { place in
-                (try? place(manager, environment)).map { (manager: manager, path: $0) }
-            }
+            let written = try? SystemdUnit.path(manager, environment: environment)
+            let enabled = try? SystemdUnit.enabledPath(manager, environment: environment)
+            return [written, enabled].compactMap { $0.map { (manager: manager, path: $0) } }
         }
         guard let (manager, path) = units.first(where: { access($0.path, F_OK) == 0 }) else {
             return .one(
