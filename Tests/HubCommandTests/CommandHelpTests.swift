@@ -18,7 +18,7 @@ import Testing
         "log": [
             "unit": "<value>", "name": "<value>", "values": "<value>", "duration": "<value>", "members": "--with",
             "units": "--with", "start": "--at", "end": "--to",
-        ], "replay": ["from": "--since"], "retention": ["trust": "--clock-is-right"],
+        ], "replay": ["from": "--since"], "retention": ["trust": "--clock-is-right"], "setup": ["answers": "--answers"],
     ]
 
     /// The names that an option or a value without an option usually has.
@@ -43,6 +43,7 @@ import Testing
         "retract": [
             "seqs": "hub retract gives the versions that it has read", "of": "for programs that serve one person",
         ],
+        "setup": ["action": "for the page: hub setup asks in the terminal", "step": "the same"],
     ]
 
     @Test func `each argument of a command of the hub has an option, and each dry run has --dry-run`() throws {

@@ -13,7 +13,7 @@ import Testing
     }
 
     static func setting(
-        asks: [OwnerRight] = OwnerRight.allCases, granted: [String]?, in folder: Folder? = nil,
+        asks: [OwnerRight] = OwnerRight.grantable, granted: [String]?, in folder: Folder? = nil,
         _ change: (inout PluginInstance) -> Void = { _ in }
     ) throws -> Setting {
         var setting = try Setting.withTokens(["web"], in: folder)
@@ -39,7 +39,7 @@ import Testing
             let owner = try await hub.client("phone")
             #expect(try await owner.give([weight("a")]).results == ["stored"])
             let (web, welcome) = try await Self.web(hub)
-            let all = OwnerRight.allCases.map(\.rawValue)
+            let all = OwnerRight.grantable.map(\.rawValue)
             #expect(welcome["grants"]["owner"].array.compactMap(\.string) == all)
             for want in ["plugins", "persons", "accounts"] {
                 let (told, known) = (try await web.query("", want: want), try await owner.query("", want: want))
@@ -109,7 +109,7 @@ import Testing
             $0.persons = .only(["anna"])
             $0.grants.read = ["weight"]
         }
-        (setting.persons, setting.manifests["web"]) = ([], Self.manifest(OwnerRight.allCases))
+        (setting.persons, setting.manifests["web"]) = ([], Self.manifest(OwnerRight.grantable))
         var (anna, ben) = (PersonSection(name: "anna"), PersonSection(name: "ben"))
         (anna.sex, ben.sex) = (.female, .male)
         setting.people = [anna, ben]

@@ -56,6 +56,8 @@ struct Setting: Sendable {
     var refused: [String] = []
     /// The folder of its programs, in which the hub runs too; `nil`: a new one.
     var folder: Folder?
+    /// The set-up of a hub without `hub.conf`.
+    var setup: (any SetupService)?
 
     /// Adds an instance whose program is a script.
     mutating func add(_ instance: PluginInstance, script: String) {
@@ -95,19 +97,21 @@ struct RunningHub: Sendable {
         let folder = try folder ?? setting.folder ?? Folder()
         try await self.init(
             setting.checked(in: folder), policy: setting.policy, lifePolicy: setting.lifePolicy, notifier: notifier,
-            in: folder)
+            setup: setting.setup, in: folder)
     }
 
     /// - Parameter reload: Returns the configuration that `hub apply` reads.
     init(
         _ checked: CheckedConfiguration, reload: ConfigurationReload? = nil, policy: SessionPolicy,
-        lifePolicy: LifecyclePolicy, notifier: ServiceNotifier? = nil, in folder: Folder
+        lifePolicy: LifecyclePolicy, notifier: ServiceNotifier? = nil, setup: (any SetupService)? = nil,
+        in folder: Folder
     ) async throws {
         let log = LogLines()
         let logger = Logger(label: "hub") { _ in log }
         (self.folder, self.log) = (folder, log)
         let hub = try Hub(
-            checked, reload: reload, policy: policy, lifePolicy: lifePolicy, notifier: notifier, logger: logger)
+            checked, reload: reload, policy: policy, lifePolicy: lifePolicy, notifier: notifier, setup: setup,
+            logger: logger)
         let group = ServiceGroup(
             configuration: .init(
                 services: [

@@ -14,8 +14,8 @@ extension Manifest {
             let words = PluginReach.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
             faults.append("reaches[\(index)]: expected one of \(words), found \"\(word)\"")
         }
-        for (index, word) in owner.enumerated() where OwnerRight(rawValue: word) == nil {
-            let words = OwnerRight.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+        for (index, word) in owner.enumerated() where !OwnerRight.grantable.contains(where: { $0.rawValue == word }) {
+            let words = OwnerRight.grantable.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
             faults.append("owner[\(index)]: expected one of \(words), found \"\(word)\"")
         }
         if let sink, sink.batchRecords < 1 { faults.append("sink.batchRecords: expected at least 1") }

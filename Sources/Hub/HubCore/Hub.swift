@@ -27,6 +27,7 @@ public final class Hub: Service, Sendable {
     private let reload: ConfigurationReload?
     private let keeper = Mutex<ConfigurationManager?>(nil)
     private let notifier: ServiceNotifier?
+    private let setup: (any SetupService)?
     /// Ends the process if it cannot end in order at `memory_limit`.
     private let endAtOnce: (@Sendable () -> Void)?
 
@@ -48,13 +49,28 @@ public final class Hub: Service, Sendable {
             endAtOnce: { _exit(EX_TEMPFAIL) }, logger: logger)
     }
 
-    /// - Parameter notifier: the service manager that started this process.
+    /// A hub that waits for its `hub.conf`, takes no records, and lets its one instance give the command `setup`.
+    ///
+    /// - Parameter checked: an implied configuration with the page alone.
+    package convenience init(
+        waitingFor setup: any SetupService, _ checked: CheckedConfiguration, logger: Logger
+    ) throws(HubError) {
+        try self.init(
+            checked, policy: SessionPolicy(),
+            notifier: ServiceNotifier(environment: ProcessInfo.processInfo.environment), setup: setup, logger: logger)
+    }
+
+    /// - Parameters:
+    ///   - notifier: the service manager that started this process.
+    ///   - setup: the set-up, if there is no `hub.conf` yet.
     init(
         _ checked: CheckedConfiguration, reload: ConfigurationReload? = nil, policy: SessionPolicy,
         lifePolicy: LifecyclePolicy = LifecyclePolicy(), notifier: ServiceNotifier? = nil,
-        endAtOnce: (@Sendable () -> Void)? = nil, logger: Logger
+        endAtOnce: (@Sendable () -> Void)? = nil, setup: (any SetupService)? = nil, logger: Logger
     ) throws(HubError) {
-        (self.reload, self.endAtOnce) = (reload, endAtOnce)
+        var policy = policy
+        policy.recordsRefusal = setup?.refusalOfRecords
+        (self.reload, self.endAtOnce, self.setup) = (reload, endAtOnce, setup)
         (self.lifePolicy, self.notifier) = (lifePolicy, notifier)
         guard let configuration = checked.loaded.configuration else {
             throw HubError(
@@ -155,7 +171,7 @@ public final class Hub: Service, Sendable {
     ) async throws {
         let parts = ConfiguredParts(
             store: store, clock: clock, waits: waits, directories: directories, endpoints: endpoints,
-            policy: policy, began: .now, logger: logger)
+            policy: policy, began: .now, logger: logger, setup: setup)
         let facts = try await parts.facts(checked, configuration)
         let logs = try directories.logs()
         let committer = Committer(store: store, clock: clock)
@@ -188,17 +204,21 @@ public final class Hub: Service, Sendable {
             metadata: ["door": "\(endpoints.door)", "feed": "\(endpoints.feed)", "head": "\(store.head)"])
         wasReady.raise()
         ready.raise()
-        notifier?.tell(("READY", "1"), ("STATUS", "ready"))
+        notifier?.tell(("READY", "1"), ("STATUS", setup?.status ?? "ready"))
 
         let memory = await withTaskGroup(of: HubError?.self) { group in
             let leaving = Latch()
-            group.addTask { [told, notifier] in
+            group.addTask { [told, notifier, setup] in
                 await withGracefulShutdownHandler {
                     await told.wait()
                 } onGracefulShutdown: {
                     told.raise()
                 }
-                notifier?.tell(("STOPPING", "1"), ("STATUS", "stopping: plugins finish, accepted records are stored"))
+                // After a set-up this process goes on with the new hub.conf.
+                if setup == nil {
+                    notifier?.tell(
+                        ("STOPPING", "1"), ("STATUS", "stopping: plugins finish, accepted records are stored"))
+                }
                 await door.beginStopping(deadline: Hub.stopDeadline)
                 leaving.raise()
                 return nil
@@ -255,10 +275,11 @@ public final class Hub: Service, Sendable {
                 return nil
             }
             if let notifier {
-                group.addTask {
+                group.addTask { [setup] in
                     await WatchdogSignal(notifier: notifier).run(until: leaving) {
                         await committer.turn()
-                        return await door.storeHealth.serviceStatus()
+                        let status = await door.storeHealth.serviceStatus()
+                        return setup?.status ?? status
                     }
                     return nil
                 }

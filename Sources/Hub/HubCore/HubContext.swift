@@ -42,6 +42,8 @@ struct HubContext: Sendable {
 
     /// Bytes at which the hub ends; `nil` for no limit.
     var memoryLimit: Int?
+    /// The set-up, if there is no `hub.conf` yet.
+    var setup: (any SetupService)?
     /// Maximum credit of all sessions together; it bounds the memory for records that are not stored yet.
     var totalCredit: Int? { memoryLimit.map { $0 / 2 } }
     /// Maximum bytes that may wait for one listener of a feed that does not read.

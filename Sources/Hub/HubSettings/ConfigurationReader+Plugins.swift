@@ -168,7 +168,7 @@ extension ConfigurationReader {
                     "reach", .list(of: .choice(PluginReach.allCases.map(\.rawValue))),
                     help: "Places beyond its files that its program may reach."),
                 .init(
-                    "owner", .list(of: .choice([OwnerRight.all] + OwnerRight.allCases.map(\.rawValue))),
+                    "owner", .list(of: .choice([OwnerRight.all] + OwnerRight.grantable.map(\.rawValue))),
                     help: "The owner's rights that it has."),
             ], header: nil)
         for field in fields where ["read", "write"].contains(field.name) {

@@ -41,3 +41,16 @@ extension SettingValue {
         }
     }
 }
+
+extension SettingDeclaration {
+    /// Why a program may not change a value (R8.184); nil if it may.
+    ///
+    /// - Parameter written: the present value, with references unresolved.
+    package func refusalToProgram(from written: SettingValue?, to value: SettingValue?) -> String? {
+        if value?.hasReference == true { return "\"${\" refers to a value elsewhere, which only the owner may name" }
+        if written?.hasReference == true { return "hub.conf takes it from elsewhere (\"${…}\")" }
+        let values = [value, written, defaultValue].compactMap(\.self)
+        guard values.contains(where: { !places(in: $0).isEmpty }) else { return nil }
+        return "names a place of this machine that its program may reach"
+    }
+}

@@ -2,6 +2,7 @@ import Foundation
 import HubClient
 import HubProcess
 import HubSettings
+import HubWire
 import Testing
 
 @testable import HubCommand

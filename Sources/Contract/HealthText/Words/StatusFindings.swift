@@ -46,6 +46,13 @@ extension HubStatus {
     /// All findings; at least one, also if all is well.
     package var findings: [StatusFinding] {
         var found: [StatusFinding] = []
+        if let setup {
+            found.append(
+                StatusFinding(
+                    .error,
+                    "there is no \(setup) yet, and the hub takes no records: hub web prints a link to set it up",
+                    repair: "hub web", isProblem: true))
+        }
         if !store.isWell {
             let reason = store.error.map { ": \($0)" } ?? ""
             found.append(StatusFinding(.error, "the store is \(store.state)\(reason)", isProblem: true))

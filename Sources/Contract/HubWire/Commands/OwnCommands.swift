@@ -2,7 +2,7 @@
 package enum OwnCommands {
     package static let all: [any OwnCommand.Type] = [
         Apply.self, Assign.self, Configure.self, Edit.self, Erase.self, ForgetSink.self, Log.self, LogOut.self,
-        Release.self, ReloadKeys.self, Replay.self, Restart.self, Retention.self, Retract.self, Stop.self,
+        Release.self, ReloadKeys.self, Replay.self, Restart.self, Retention.self, Retract.self, Setup.self, Stop.self,
     ]
 }
 
@@ -27,10 +27,15 @@ public enum OwnerRight: String, Sendable, Hashable, Codable, CaseIterable {
     case commands
     /// Run a command of the hub: one right for each command of ``OwnCommands``, with the same name.
     case apply, assign, configure, edit, erase, forgetSink = "forget-sink", log, logout, release
-    case reloadKeys = "reload-keys", replay, restart, retention, retract, stop
+    case reloadKeys = "reload-keys", replay, restart, retention, retract, setup, stop
 
     /// The rights to run commands.
     public static let ofCommands = Set(allCases).subtracting([.status, .plugins, .persons, .accounts, .trace, .logs])
+
+    /// The rights that a manifest may ask for and `hub.conf` may grant.
+    ///
+    /// ``setup`` belongs to the page of the set-up alone, while there is no `hub.conf`.
+    public static let grantable = allCases.filter { $0 != .setup }
 
     /// In `hub.conf`: all rights that the manifest asks for.
     public static let all = "*"
@@ -42,8 +47,8 @@ public enum OwnerRight: String, Sendable, Hashable, Codable, CaseIterable {
         guard let written else { return [] }
         var known: Set<String> = []
         return asked.filter { word in
-            OwnerRight(rawValue: word) != nil && (written.contains(all) || written.contains(word))
-                && known.insert(word).inserted
+            OwnerRight(rawValue: word).map(grantable.contains) ?? false
+                && (written.contains(all) || written.contains(word)) && known.insert(word).inserted
         }
     }
 

@@ -50,6 +50,10 @@ extension SessionMachine {
             return WireError(
                 .forbidden, "\(member): the hub has no command \"\(word.prefix(64))\" that could be granted", ref: ref)
         }
+        guard word != OwnerRight.setup.rawValue else {
+            return WireError(
+                .forbidden, "\(member): only the page of the set-up has it, while there is no hub.conf", ref: ref)
+        }
         let remedy =
             endpoint.isRemote
             ? "only a program that the hub starts on its own machine can get it"

@@ -166,6 +166,9 @@ public struct SessionMachine: Sendable {
         if isStopping {
             return refuse(WireError(.stopping, "the hub is stopping; keep the records", ref: number, credit: cost))
         }
+        if let reason = policy.recordsRefusal {
+            return refuse(WireError(.store, reason, ref: number, credit: cost))
+        }
         if var error = failure?.error {
             (error.ref, error.credit) = (number, cost)
             return refuse(error)

@@ -29,6 +29,8 @@ public struct SessionPolicy: Hashable, Sendable {
     public var commands: Int
     /// Maximum number of TOKEN and TOKEN-PUT messages that a session may have open at a time; one more is `busy`.
     public var tokens: Int
+    /// Why the hub takes no records now; nil if it takes them.
+    public var recordsRefusal: String?
 
     public init(
         limits: Limits = Limits(), credit: Credit = .window, heartbeat: Heartbeat = Heartbeat(),

@@ -43,13 +43,16 @@ public struct HubStatus: Codable, Hashable, Sendable {
     public var memory: Memory?
     /// LIVE and EVENT messages beyond the allowance.
     public var dropped: Int64
+    /// The `hub.conf` that the set-up will write, which the hub waits for; absent if there is one.
+    public var setup: String?
 
     package init(
         hub: String, version: String, epoch: String, head: Int64, records: Int64?, inbox: Int64?, implausible: Int64?,
         time: String, clock: String, uptime: Double, endpoints: Endpoints, store: StoreState, backup: Backup?,
         erasure: Erasure?, retention: [RetentionReport]?, retentionHeld: String?, plugins: [PluginStatus],
         sessions: [SessionStatus], accounts: [AccountStatus], sinks: [SinkStatus], persons: [PersonStatus],
-        devices: [DeviceStatus], residentBytes: Int64, memory: Memory?, dropped: Int64
+        devices: [DeviceStatus], residentBytes: Int64, memory: Memory?, dropped: Int64,
+        setup: String?
     ) {
         (self.hub, self.version, self.epoch, self.head) = (hub, version, epoch, head)
         (self.records, self.inbox, self.implausible) = (records, inbox, implausible)
@@ -58,7 +61,7 @@ public struct HubStatus: Codable, Hashable, Sendable {
         (self.retention, self.retentionHeld) = (retention, retentionHeld)
         (self.plugins, self.sessions, self.accounts, self.sinks) = (plugins, sessions, accounts, sinks)
         (self.persons, self.devices) = (persons, devices)
-        (self.residentBytes, self.memory, self.dropped) = (residentBytes, memory, dropped)
+        (self.residentBytes, self.memory, self.dropped, self.setup) = (residentBytes, memory, dropped, setup)
     }
 
     public struct Endpoints: Codable, Hashable, Sendable {

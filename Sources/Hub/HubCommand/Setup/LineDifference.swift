@@ -1,4 +1,5 @@
 import HubSettings
+import HubWire
 
 /// The changes of a text, line by line, without unchanged lines.
 enum LineDifference {

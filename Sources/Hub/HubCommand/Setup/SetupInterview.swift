@@ -33,8 +33,16 @@ struct SetupInterview: Sendable {
     }
 
     private(set) var draft: SetupDraft
+    /// Whether a program passes the answers on, which may not name everything that a person may (R8.184).
+    private let isForProgram: Bool
+    /// The chosen plugins, in the order of the list.
+    private(set) var chosen: [String] = []
+    /// The answered steps.
+    private(set) var done: Set<Step> = []
+    /// Settings that a program has named as the remedy of a refusal, by plugin.
+    private var remedies: [String: Set<String>] = [:]
 
-    init(_ draft: SetupDraft) { self.draft = draft }
+    init(_ draft: SetupDraft, isForProgram: Bool = false) { (self.draft, self.isForProgram) = (draft, isForProgram) }
 
     // MARK: - Questions
 
@@ -77,7 +85,18 @@ struct SetupInterview: Sendable {
         if !declaration.isSecret { question.value = value.map(SettingAnswer.text) }
         question.usual = usual ?? declaration.defaultValue.map(SettingAnswer.text)
         (question.needed, question.further) = (declaration.isRequired, isFurther)
+        if isForProgram { question.fixed = fixed(declaration, of: table) }
         return question
+    }
+
+    /// Why a program may not change the setting, whatever its answer is; nil if some answers are taken.
+    private func fixed(_ declaration: SettingDeclaration, of table: [String]) -> String? {
+        let value = draft.value(table, declaration.name)
+        // A secret that was answered before is a reference to its file.
+        let written = declaration.isSecret ? nil : value
+        // Any path is a place; other values are places only in some forms.
+        return declaration.refusalToProgram(from: written, to: nil)
+            ?? declaration.refusalToProgram(from: written, to: .string("/"))
     }
 
     private var peopleQuestion: SetupQuestion {
@@ -177,7 +196,8 @@ struct SetupInterview: Sendable {
         let usual = manifest.settings.filter { $0.isRequired || shown.written.contains($0.name) }
         let further = manifest.settings.filter { declaration in
             !usual.contains(declaration)
-                && (shown.commented.contains(declaration.name) || draft.value(table, declaration.name) != nil)
+                && (shown.commented.contains(declaration.name) || draft.value(table, declaration.name) != nil
+                    || remedies[plugin]?.contains(declaration.name) == true)
         }
         return (hasOwnPersons(plugin) ? [settingQuestion(persons, of: table)] : [])
             + usual.map { settingQuestion($0, of: table) }
@@ -274,6 +294,7 @@ struct SetupInterview: Sendable {
         do throws(PersonName.InvalidNames) { added = try PersonName.entered(names, besides: known) } catch {
             throw Fault(reason: error.reason)
         }
+        if !added.isEmpty { done.remove(.persons) }
         var remarks: [String] = []
         for person in added {
             try draft.add(person)
@@ -288,13 +309,17 @@ struct SetupInterview: Sendable {
         for plugin in offered where draft.isEnabled(plugin) && !chosen.contains(plugin) {
             try draft.setEnabled(plugin, false)
         }
+        self.chosen = chosen
     }
 
     /// Enables a chosen plugin, before its questions.
     mutating func begin(_ plugin: String) throws(Failure) { try draft.enable(plugin) }
 
     /// Leaves a plugin disabled.
-    mutating func leave(_ plugin: String) throws(Failure) { try draft.setEnabled(plugin, false) }
+    mutating func leave(_ plugin: String) throws(Failure) {
+        try draft.setEnabled(plugin, false)
+        chosen.removeAll { $0 == plugin }
+    }
 
     private mutating func grant(_ plugin: String, _ isGranted: Bool) throws(Failure) {
         let hasAll = hasAllRights(plugin)
@@ -312,11 +337,13 @@ struct SetupInterview: Sendable {
             } else if declaration.isSecret, !text.hasPrefix("${") {
                 try draft.set(table, declaration.name, secret: text)
             } else {
-                try draft.set(
-                    table, declaration.name,
-                    SettingAnswer.value(
-                        text, declaration.type,
-                        unit: table.first == "person" ? HubConfiguration.unit(ofPersonal: declaration.name) : nil))
+                let value = SettingAnswer.value(
+                    text, declaration.type,
+                    unit: table.first == "person" ? HubConfiguration.unit(ofPersonal: declaration.name) : nil)
+                if isForProgram, let refusal = declaration.refusalToProgram(from: nil, to: value) {
+                    throw Failure(.forbidden, refusal)
+                }
+                try draft.set(table, declaration.name, value)
             }
         } catch {
             draft = before
@@ -333,6 +360,61 @@ struct SetupInterview: Sendable {
         else { return nil }
         let (text, plain) = (SettingAnswer.text(value), { (text: String) in text.filter { !$0.isWhitespace } })
         return plain(text) == plain(answer) ? nil : text
+    }
+
+    // MARK: - Steps
+
+    /// All steps in the order of a page; the terminal asks for them in the same order.
+    var steps: [Step] { [.household, .persons, .plugins] + chosen.map(Step.plugin) + [.review] }
+
+    /// The first step without answers.
+    var next: Step { steps.first { !done.contains($0) } ?? .review }
+
+    /// Takes the answers of a step, all or none; a question without one keeps its value.
+    ///
+    /// - Returns: why they were not taken, or remarks for the person.
+    /// - Throws: ``Failure`` for a file that cannot be changed.
+    mutating func take(
+        _ answers: [String: String], of step: Step
+    ) async throws -> (faults: [SetupState.Fault], remarks: [String]) {
+        let before = self
+        var (faults, remarks): ([SetupState.Fault], [String]) = ([], [])
+        for question in questions(of: step) {
+            let isChoice = question.name == Name.plugins
+            guard var text = answers[question.name] ?? (isChoice ? question.value : nil) else { continue }
+            if !question.secret { text = text.trimmingCharacters(in: .whitespaces) }
+            guard isChoice || text != question.value ?? "" else { continue }
+            do {
+                if let fixed = question.fixed { throw Fault(reason: fixed) }
+                remarks += try answer(question.name, text, of: step)
+            } catch let fault as Fault { faults.append(SetupState.Fault(fault.reason, of: question.name)) }
+        }
+        for question in questions(of: step) where question.needed && !question.answered {
+            guard !faults.contains(where: { $0.question == question.name }) else { continue }
+            faults.append(
+                SetupState.Fault("It is needed: \(question.expected ?? question.help).", of: question.name))
+        }
+        switch step {
+        case .plugins: for plugin in chosen { try begin(plugin) }
+        case .plugin(let plugin) where faults.isEmpty: faults = await objections(of: plugin)
+        default: break
+        }
+        guard faults.isEmpty else {
+            let remedies = remedies
+            self = before
+            self.remedies = remedies
+            return (faults, [])
+        }
+        done.insert(step)
+        return ([], remarks)
+    }
+
+    /// The program's objections to its settings; the next questions include those that it names as the remedy.
+    private mutating func objections(of plugin: String) async -> [SetupState.Fault] {
+        let problems = await check(plugin)
+        guard !problems.isEmpty else { return [] }
+        remedies[plugin, default: []].formUnion(questions(toCorrect: problems, of: plugin).map(\.name))
+        return problems.map { SetupState.Fault($0.reason, of: $0.key) }
     }
 
     // MARK: - Checks
@@ -363,4 +445,17 @@ struct SetupInterview: Sendable {
 
     /// Whether the program reaches a device or a service, so that it can be tried for real.
     func canTry(_ plugin: String) -> Bool { !(draft.manifests[plugin]?.reaches ?? []).isEmpty }
+}
+
+extension SetupInterview.Step {
+    /// The name in the hub's command `setup`.
+    var name: String {
+        switch self {
+        case .household: "household"
+        case .persons: "persons"
+        case .plugins: "plugins"
+        case .plugin(let plugin): "plugin/\(plugin)"
+        case .review: "review"
+        }
+    }
 }

@@ -6,12 +6,7 @@ import Platform
 
 /// The result of `hub setup`, actual or planned.
 struct SetupReport: Encodable {
-    struct Change: Encodable {
-        /// The header line of the table; absent above all tables.
-        let table: String?
-        /// `+` and the new line, or `-` and the removed one.
-        let line: String
-    }
+    typealias Change = SetupState.Change
 
     let file: String
     /// Whether the file is new.

@@ -32,13 +32,13 @@ struct OwnCommandCall: Sendable {
 }
 
 /// The failure of a command, as in its OUTCOME.
-struct OwnCommandFailure: Error {
+package struct OwnCommandFailure: Error {
     /// A word for scripts: `command` for wrong arguments, `store`, `stopping`, or the command's own.
-    var code: String
+    package var code: String
     /// A sentence for people: what failed, where, why, and the remedy.
-    var reason: String
+    package var reason: String
 
-    init(_ code: String, _ reason: String) { (self.code, self.reason) = (code, reason) }
+    package init(_ code: String, _ reason: String) { (self.code, self.reason) = (code, reason) }
 
     /// For an OUTCOME.
     var content: CommandOutcome.Content { .failed(code: code, reason: reason) }

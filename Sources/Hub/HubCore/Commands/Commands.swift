@@ -61,6 +61,9 @@ final class Commands {
         case .run(_, let command, let arguments, let isDryRun, let deadline):
             do throws(OwnCommandFailure) {
                 let type = try OwnCommands.named(command)
+                if let setup = facts.setup, !OwnCommands.Setup.usable.contains(command) {
+                    throw OwnCommandFailure("setup", setup.refusal(of: command))
+                }
                 let order = try Self.read(type, arguments, isDryRun: isDryRun)
                 begin(
                     order, key, isDryRun: isDryRun, deadline: deadline, CommandScope(session, facts.clock))

@@ -166,19 +166,9 @@ struct ConfigurationEdit: Sendable {
         _ declaration: SettingDeclaration, from editor: ConfigurationEditor, to value: SettingValue?
     ) throws(OwnCommandFailure) {
         let name = declaration.name
-        let byHand = "change it with \(section.command), or in hub.conf"
-        if value?.hasReference == true {
-            throw OwnCommandFailure(
-                "forbidden", "\(name): \"${\" refers to a value elsewhere, which only the owner may name; \(byHand)")
-        }
-        let written = editor.value(name, in: section.table)
-        if written?.hasReference == true {
-            throw OwnCommandFailure("forbidden", "\(name): hub.conf takes it from elsewhere (\"${…}\"); \(byHand)")
-        }
-        let values = [value, written, declaration.defaultValue].compactMap(\.self)
-        if values.contains(where: { !declaration.places(in: $0).isEmpty }) {
-            throw OwnCommandFailure(
-                "forbidden", "\(name): names a place of this machine that its program may reach; \(byHand)")
-        }
+        let refusal = declaration.refusalToProgram(from: editor.value(name, in: section.table), to: value)
+        guard let refusal else { return }
+        throw OwnCommandFailure(
+            "forbidden", "\(name): \(refusal); change it with \(section.command), or in hub.conf")
     }
 }

@@ -16,6 +16,8 @@ struct ConfiguredParts: Sendable {
     /// The origin of all monotonic milliseconds of this hub.
     let began: ContinuousClock.Instant
     let logger: Logger
+    /// The set-up, if there is no `hub.conf` yet.
+    var setup: (any SetupService)?
 
     /// - Parameter checked: the answers of the programs in `configuration`.
     /// - Throws: `store` if a new person cannot be stored.
@@ -27,7 +29,10 @@ struct ConfiguredParts: Sendable {
             known = try await store.persons()
         } catch { throw HubError(.store, error.message) }
         let policies = configuration.plugins.filter(\.enabled).map { instance in
-            (instance.name, InstancePolicy(instance, checked.manifests[instance.name]))
+            var policy = InstancePolicy(instance, checked.manifests[instance.name])
+            // No file can grant this right; before there is one, the page is the only instance.
+            if setup != nil { policy.grants.owner = [OwnerRight.setup.rawValue] }
+            return (instance.name, policy)
         }
         let uids = Dictionary(persons.map { ($0.name, $0.uid) }, uniquingKeysWith: { first, _ in first })
         return HubContext(
@@ -48,7 +53,7 @@ struct ConfiguredParts: Sendable {
             catalogue: PluginCatalogue.json(configuration, checked),
             plugins: PluginCatalogue.statuses(configuration, checked), started: began,
             retention: configuration.retention.map { RetentionRule($0) }, priorities: configuration.priorities,
-            memoryLimit: configuration.hub.memoryLimit.map { Int($0.bytes) })
+            memoryLimit: configuration.hub.memoryLimit.map { Int($0.bytes) }, setup: setup)
     }
 
     /// The programs that can be started; one that cannot start does not stop the others.

@@ -37,7 +37,7 @@ extension HubStatus {
             persons: facts.statuses(of: reading?.persons ?? []),
             devices: door.plugins.devices.all.map(DeviceStatus.init),
             residentBytes: ProcessMemory.residentBytes() ?? 0, memory: Memory(of: door),
-            dropped: door.sessions.dropped)
+            dropped: door.sessions.dropped, setup: facts.setup?.file)
     }
 
     /// The status for a plugin that may ask for it: only the persons that it may read (R12.13).
