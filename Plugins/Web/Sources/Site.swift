@@ -25,7 +25,10 @@ struct Site: Sendable {
             try logIn.question(visit.parameters.get("link") ?? "", visit.route)
         }
         router.post("/login") { request, visit in try await logIn.answer(request, visit) }
-
+        guard !parts.isFirstSetup else {
+            addFirstSetup(to: router, logIn)
+            return router.buildResponder()
+        }
         let turns = FairTurns(turns: VisitorConcurrencyLimit())
         let programs = router.group().add(middleware: APIGuard(parts: parts, attempts: LogInRateLimit())).add(
             middleware: turns)
@@ -36,6 +39,17 @@ struct Site: Sendable {
         addPages(to: inside)
         addOwnersPages(to: inside.group().add(middleware: OwnersGuard()))
         return router.buildResponder()
+    }
+
+    /// Adds the one page of a hub without `hub.conf`.
+    private func addFirstSetup(to router: Router<WebRequestContext>, _ logIn: LogInPages) {
+        let inside = router.group().add(middleware: SessionGuard(parts: parts)).add(
+            middleware: FairTurns(turns: VisitorConcurrencyLimit())
+        ).add(middleware: OwnersGuard())
+        inside.post("/logout") { request, visit in try await logIn.end(request, visit) }
+        let page = FirstSetupPage(parts: parts)
+        inside.get("/") { request, visit in try await page.show(request, visit) }
+        inside.post("/") { request, visit in try await page.answer(request, visit) }
     }
 
     // MARK: - Pages

@@ -79,7 +79,7 @@ import PluginKit
             listening, hub: hub, responder: Site(parts).responder, patience: patience, connections: 512,
             ofBothLoopbacks: true, socket: parts.settings.proxies.socket)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await parts.events.run() }
+            if !parts.isFirstSetup { group.addTask { try await parts.events.run() } }
             group.addTask {
                 try await door.run { port in
                     hub.logger.info("waiting for browsers", metadata: ["host": "\(listening.host)", "port": "\(port)"])
@@ -115,6 +115,8 @@ struct WebParts: Sendable {
     let seats = ListenerLimit()
     let logIns = LogInSessions()
     var reader: HealthReader { HealthReader(hub: hub) }
+    /// Whether there is no `hub.conf` yet; only then does the hub grant this right.
+    var isFirstSetup: Bool { hub.ownerRights.contains(.setup) }
     /// The machine's time in microseconds since 1970, which limits log-ins even if a test hub's clock runs faster.
     var now: Int64 { HubClock.system.now() }
 
