@@ -202,8 +202,8 @@ let plugins: [Target] = [
         "Platform PluginKit Samples",
         embeds: "page.css charts.css charts.js forms.js live.js logs.js icon.svg".words.map { "Assets/\($0)" }),
     tests(
-        "Plugins/Web/Tests", pluginTesting, runningHub, "CoreMetrics Exist GapFiller HTTPTypes HealthText JSON",
-        "JSONLines NIOCore Platform Samples Web hub-confine",
+        "Plugins/Web/Tests", pluginTesting, runningHub, "CoreMetrics Exist GapFiller HTTPTypes HealthText",
+        "IHealthHS3 JSON JSONLines NIOCore Platform Samples Web hub-confine",
         resources: ["events.py", "schemathesis.toml", "Drawing/tree.py"]),
     library("Plugins/SAMI/WebSocketClient", "NIOCore NIOHTTP1 NIOPosix NIOSSL NIOWebSocket"),
     program("Plugins/SAMI/Sources", "CloudClient JSON PluginKit WebSocketClient"),

@@ -71,4 +71,16 @@ import Testing
         #expect(try String(contentsOfFile: folder.configuration, encoding: .utf8).contains("[person.me]"))
         #expect(try await Self.refusal(server, OwnCommands.Setup(.look)).code == "changed")
     }
+
+    @Test func `the file of the machine names its folders, and any other has those of its user`() throws {
+        var environment = SettingsEnvironment(variables: ["HOME": "/home/anna"], currentDirectory: "/") { _ in Data() }
+        let system = try FutureConfiguration("/etc/health-hub/hub.conf", environment)
+        #expect(system.data == "/var/lib/health-hub" && system.run == "/run/health-hub")
+        let text = try system.draft(port: 7_790).text
+        #expect(text.contains("\ndata = \"/var/lib/health-hub\"") && text.contains("\nrun = \"/run/health-hub\""))
+        environment.variables["XDG_RUNTIME_DIR"] = "/run/user/1000"
+        let own = try FutureConfiguration("/home/anna/.config/health-hub/hub.conf", environment)
+        #expect(own.data == "/home/anna/.local/share/health-hub" && own.run == "/run/user/1000/health-hub")
+        #expect(try !own.draft(port: 7_790).text.contains("\ndata = "))
+    }
 }

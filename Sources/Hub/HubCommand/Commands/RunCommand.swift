@@ -19,24 +19,46 @@ struct RunCommand: AsyncParsableCommand {
             stored. A second Ctrl-C ends it at once; no confirmed record is lost. SIGHUP
             does the same as hub apply. When its terminal is closed, the hub ends.
 
+            Without a hub.conf only the page runs, on this machine alone, and asks who you
+            are, for units and plugins: hub web prints a link to it, for one browser. The
+            hub takes no records before it has the file. It starts with the file that the
+            page has it write, or with one that appears in the meantime. With --no-setup
+            it ends with exit code 66 instead.
+
             Examples:
               hub run
               hub run --config ~/health/hub.conf
               hub run 2>> hub.log &
 
             Exit codes: 0 ended in order; 64 wrong arguments; 65 hub.conf has an error
-            outside [plugin.…]; 66 there is no hub.conf, or it cannot be read; 71 the store
-            or the sockets cannot be opened; 75 another hub runs already, or the hub left
-            at memory_limit and must be started again.
+            outside [plugin.…]; 66 there is no hub.conf and it cannot be made, or it cannot
+            be read; 71 the store or the sockets cannot be opened; 75 another hub runs
+            already, or the hub left at memory_limit and must be started again.
             """)
 
     @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "End with an error if there is no hub.conf.") var noSetup = false
+    @Option(
+        help: ArgumentHelp(
+            "The port of this machine at which the page asks if there is no hub.conf.", valueName: "port"))
+    var setupPort = 7_790
     @Flag(
         help: ArgumentHelp(
             "End when stdin does, as with SIGTERM: for a program that starts the hub.", visibility: .hidden))
     var untilEof = false
 
+    func validate() throws {
+        guard (1...65_535).contains(setupPort) else { throw ValidationError("--setup-port takes 1 to 65535.") }
+    }
+
     func run() async throws {
+        let (hangups, hangup) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let interruption = Interruption(hangup: { hangup.yield() })
+        if untilEof { RunCommand.end(interruption) }
+        if !noSetup, let future = try FutureConfiguration.wanted(named: options.config) {
+            let first = FirstRun(future: future, named: options.config, port: setupPort)
+            guard try await first.run(interruption) else { return }
+        }
         let path = try options.path()
         let loader = ConfigurationLoader(path: path, programPath: HubProgram.path)
         let checked = await loader.load(asksPlugins: false)
@@ -46,9 +68,6 @@ struct RunCommand: AsyncParsableCommand {
             throw Failure(.badConfiguration, "\(path) cannot be used; nothing was started")
         }
         configuration.hub.liveInZone()
-        let (hangups, hangup) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let interruption = Interruption(hangup: { hangup.yield() })
-        if untilEof { RunCommand.end(interruption) }
         let running = try RunningHub(checked, configuration, reload: { await loader.load($0) })
         let applying = Task { for await _ in hangups { RunCommand.tell(await running.hub.applyConfiguration()) } }
         defer { applying.cancel() }

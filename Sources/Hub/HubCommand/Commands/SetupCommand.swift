@@ -16,7 +16,8 @@ struct SetupCommand: AsyncParsableCommand {
             the present settings, and changes only those with another answer; comments and
             all other lines stay as they are. The former file is kept beside the new one
             (hub.conf.before), and --undo restores it. Secrets go into separate files, mode
-            0600.
+            0600. A hub that runs without a hub.conf asks the same questions in a browser
+            (hub web prints a link), and starts with the file that this command writes.
 
             Scripts answer with --answers FILE and --yes. FILE holds lines for hub.conf:
             [hub], [person.NAME], [plugin.NAME]; a plugin is enabled unless it says
@@ -104,9 +105,15 @@ struct SetupCommand: AsyncParsableCommand {
             }
             try prompt.checkForEnd()
         }
+        let isAwaited = draft.isNew && FutureConfiguration.waiting(named: options.config) != nil
         report.before = try file.write(draft)
         report.written = true
-        try await follow(&report, configuration, prompt)
+        if isAwaited {
+            Terminal.say("the hub that waits for it starts with it")
+            report.next = report.next(configuration, isRunning: true)
+        } else {
+            try await follow(&report, configuration, prompt)
+        }
         try report.tell(json, nil)
     }
 

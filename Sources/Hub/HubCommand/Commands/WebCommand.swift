@@ -13,7 +13,8 @@ struct WebCommand: ParsableCommand {
             one log-in within ten minutes; the browser stays logged in until thirty days
             after its last use. For browsers of this machine the link has a name below
             .localhost that no other program knows. Safari does not find such names: open
-            the second link there.
+            the second link there. While there is no hub.conf, the link leads to the page
+            on which you set the hub up.
 
             Examples:
               hub web

@@ -53,8 +53,16 @@ struct ConfigurationOptions: ParsableArguments {
 
     /// The endpoints of the hub of this file.
     ///
-    /// Errors outside `[hub]` do not matter: before correcting the file, a person wants to look at the hub too.
-    func endpoints() throws(Failure) -> OwnerEndpoints { OwnerEndpoints(try hub()) }
+    /// Errors outside `[hub]` do not matter: before correcting the file, a person wants to look at the hub too. Without a file, it is a hub that
+    /// waits for one.
+    func endpoints() throws(Failure) -> OwnerEndpoints {
+        do throws(Failure) { return OwnerEndpoints(try hub()) } catch {
+            guard error.exit == .noConfiguration, let waiting = FutureConfiguration.waiting(named: config) else {
+                throw error
+            }
+            return waiting
+        }
+    }
 
     /// The connection to the hub of this file for a command of `hub`.
     func door(_ command: String, patience: Duration = .seconds(10)) throws -> DoorClient {

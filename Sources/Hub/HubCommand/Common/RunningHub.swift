@@ -9,10 +9,29 @@ struct RunningHub {
     let hub: Hub
     private let group: ServiceGroup
 
+    /// A hub that waits for its `hub.conf`.
+    ///
+    /// - Throws: as ``init(_:_:reload:level:)``.
+    init(
+        waitingFor setup: any SetupService, _ checked: CheckedConfiguration, _ configuration: HubConfiguration
+    ) throws {
+        try self.init(configuration) { logger throws(HubError) in
+            try Hub(waitingFor: setup, checked, logger: logger)
+        }
+    }
+
     /// - Throws: ``HubExit/tryAgain`` if another hub answers at the same addresses.
     init(
         _ checked: CheckedConfiguration, _ configuration: HubConfiguration, reload: ConfigurationReload? = nil,
         level: Logger.Level? = nil
+    ) throws {
+        try self.init(configuration, level) { logger throws(HubError) in
+            try Hub(checked, reload: reload, logger: logger)
+        }
+    }
+
+    private init(
+        _ configuration: HubConfiguration, _ level: Logger.Level? = nil, _ make: (Logger) throws(HubError) -> Hub
     ) throws {
         let door = OwnerEndpoints(configuration.hub).door
         if UnixSocket.presence(door) == .listening {
@@ -20,7 +39,7 @@ struct RunningHub {
         }
         var logger = Logger(label: "hub") { TerminalLogHandler(label: $0) }
         logger.logLevel = level ?? Logger.Level(rawValue: configuration.hub.logLevel.rawValue) ?? .info
-        do { hub = try Hub(checked, reload: reload, logger: logger) } catch { throw RunningHub.failure(error) }
+        do { hub = try make(logger) } catch { throw RunningHub.failure(error) }
         var quiet = logger
         quiet.logLevel = max(logger.logLevel, .error)
         let service = ServiceGroupConfiguration.ServiceConfiguration(

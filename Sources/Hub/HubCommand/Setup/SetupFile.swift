@@ -39,7 +39,9 @@ struct SetupFile {
     }
 
     /// The file that every command of hub finds, or its future path.
-    private static func place(_ named: String?, _ environment: [String: String]) throws(Failure) -> String {
+    static func place(
+        _ named: String?, _ environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(Failure) -> String {
         let places = ConfigurationFile.places(environment)
         let variable = environment["HUB_CONF"].flatMap { $0.isEmpty ? nil : $0 }
         let found = places.first { access($0, F_OK) == 0 }
