@@ -129,7 +129,9 @@ public struct HostilePlugin: Sendable {
         where FileManager.default.fileExists(atPath: path) {
             through["a file outside"] = path
         }
-        isLeftBehind.before = Self.isRunning(sleep)
+        // The child process has its name only after its exec.
+        try await eventually { Self.isRunning(sleep) }
+        isLeftBehind.before = true
         hub.signal(SIGTERM)
         code = await hub.waitForExit()
         isLeftBehind.after = Self.isRunning(sleep)
