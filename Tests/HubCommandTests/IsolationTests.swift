@@ -48,6 +48,18 @@ struct IsolationTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/ran"))
     }
 
+    @Test(.enabled(if: HostilePlugin.Ground.bare.canBe, "unshare cannot make a user namespace here"))
+    func `doctor names the protection that remains without user namespaces, and the one that is missing`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        try folder.writeSettings()
+        let doctor = [Programs.path("hub"), "doctor", "--config", folder.configuration]
+        let output = try await ChildProcess("/usr/bin/env", HostilePlugin.Ground.bare.wrapper + doctor).result().output
+        #expect(output.contains("plugins are confined: files"), "\(output)")
+        #expect(output.contains("plugins can connect to sockets of other programs"), "\(output)")
+    }
+
     @Test
     func `R13.13 check, plugins and doctor report confine = false, and such a plugin still gets a clean environment`()
         async throws

@@ -11,7 +11,7 @@ public struct HostilePlugin: Sendable {
         case covered = "with parts of /proc covered, as in a systemd unit or a container"
 
         /// The command in front of the hub's own.
-        var wrapper: [String] {
+        public var wrapper: [String] {
             switch self {
             case .asItIs: []
             case .ordinary: ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]

@@ -59,8 +59,12 @@ extension Doctor {
                     ? "allow unprivileged user namespaces (Docs/Security.md, Kernel requirements)"
                     : "a kernel with Landlock and seccomp (Docs/Security.md, Kernel requirements)")
         }
-        let held = DoctorFinding(.good, "isolation", "plugins are confined: \(isolation.text)")
-        return (gaps.isEmpty ? [held] : gaps) + loose + ownersRights()
+        // With gaps, this is the protection that remains.
+        let held =
+            isolation.confined.isEmpty
+            ? []
+            : [DoctorFinding(.good, "isolation", "plugins are confined: \(isolation.confined.joined(separator: ", "))")]
+        return held + gaps + loose + ownersRights()
     }
 
     /// Lists the plugins that have owner's rights.
