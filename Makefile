@@ -9,7 +9,8 @@
 # make stage   the same programs for machines without Swift, with the libraries that they share, in .build/ship/stage-ARCH
 # make deb     packages for Debian and Ubuntu, in .build/ship/deb                  (ARCH=arm64 for Debian 13 and Raspberry Pi OS)
 # make tarball an archive for other distributions, its components and checksums, in .build/ship/tarball               (ARCH=arm64)
-# make test-ship  installs, upgrades and removes the packages in clean roots, unpacks the tarball                 (needs root; ONLY=trixie)
+# make image   a container image and compose.yaml, in .build/ship/image   (ARCH=arm64 adds it to the archive for registries)
+# make test-ship  installs, upgrades and removes the packages in clean roots, unpacks the tarball, runs the image (needs root; ONLY=trixie)
 # make format  formats all Swift sources
 # make docs    the documentation of the libraries PluginKit and Samples, as pages in .build/docs/site
 # make generated  writes the schemas and the help files of the hub's commands from their declarations (CONTRIBUTING.md)
@@ -24,7 +25,7 @@
 # make test-central  the same hosts, killed, disconnected, frozen and powered off while hubs deliver          (needs root; RECORDS=30000 ONLY="pg power")
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
-.PHONY: demo stage test test-all central central-programs test-central attack torture steady build format lint docs generated pictures fuzz bench packages release setup setup-test client-packages test-client-packages deb tarball test-ship
+.PHONY: demo stage test test-all central central-programs test-central attack torture steady build format lint docs generated pictures fuzz bench packages release setup setup-test client-packages test-client-packages deb tarball image test-ship
 .DEFAULT_GOAL := build
 
 # Leaves the symbols for debuggers out.
@@ -56,11 +57,15 @@ tarball: stage
 	.ci/ship/man .build/ship/stage-$(MACHINE) .build/ship/tarball
 	.ci/ship/tarball .build/ship/stage-$(ARCH) .build/ship/tarball $(ARCH)
 
-test-ship: tarball
+image: stage
+	.ci/ship/image .build/ship/stage-$(ARCH) .build/ship/image $(ARCH)
+
+test-ship: tarball image
 	@.ci/setup test-ship
 	@.ci/ship/test-deb .build/ship/stage-$(MACHINE) $(ONLY)
 	@.ci/ship/test-home-assistant .build/ship/stage-$(MACHINE)/usr/lib/health-hub/bin
 	@.ci/ship/test-tarball .build/ship/tarball $(ARCH)
+	@.ci/ship/test-image .build/ship/image $(ARCH)
 
 demo: setup
 	@.ci/demo $(ARGS)
