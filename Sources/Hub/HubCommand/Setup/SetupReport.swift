@@ -72,9 +72,9 @@ struct SetupReport: Encodable {
         return next + [typed(isRunning ? "hub status" : "hub service install")]
     }
 
-    /// A command about this file; names the file unless every command finds it.
+    /// A command about this file; names the file unless every command finds it, now or when it is written.
     func typed(_ command: String) -> String {
-        let found = try? ConfigurationFile.path(named: nil)
+        let found = try? SetupFile.place(nil)
         let isFound = found.map { URL(filePath: $0).standardizedFileURL.resolvingSymlinksInPath().path } == file
         return isFound ? command : "\(command) --config \(OwnerEndpoints.quoted(file))"
     }
