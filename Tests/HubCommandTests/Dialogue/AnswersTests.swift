@@ -144,6 +144,27 @@ import Testing
         #expect(scene.files == files)
     }
 
+    @Test(.enabled(if: geteuid() == 0, "needs root"), arguments: [false, true])
+    func `files that root writes belong to the owner of hub.conf, or of its folder if hub.conf is new`(
+        isNew: Bool
+    ) async throws {
+        let scene = try SetupScene()
+        let folder = scene.folder.path + "/etc"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        let file = folder + "/hub.conf"
+        if !isNew { try scene.folder.write("[person.me]\n", to: "etc/hub.conf") }
+        for path in isNew ? [folder] : [folder, file] { #expect(chown(path, 65534, 65534) == 0) }
+        let answers = try scene.folder.write(
+            "[plugin.ihealth-hs3]\nlink = \"hsl-accept://0.0.0.0:4711\"\ntoken = \"apple tree\"\ndevice_id = \"020000003001\"\n",
+            to: "answers.conf")
+        let result = try await scene.hub(["setup", "--config", file, "--answers", answers, "--yes"])
+        #expect(result.code == 0, "\(result)")
+        for path in [file, folder + "/ihealth-hs3-token.secret"] {
+            let owner = try FileManager.default.attributesOfItem(atPath: path)[.ownerAccountID] as? Int
+            #expect(owner == 65534, "\(path)")
+        }
+    }
+
     @Test func `printed changes never contain secrets, in any TOML form, nor values that may be secrets`()
         async throws
     {

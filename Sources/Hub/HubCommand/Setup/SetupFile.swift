@@ -64,12 +64,15 @@ struct SetupFile {
     /// - Returns: the path of the former text; nil for a new file.
     func write(_ draft: SetupDraft) throws(Failure) -> String? {
         let (folder, kept) = (Folder.parent(of: path), "\(path).kept")
+        // If root sets up the hub of another account, that account must be able to read the new files.
+        let owned = text == nil ? folder : path
         var made: [String] = []
         do throws(FileError) {
             try Folder.make(folder)
             for (name, secret) in draft.secrets.sorted(by: { $0.key < $1.key }) {
                 let place = "\(folder)/\(name)"
-                guard try PrivateFile.write(Array("\(secret)\n".utf8), to: place, replacing: false) else {
+                guard try PrivateFile.write(Array("\(secret)\n".utf8), to: place, replacing: false, forOwnerOf: owned)
+                else {
                     throw FileError("make", place, code: EEXIST)
                 }
                 made.append(place)
@@ -78,7 +81,8 @@ struct SetupFile {
                 made.append(kept)
                 try PrivateFile.write(Array(text.utf8), to: kept, mode: mode, forOwnerOf: path)
             } else {
-                guard try PrivateFile.write(Array(draft.text.utf8), to: path, replacing: false) else {
+                guard try PrivateFile.write(Array(draft.text.utf8), to: path, replacing: false, forOwnerOf: owned)
+                else {
                     throw FileError("make", path, code: EEXIST)
                 }
             }
