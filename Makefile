@@ -7,9 +7,9 @@
 #              person's consent                                              (TIMES=100 AT_ONCE=4 ONLY="JSONLines SAMI")
 # make build   the programs, optimised, in .build/release; they need the Swift of this machine
 # make stage   the same programs for machines without Swift, with the libraries that they share, in .build/ship/stage-ARCH
-# make deb     packages for Debian and Ubuntu, in .build/ship/deb                  (ARCH=arm64 for Debian 13 and Raspberry Pi OS)
-# make tarball an archive for other distributions, its components and checksums, in .build/ship/tarball               (ARCH=arm64)
-# make image   a container image and compose.yaml, in .build/ship/image   (ARCH=arm64 adds it to the archive for registries)
+# make deb     packages for Debian and Ubuntu, in .build/ship/deb; amd64 alone so far
+# make tarball an archive for other distributions, its components and checksums, in .build/ship/tarball
+# make image   a container image and compose.yaml, in .build/ship/image
 # make test-ship  installs, upgrades and removes the packages in clean roots, unpacks the tarball, runs the image (needs root; ONLY=trixie)
 # make format  formats all Swift sources
 # make docs    the documentation of the libraries PluginKit and Samples, as pages in .build/docs/site
@@ -17,7 +17,7 @@
 # make pictures  Docs/Pictures: the page of the demo as Chromium shows it
 # make fuzz    coverage-guided fuzzing of the record codec, scales, exports and phones        (SECONDS=300, for each)
 # make release a release of the last commit in .build/ship/VERSION: packages, images and client libraries; it tags nothing
-#              (COMPARE=1: built twice and compared byte by byte; ARCHITECTURES=amd64)
+#              (COMPARE=1: built twice and compared byte by byte)
 # make client-packages  a package of each client library, in .build/ship/clients
 # make test-client-packages  the same packages, installed in a clean Debian, each gives a record to a hub   (needs root; HUB=.build/release/hub)
 # make packages rewrites .ci/packages.txt, the list of packages that .ci/run checks
